@@ -1,0 +1,3 @@
+//! Speed, as ratios within one run.
+
+fn main() {}

@@ -1,0 +1,106 @@
+//! How each component of a simulated cluster behaves, a folder each.
+//!
+//! An actor decides and the engine does: [`Actor::step`] gets what the component would see and returns what it wants
+//! written. Its struct is the component's memory: dropping it is a crash, and a new one must find its way by the API
+//! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
+
+use std::borrow::Cow;
+
+use crate::base::clock::Time;
+use crate::model::{Answer, Change, Key, Resource, View, Write};
+
+/// One component of the cluster.
+pub trait Actor {
+    /// The name that the record and the timeline show, such as `cluster-version-operator`.
+    fn name(&self) -> &str;
+
+    /// The changes that wake it.
+    fn interests(&self) -> Vec<Interest>;
+
+    /// Looks at what it was given and decides. Called when something of interest changed, when an answer or a signal
+    /// is there, and when the time it asked for has come.
+    fn step(&mut self, input: &Input<'_>) -> Step;
+}
+
+/// Changes that wake an actor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Interest {
+    /// Every object of a kind.
+    Kind(Resource),
+    /// The object of this key.
+    Object(Key),
+    /// Pods bound to this node.
+    PodsOn(String),
+}
+
+/// What an actor sees at one step.
+#[derive(Debug)]
+pub struct Input<'a> {
+    /// The cluster as informers know it, with all of `changes` taken in.
+    pub view: &'a View,
+    /// What changed since the last step, of what it is interested in, oldest first. At the first step: empty; look at
+    /// the view.
+    pub changes: &'a [Change],
+    /// Answers to the writes of earlier steps, in the order of the writes.
+    pub answers: &'a [Answer],
+    /// What the container runtime tells it.
+    pub signals: &'a [Signal],
+    /// The current moment.
+    pub now: Time,
+}
+
+/// What the container runtime tells a process or a kubelet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signal {
+    /// To a process: SIGTERM, end cleanly.
+    Terminate,
+    /// To a kubelet: the process of this container of this pod has ended.
+    Exited {
+        /// The pod.
+        pod: Key,
+        /// The container's name.
+        container: String,
+    },
+}
+
+/// What an actor decided.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// Requests to make, in this order. Each is answered in a later step.
+    pub writes: Vec<Write>,
+    /// When to step again even if nothing changes; replaces what was asked before. `None`: only on a change.
+    pub wake_at: Option<Time>,
+    /// What it is waiting for, in a few words, for the report of a run that got stuck. Empty: nothing.
+    pub why: Cow<'static, str>,
+    /// What it asks of the machines beneath the API.
+    pub effects: Vec<Effect>,
+}
+
+/// What happens beneath the API, where only kubelets and the kube-apiserver's own operator reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// A kubelet starts the process of a container. A container that no simulated program stands for just runs.
+    Start {
+        /// The pod.
+        pod: Key,
+        /// The container's name.
+        container: String,
+    },
+    /// A kubelet sends SIGTERM to the processes of a pod.
+    Terminate {
+        /// The pod.
+        pod: Key,
+    },
+    /// A kubelet kills the processes of a pod.
+    Kill {
+        /// The pod.
+        pod: Key,
+    },
+    /// The process that decided this has ended by itself.
+    Exit,
+    /// The kube-apiserver was rolled to Kubernetes 1.`minor`.
+    ServeKubernetes {
+        /// The minor.
+        minor: u32,
+    },
+}

@@ -1,0 +1,22 @@
+//! "Give me a cluster": where a run takes place.
+
+use crate::base::clock::Time;
+use crate::model::{Change, Identity, Object, Refusal, Write};
+
+/// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.
+pub trait Door {
+    /// Makes a request as `who` and gives the API server's answer.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    fn write(&mut self, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal>;
+
+    /// What changed since the last call, in the order of the API server's revisions.
+    fn changes(&mut self) -> Vec<Change>;
+
+    /// Rolls the kube-apiserver to Kubernetes 1.`minor`.
+    fn serve_kubernetes(&mut self, minor: u32);
+
+    /// A kube client that acts as `who`, for controllers that run beside the engine.
+    fn client(&self, who: &Identity) -> kube::Client;
+}

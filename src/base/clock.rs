@@ -1,0 +1,99 @@
+//! Where "now" comes from.
+//!
+//! Simulated code takes `now` as an argument. Only code that also runs outside a simulation (the update status
+//! controller) holds a [`Clock`].
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// A moment, on whichever clock the run uses.
+pub type Time = Timestamp;
+
+/// Tells the current moment.
+pub trait Clock: Send + Sync {
+    /// The current moment of this clock.
+    fn now(&self) -> Time;
+}
+
+/// The machine's own clock, for runs against real clusters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WallClock;
+
+impl Clock for WallClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where wall time enters")]
+    fn now(&self) -> Time {
+        Timestamp::now()
+    }
+}
+
+/// Virtual time: the paused clock of the tokio runtime that the simulation runs on.
+///
+/// Must be read on that runtime. Resolution is one millisecond, the grain of tokio's timers.
+#[derive(Debug, Clone)]
+pub struct VirtualClock {
+    epoch: Time,
+    origin: tokio::time::Instant,
+}
+
+impl VirtualClock {
+    /// A clock that shows `epoch` now and moves with the paused runtime of the caller.
+    pub fn starting_at(epoch: Time) -> Arc<Self> {
+        Arc::new(Self { epoch, origin: tokio::time::Instant::now() })
+    }
+
+    /// The runtime instant at which this clock shows `at`; moments before the start are the start.
+    pub fn instant_of(&self, at: Time) -> tokio::time::Instant {
+        let since = at.duration_since(self.epoch);
+        self.origin + std::time::Duration::try_from(since).unwrap_or_default()
+    }
+}
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Time {
+        let elapsed = tokio::time::Instant::now() - self.origin;
+        let millis = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
+        self.epoch + SignedDuration::from_millis(millis)
+    }
+}
+
+/// A moment as Kubernetes writes it (`metav1.Time`): RFC 3339 in UTC, whole seconds.
+pub fn rfc3339(at: Time) -> String {
+    let whole = Timestamp::from_second(at.as_second()).unwrap_or(at);
+    whole.to_string()
+}
+
+/// A moment as Kubernetes writes `metav1.MicroTime`: RFC 3339 in UTC with six decimals.
+pub fn rfc3339_micro(at: Time) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// Reads a moment as Kubernetes writes it; `None` where the text is none.
+pub fn parse_rfc3339(text: &str) -> Option<Time> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubernetes_times_have_whole_seconds_and_micro_times_six_decimals() {
+        let at: Time = "2024-01-02T03:04:05.678901Z".parse().unwrap();
+        assert_eq!(rfc3339(at), "2024-01-02T03:04:05Z");
+        assert_eq!(rfc3339_micro(at), "2024-01-02T03:04:05.678901Z");
+    }
+
+    #[test]
+    fn the_virtual_clock_moves_with_the_paused_runtime_only() {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+            let clock = VirtualClock::starting_at(epoch);
+            assert_eq!(clock.now(), epoch);
+            tokio::time::sleep(std::time::Duration::from_secs(7200)).await;
+            assert_eq!(rfc3339(clock.now()), "2024-01-01T02:00:00Z");
+        });
+    }
+}

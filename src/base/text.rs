@@ -1,0 +1,109 @@
+//! Small text tools: durations as people read them, columns, the nearest name for a typo.
+
+use jiff::SignedDuration;
+
+/// A span since the start of a run as `H:MM:SS`, e.g. `1:02:03`; milliseconds are cut.
+pub fn clock_time(span: SignedDuration) -> String {
+    let seconds = span.as_secs().max(0);
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A span as people write it: `45s`, `10m`, `1h30m`, `2h`, `250ms`.
+pub fn short_duration(span: SignedDuration) -> String {
+    let millis = span.as_millis();
+    if millis % 1000 != 0 {
+        return format!("{millis}ms");
+    }
+    let seconds = span.as_secs();
+    let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    let text: String = parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
+/// Reads a span such as `90s`, `10m`, `1h 30m`, `2 hours` or `250ms`.
+pub fn parse_duration(text: &str) -> Option<SignedDuration> {
+    text.trim().parse::<SignedDuration>().ok().filter(|span| !span.is_negative())
+}
+
+/// Cuts `text` to `width` characters; what is cut leaves `...`.
+pub fn truncate(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    kept + "..."
+}
+
+/// Rows padded into columns, two spaces apart; the last column is left as it is.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter(|row| column + 1 < row.len())
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            out.push_str(cell);
+            if column + 1 < row.len() {
+                let pad = widths[column].saturating_sub(cell.chars().count()) + 2;
+                out.extend(std::iter::repeat_n(' ', pad));
+            }
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    }
+    out
+}
+
+/// The candidate most like `word`, if one is like it at all; the earlier one wins a tie.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in candidates {
+        let score = strsim::jaro_winkler(&lower, &candidate.to_lowercase());
+        if score > best.map_or(0.72, |(found, _)| found) {
+            best = Some((score, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean \`x\`?` for the nearest candidate, or nothing.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map(|found| format!("; did you mean `{found}`?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_and_print_as_people_write_them() {
+        for (text, printed) in
+            [("90s", "1m30s"), ("1h 30m", "1h30m"), ("2 hours", "2h"), ("250ms", "250ms"), ("0s", "0s")]
+        {
+            assert_eq!(short_duration(parse_duration(text).unwrap()), printed, "{text}");
+        }
+        assert_eq!(parse_duration("soon"), None);
+        assert_eq!(parse_duration("-5m"), None);
+        assert_eq!(clock_time(SignedDuration::from_secs(3723)), "1:02:03");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_stranger_is_not() {
+        assert_eq!(nearest("updat", ["advance", "update", "expect"]), Some("update"));
+        assert_eq!(nearest("zzz", ["advance", "update"]), None);
+    }
+
+    #[test]
+    fn columns_line_up_without_trailing_blanks() {
+        let rows =
+            [vec!["a".into(), "bb".into()], vec!["aaa".into(), String::new()], vec!["c".into(), "d".into()]];
+        assert_eq!(columns(&rows), "a    bb\naaa\nc    d\n");
+    }
+}

@@ -1,0 +1,55 @@
+//! All calls to the YAML library stand here, so that its settings are the same everywhere.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A YAML text that could not be read: where and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {message}")]
+pub struct YamlError {
+    /// Line, counted from 1; 0 where the library knows none.
+    pub line: usize,
+    /// Column, counted from 1; 0 where the library knows none.
+    pub column: usize,
+    /// What is wrong, without the position.
+    pub message: String,
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        strict_booleans: true,
+        with_snippet: false,
+    }
+}
+
+fn error(error: &serde_saphyr::Error) -> YamlError {
+    let location = error.location();
+    let at = |pick: fn(&serde_saphyr::Location) -> u64| {
+        location.as_ref().map_or(0, |found| usize::try_from(pick(found)).unwrap_or(0))
+    };
+    YamlError { line: at(|l| l.line()), column: at(|l| l.column()), message: error.to_string() }
+}
+
+/// Reads one document.
+///
+/// # Errors
+/// A syntax error, or a value that does not fit `T`, with its position.
+pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    serde_saphyr::from_str_with_options(text, options()).map_err(|e| error(&e))
+}
+
+/// Reads all documents of a stream; empty documents are left out.
+///
+/// # Errors
+/// As [`from_str`].
+pub fn from_str_multi<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
+    serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| error(&e))
+}
+
+/// Writes a value as one document that ends with a line break.
+///
+/// # Errors
+/// Only for values that YAML cannot hold, such as maps with composite keys.
+pub fn to_string(value: &impl Serialize) -> Result<String, YamlError> {
+    serde_saphyr::to_string(value).map_err(|e| YamlError { line: 0, column: 0, message: e.to_string() })
+}

@@ -1,0 +1,8 @@
+//! Arguments, files, exit codes.
+
+use std::process::ExitCode;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,90 @@
+//! Conditions as OpenShift writes them: a list of `{type, status, reason, message, lastTransitionTime}`.
+
+use serde_json::{Value, json};
+
+use crate::base::clock::{Time, rfc3339};
+
+/// What a condition says, without its times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Such as `Progressing`.
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// One word; may be empty.
+    pub reason: String,
+    /// A sentence; may be empty.
+    pub message: String,
+}
+
+impl Condition {
+    /// A condition.
+    pub fn new(kind: &str, status: &str, reason: &str, message: impl Into<String>) -> Self {
+        Self { kind: kind.into(), status: status.into(), reason: reason.into(), message: message.into() }
+    }
+
+    /// Reads one element of a `conditions` list; missing fields are empty.
+    pub fn read(value: &Value) -> Self {
+        let text = |field: &str| value[field].as_str().unwrap_or_default();
+        Self::new(text("type"), text("status"), text("reason"), text("message"))
+    }
+}
+
+/// The first condition of this type in a `conditions` list.
+pub fn find<'a>(conditions: &'a [Value], kind: &str) -> Option<&'a Value> {
+    conditions.iter().find(|condition| condition["type"] == kind)
+}
+
+/// The first condition of this type in `status.conditions` of an object.
+pub fn of<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    find(object["status"]["conditions"].as_array()?, kind)
+}
+
+/// Whether `status.conditions` has this type with status `True`.
+pub fn is_true(object: &Value, kind: &str) -> bool {
+    of(object, kind).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Puts a condition into a list by OpenShift's rule (`SetOperatorStatusCondition`): the order of the list is kept, a
+/// new type goes last, and `lastTransitionTime` moves only when the status changes. Empty reason and message are left
+/// out, as `omitempty` does.
+pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
+    let mut entry =
+        json!({ "type": condition.kind, "status": condition.status, "lastTransitionTime": rfc3339(now) });
+    for (field, text) in [("reason", &condition.reason), ("message", &condition.message)] {
+        if !text.is_empty() {
+            entry[field] = json!(text);
+        }
+    }
+    match conditions.iter_mut().find(|old| old["type"] == condition.kind) {
+        Some(old) => {
+            if old["status"] == entry["status"] {
+                entry["lastTransitionTime"] = old["lastTransitionTime"].clone();
+            }
+            *old = entry;
+        }
+        None => conditions.push(entry),
+    }
+}
+
+/// Removes the condition of this type.
+pub fn remove(conditions: &mut Vec<Value>, kind: &str) {
+    conditions.retain(|condition| condition["type"] != kind);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_message_keeps_the_transition_time_and_a_new_status_moves_it() {
+        let at = |text: &str| text.parse::<Time>().unwrap();
+        let mut list = Vec::new();
+        set(&mut list, &Condition::new("Progressing", "True", "", "10%"), at("2024-01-01T00:00:00Z"));
+        set(&mut list, &Condition::new("Progressing", "True", "", "20%"), at("2024-01-01T00:10:00Z"));
+        assert_eq!(list[0]["lastTransitionTime"], "2024-01-01T00:00:00Z");
+        set(&mut list, &Condition::new("Progressing", "False", "", "done"), at("2024-01-01T00:20:00Z"));
+        assert_eq!(list[0]["lastTransitionTime"], "2024-01-01T00:20:00Z");
+        assert_eq!(list.len(), 1);
+    }
+}

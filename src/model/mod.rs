@@ -1,0 +1,18 @@
+//! The nouns of a cluster as plain data. No IO, no clock, no HTTP.
+
+mod change;
+pub mod condition;
+pub mod insight;
+mod object;
+pub mod release;
+mod resource;
+pub mod resources;
+mod view;
+pub mod world;
+mod write;
+
+pub use change::{Change, ChangeKind};
+pub use object::Object;
+pub use resource::{Key, Resource};
+pub use view::View;
+pub use write::{Answer, DeleteOptions, Identity, Operation, Refusal, Write};

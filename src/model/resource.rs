@@ -1,0 +1,101 @@
+//! Which kind of object, and which object of that kind.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A kind of object as the API serves it: group, version, kind and plural belong together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Resource {
+    /// API group; empty for the core group.
+    pub group: Cow<'static, str>,
+    /// API version within the group, such as `v1`.
+    pub version: Cow<'static, str>,
+    /// Kind in an object's `kind` field, such as `ClusterVersion`.
+    pub kind: Cow<'static, str>,
+    /// Lower-case plural in URLs, such as `clusterversions`.
+    pub plural: Cow<'static, str>,
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+}
+
+impl Resource {
+    /// A cluster-scoped kind known at compile time.
+    pub const fn cluster(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self {
+            group: Cow::Borrowed(group),
+            version: Cow::Borrowed(version),
+            kind: Cow::Borrowed(kind),
+            plural: Cow::Borrowed(plural),
+            namespaced: false,
+        }
+    }
+
+    /// A namespaced kind known at compile time.
+    pub const fn namespaced(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        let mut resource = Self::cluster(group, version, kind, plural);
+        resource.namespaced = true;
+        resource
+    }
+
+    /// `apiVersion` of this kind's objects: `v1`, `config.openshift.io/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The key of one object of this kind; `namespace` is ignored for cluster-scoped kinds.
+    pub fn key(&self, namespace: &str, name: &str) -> Key {
+        Key {
+            group: self.group.clone(),
+            plural: self.plural.clone(),
+            namespace: if self.namespaced { namespace.to_owned() } else { String::new() },
+            name: name.to_owned(),
+        }
+    }
+}
+
+/// One object: which kind (by group and plural, whatever version it is read in), where, and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// API group; empty for the core group.
+    pub group: Cow<'static, str>,
+    /// Lower-case plural.
+    pub plural: Cow<'static, str>,
+    /// Namespace; empty for cluster-scoped objects.
+    pub namespace: String,
+    /// Name within the namespace.
+    pub name: String,
+}
+
+impl Key {
+    /// Whether this is an object of `resource`.
+    pub fn is(&self, resource: &Resource) -> bool {
+        self.group == resource.group && self.plural == resource.plural
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.plural)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        if !self.namespace.is_empty() {
+            write!(f, "/{}", self.namespace)?;
+        }
+        write!(f, "/{}", self.name)
+    }
+}

@@ -1,0 +1,63 @@
+//! What a watcher of the whole cluster knows: a copy of its objects, in order.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{Change, ChangeKind, Key, Object, Resource};
+
+type Named = BTreeMap<String, Object>;
+type Namespaces = BTreeMap<String, Named>;
+
+/// The objects of a cluster as informers have seen them, ordered by kind, namespace and name.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    groups: BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Namespaces>>,
+}
+
+impl View {
+    /// The object of this name; `namespace` is empty for cluster-scoped kinds.
+    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Option<&Object> {
+        self.namespaces(&resource.group, &resource.plural)?.get(namespace)?.get(name)
+    }
+
+    /// The object of this key.
+    pub fn get_key(&self, key: &Key) -> Option<&Object> {
+        self.namespaces(&key.group, &key.plural)?.get(&key.namespace)?.get(&key.name)
+    }
+
+    /// All objects of a kind, in order of namespace and name.
+    pub fn list(&self, resource: &Resource) -> impl Iterator<Item = &Object> {
+        self.namespaces(&resource.group, &resource.plural)
+            .into_iter()
+            .flat_map(|namespaces| namespaces.values().flat_map(BTreeMap::values))
+    }
+
+    /// The objects of a kind in one namespace, in order of name.
+    pub fn list_in(&self, resource: &Resource, namespace: &str) -> impl Iterator<Item = &Object> {
+        self.namespaces(&resource.group, &resource.plural)
+            .and_then(|namespaces| namespaces.get(namespace))
+            .into_iter()
+            .flat_map(BTreeMap::values)
+    }
+
+    /// Takes a change in.
+    pub fn apply(&mut self, change: &Change) {
+        let key = &change.key;
+        let named = self
+            .groups
+            .entry(key.group.clone())
+            .or_default()
+            .entry(key.plural.clone())
+            .or_default()
+            .entry(key.namespace.clone())
+            .or_default();
+        match change.kind {
+            ChangeKind::Added | ChangeKind::Modified => named.insert(key.name.clone(), change.object.clone()),
+            ChangeKind::Deleted => named.remove(&key.name),
+        };
+    }
+
+    fn namespaces(&self, group: &str, plural: &str) -> Option<&Namespaces> {
+        self.groups.get(group)?.get(plural)
+    }
+}

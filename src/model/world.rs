@@ -1,0 +1,84 @@
+//! What lies outside the cluster: the releases that exist, and the image registry.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+
+use super::release::Release;
+
+/// Everything outside the cluster that its components can reach.
+#[derive(Debug, Clone, Default)]
+pub struct World {
+    /// Releases that exist in this run, by version.
+    pub releases: BTreeMap<Version, Release>,
+    /// Versions that the update service offers as targets.
+    pub recommended: Vec<Version>,
+    /// The image registry.
+    pub registry: Registry,
+}
+
+impl World {
+    /// The release whose image this is; images are the same when their digests are.
+    pub fn release_of(&self, pullspec: &str) -> Option<&Release> {
+        let digest = digest_of(pullspec)?;
+        self.releases.values().find(|release| digest_of(&release.image) == Some(digest))
+    }
+}
+
+/// The image registry: what happens to a pull, by digest. A digest that it does not hold is unknown to it.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    /// Images by digest (`sha256:...`).
+    pub images: BTreeMap<String, Image>,
+}
+
+impl Registry {
+    /// The image of a pull specification; an unknown digest, or a tag, answers that the manifest is unknown.
+    pub fn resolve(&self, pullspec: &str) -> Image {
+        digest_of(pullspec).and_then(|digest| self.images.get(digest)).cloned().unwrap_or(Image {
+            pull: Pull::ManifestUnknown,
+            sigstore: Signature::Missing,
+            openpgp: Signature::Missing,
+        })
+    }
+}
+
+/// One image of the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// What a pull comes to.
+    pub pull: Pull,
+    /// Its Sigstore signature, which the container runtime checks against ClusterImagePolicy objects.
+    pub sigstore: Signature,
+    /// Its OpenPGP release signature, which the cluster-version operator checks.
+    pub openpgp: Signature,
+}
+
+/// What a pull comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pull {
+    /// The image arrives.
+    Succeeds,
+    /// The registry has no such manifest.
+    ManifestUnknown,
+    /// The registry refuses the credentials.
+    Unauthorized,
+    /// The registry cannot be reached.
+    Unreachable,
+    /// No answer ever comes.
+    Hangs,
+}
+
+/// State of a signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signature {
+    /// There is one, by the right key.
+    Valid,
+    /// There is none.
+    Missing,
+}
+
+/// The digest of a pull specification (`sha256:...`), if it has one.
+pub fn digest_of(pullspec: &str) -> Option<&str> {
+    pullspec.rsplit_once('@').map(|(_, digest)| digest)
+}

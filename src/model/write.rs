@@ -1,0 +1,171 @@
+//! One request to change the cluster, and its answer, as data.
+
+use serde_json::Value;
+
+use super::{Key, Object, Resource};
+
+/// Who writes: the user name and groups that the API server sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// User name, such as `system:serviceaccount:openshift-cluster-version:default`.
+    pub user: String,
+    /// Groups beside `system:authenticated`.
+    pub groups: Vec<String>,
+}
+
+impl Identity {
+    /// A member of `system:masters`.
+    pub fn admin() -> Self {
+        Self { user: "system:admin".to_owned(), groups: vec!["system:masters".to_owned()] }
+    }
+
+    /// The identity of a ServiceAccount.
+    pub fn service_account(namespace: &str, name: &str) -> Self {
+        Self {
+            user: format!("system:serviceaccount:{namespace}:{name}"),
+            groups: vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")],
+        }
+    }
+}
+
+/// How an object is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Grace in seconds; `None` is the object's own (30 s for pods).
+    pub grace_period_seconds: Option<i64>,
+    /// Only if the object has this uid.
+    pub uid: Option<String>,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    /// Make the object; a `metadata.generateName` makes the name.
+    Create(Value),
+    /// Replace the object (or its subresource); `metadata.resourceVersion` guards against lost updates.
+    Update(Value),
+    /// RFC 7386.
+    MergePatch(Value),
+    /// RFC 6902: an array of operations.
+    JsonPatch(Value),
+    /// Remove it.
+    Delete(DeleteOptions),
+}
+
+/// One request to change the cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    /// Kind of the object.
+    pub resource: Resource,
+    /// Namespace; empty for cluster-scoped kinds.
+    pub namespace: String,
+    /// Name; empty where `generateName` makes it.
+    pub name: String,
+    /// `status`, `scale` ... or nothing for the object itself.
+    pub subresource: Option<&'static str>,
+    /// What to do.
+    pub operation: Operation,
+}
+
+impl Write {
+    fn of(
+        resource: &Resource,
+        object: &Value,
+        subresource: Option<&'static str>,
+        operation: Operation,
+    ) -> Self {
+        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self {
+            resource: resource.clone(),
+            namespace: if resource.namespaced { text("/metadata/namespace") } else { String::new() },
+            name: text("/metadata/name"),
+            subresource,
+            operation,
+        }
+    }
+
+    /// Creates `object`; its metadata says where and under which name.
+    pub fn create(resource: &Resource, object: Value) -> Self {
+        Self::of(resource, &object.clone(), None, Operation::Create(object))
+    }
+
+    /// Replaces the object by `object`.
+    pub fn update(resource: &Resource, object: Value) -> Self {
+        Self::of(resource, &object.clone(), None, Operation::Update(object))
+    }
+
+    /// Replaces the status by that of `object`.
+    pub fn update_status(resource: &Resource, object: Value) -> Self {
+        Self::of(resource, &object.clone(), Some("status"), Operation::Update(object))
+    }
+
+    /// Changes an object by a merge patch.
+    pub fn merge_patch(resource: &Resource, namespace: &str, name: &str, patch: Value) -> Self {
+        Self::on(resource, namespace, name, Operation::MergePatch(patch))
+    }
+
+    /// Changes an object's status by a merge patch.
+    pub fn merge_patch_status(resource: &Resource, namespace: &str, name: &str, patch: Value) -> Self {
+        let write = Self::merge_patch(resource, namespace, name, patch);
+        Self { subresource: Some("status"), ..write }
+    }
+
+    /// Deletes an object with its own grace.
+    pub fn delete(resource: &Resource, namespace: &str, name: &str) -> Self {
+        Self::on(resource, namespace, name, Operation::Delete(DeleteOptions::default()))
+    }
+
+    /// Deletes an object at once, as a kubelet does when its containers have ended.
+    pub fn delete_now(resource: &Resource, namespace: &str, name: &str) -> Self {
+        let options = DeleteOptions { grace_period_seconds: Some(0), uid: None };
+        Self::on(resource, namespace, name, Operation::Delete(options))
+    }
+
+    fn on(resource: &Resource, namespace: &str, name: &str, operation: Operation) -> Self {
+        Self {
+            resource: resource.clone(),
+            namespace: if resource.namespaced { namespace.to_owned() } else { String::new() },
+            name: name.to_owned(),
+            subresource: None,
+            operation,
+        }
+    }
+
+    /// Which object is written.
+    pub fn key(&self) -> Key {
+        self.resource.key(&self.namespace, &self.name)
+    }
+
+    /// The verb as RBAC and audit logs name it.
+    pub fn verb(&self) -> &'static str {
+        match self.operation {
+            Operation::Create(_) => "create",
+            Operation::Update(_) => "update",
+            Operation::MergePatch(_) | Operation::JsonPatch(_) => "patch",
+            Operation::Delete(_) => "delete",
+        }
+    }
+}
+
+/// Why the API server refused a request: the facts of its `metav1.Status`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// HTTP status code.
+    pub code: u16,
+    /// Machine-readable reason, such as `Invalid` or `Conflict`; may be empty.
+    pub reason: String,
+    /// The sentence that clients print.
+    pub message: String,
+    /// `details` of the Status, with the causes; `Null` where there are none.
+    pub details: Value,
+}
+
+/// The answer to a write: the object as stored, or the refusal.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// What was asked.
+    pub write: Write,
+    /// What came of it. A deletion answers with the object's last state.
+    pub outcome: Result<Object, Refusal>,
+}

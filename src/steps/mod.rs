@@ -1,0 +1,1 @@
+//! The Gherkin vocabulary.
