@@ -4,15 +4,20 @@
 //! written. Its struct is the component's memory: dropping it is a crash, and a new one must find its way by the API
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
+pub mod cvo;
+
 use std::borrow::Cow;
 
 use crate::base::clock::Time;
-use crate::model::{Answer, Change, Key, Resource, View, Write};
+use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 
 /// One component of the cluster.
 pub trait Actor {
     /// The name that the record and the timeline show, such as `cluster-version-operator`.
     fn name(&self) -> &str;
+
+    /// The user that the API server sees.
+    fn identity(&self) -> Identity;
 
     /// The changes that wake it.
     fn interests(&self) -> Vec<Interest>;
@@ -27,6 +32,8 @@ pub trait Actor {
 pub enum Interest {
     /// Every object of a kind.
     Kind(Resource),
+    /// The objects of a kind in one namespace.
+    In(Resource, String),
     /// The object of this key.
     Object(Key),
     /// Pods bound to this node.
