@@ -3,6 +3,7 @@
 mod change;
 pub mod condition;
 pub mod insight;
+pub mod manifests;
 mod object;
 pub mod release;
 mod resource;
