@@ -102,12 +102,11 @@ fn rank(history: &[Value], index: usize, newest_completed: Option<usize>) -> f64
         entry["version"].as_str().and_then(|version| version.split('.').nth(1)).unwrap_or_default().to_owned()
     };
     let completed = |entry: &Value| entry["state"] == "Completed";
-    let neighbour = |range: &mut dyn Iterator<Item = usize>| range.find(|i| completed(&history[*i]));
     let base = if index < 5 || index == oldest || newest_completed == Some(index) {
         1000.0
     } else {
-        let newer = neighbour(&mut (0..index).rev());
-        let older = neighbour(&mut (index + 1..history.len()));
+        let newer = (0..index).rev().find(|i| completed(&history[*i]));
+        let older = (index + 1..history.len()).find(|i| completed(&history[*i]));
         let differs = |other: Option<usize>| other.is_none_or(|i| minor(&history[i]) != minor(&history[index]));
         if completed(&history[index]) {
             if differs(newer) || differs(older) { 30.0 } else { 0.0 }

@@ -34,7 +34,7 @@ pub(super) fn judge(view: &View, operator: &Operator, version: &str) -> Result<(
     if reports { Ok(()) } else { fail("ClusterOperatorUpdating", "is updating versions", Effect::None) }
 }
 
-/// Since when each ClusterOperator has been waited for. Lost with the process.
+/// Since when each ClusterOperator has been waited for. Lost with the work, and with the process.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     since: BTreeMap<String, Time>,
@@ -49,11 +49,6 @@ impl Watches {
     /// Stops the clock of a healthy operator.
     pub(super) fn stop(&mut self, operator: &str) {
         self.since.remove(operator);
-    }
-
-    /// Forgets all clocks: new work began.
-    pub(super) fn clear(&mut self) {
-        self.since.clear();
     }
 
     /// Whether one of these operators has been waited for longer than 40 minutes; one without a clock counts.
