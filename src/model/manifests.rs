@@ -26,8 +26,8 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(||
         .collect()
 });
 
-/// The CRD of this name, such as `clusterversions.config.openshift.io`, as OpenShift 4.`minor` ships it with its default
-/// feature set; nothing if that release has no such CRD.
+/// The CRD of this name, such as `clusterversions.config.openshift.io`, as release 4.`minor` ships it with the
+/// default feature set; nothing if that release has no such CRD.
 pub fn crd(name: &str, minor: u64) -> Option<Value> {
     let mut versions = CRDS.get(name)?.range(..=minor);
     let (_, definition) = versions.next()?;
@@ -41,7 +41,7 @@ pub fn crd(name: &str, minor: u64) -> Option<Value> {
     Some(crd)
 }
 
-/// All CRDs that are modelled for OpenShift 4.`minor`, in order of name.
+/// All CRDs that are modelled for release 4.`minor`, in order of name.
 pub fn crds(minor: u64) -> Vec<Value> {
     CRDS.keys().filter_map(|name| crd(name, minor)).collect()
 }
@@ -116,6 +116,23 @@ mod tests {
         let properties = &condition.unwrap()["properties"];
         assert_eq!(properties["observedGeneration"]["minimum"].as_i64(), Some(0));
         assert_eq!(properties["status"]["enum"], serde_json::json!(["True", "False", "Unknown"]));
+    }
+
+    #[test]
+    fn every_object_of_the_base_cluster_has_a_name_and_its_namespace_comes_first() {
+        let mut namespaces = Vec::new();
+        for object in objects("base") {
+            let text = |pointer| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+            let name = text("/metadata/name").unwrap();
+            assert!(object["apiVersion"].is_string(), "{name}");
+            if let Some(namespace) = text("/metadata/namespace") {
+                assert!(namespaces.contains(&namespace), "{name} before its namespace {namespace}");
+            }
+            if object["kind"] == "Namespace" {
+                namespaces.push(name);
+            }
+        }
+        assert!(namespaces.contains(&"kube-system".to_owned()));
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Release {
         })
     }
 
-    /// The minors of OpenShift 4 that there are facts for, ascending.
+    /// The minors of major 4 that there are facts for, ascending.
     pub fn minors() -> impl Iterator<Item = u64> {
         FACTS.keys().copied()
     }

@@ -80,9 +80,9 @@ fn extend(older: &Value, file: Value) -> Value {
                 }
             }
             ("components", Value::Array(components)) => {
-                components
-                    .into_iter()
-                    .for_each(|component| change_component(&mut facts["components"], component));
+                for component in components {
+                    change_component(&mut facts["components"], component);
+                }
             }
             (_, change) => facts[&field] = change,
         }

@@ -8,14 +8,14 @@ fn release(version: &str) -> Release {
     Release::find(&version.parse().unwrap()).unwrap()
 }
 
-/// Of the newest release of each known minor.
+/// A release of each known minor.
 fn all() -> impl Iterator<Item = Release> {
     Release::minors().map(|minor| release(&format!("4.{minor}.9")))
 }
 
 fn total(release: &Release) -> u64 {
     let modelled = |c: &Component| c.crds.len() as u64 + if c.operator.is_some() { 2 } else { 0 };
-    let cluster_version_operator = 1;
+    let cluster_version_operator = 1; // its Deployment
     release.components.iter().map(|c| u64::from(c.manifests) + modelled(c)).sum::<u64>()
         + cluster_version_operator
 }
@@ -49,7 +49,6 @@ fn older_sets_gained_machines_in_4_14_and_the_last_set_is_that_of_4_18() {
     assert_eq!(newest["v4.17"], newest["v4.16"]);
 }
 
-/// What the schema of ClusterVersion allows is what the release knows.
 #[test]
 fn the_cluster_version_schema_allows_just_these_capabilities_and_sets() {
     for release in all() {
