@@ -1,0 +1,197 @@
+//! Whether what a scenario expects is so, and if not, what was seen instead.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::act::INSIGHTS;
+use super::session::SessionError;
+use super::simulation::Simulation;
+use super::{check_writes, explain};
+use crate::base::yaml;
+use crate::model::resources::{CONFIG_MAPS, PODS};
+use crate::model::{Object, View, condition, pod};
+use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch, What};
+
+/// Checks one expectation at this moment. `baseline` is the cluster at the begin of a check over time.
+///
+/// The error says what was seen instead.
+pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View>) -> Result<(), String> {
+    match what {
+        What::Object(object, checks) => {
+            one_of(objects(&simulation.view, object), &format!("no {}", explain::object(object)), |found| {
+                let before = baseline.and_then(|view| before(view, found, object));
+                all(found, before.map(|object| &**object), checks)
+            })
+        }
+        What::Absent(object) => match objects(&simulation.view, object).next() {
+            None => Ok(()),
+            Some(found) => Err(format!("{} is there", explain::name_of(found))),
+        },
+        What::Insight(insight, checks) => {
+            let missing = format!("no insight about {}", explain::insight(insight));
+            one_of(insights(&simulation.view, insight).into_iter(), &missing, |found| all(found, None, checks))
+        }
+        What::NoInsight(insight, checks) => {
+            match insights(&simulation.view, insight).iter().find(|found| all(found, None, checks).is_ok()) {
+                None => Ok(()),
+                Some(found) => Err(format!("it is published: {found}")),
+            }
+        }
+        What::Writes(wanted) => check_writes::in_order(&simulation.record, wanted),
+        What::Statuses { of, condition, statuses } => {
+            check_writes::statuses(&simulation.record, of, condition, statuses)
+        }
+    }
+}
+
+/// The error for an expectation that does not hold.
+pub(super) fn unmet(simulation: &Simulation, what: &What, when: &str, why: &str) -> SessionError {
+    let mut text = format!("expected {when}: {}\n  seen: {why}", explain::what(what));
+    for pending in simulation.pending() {
+        text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
+    }
+    SessionError::Unmet(text)
+}
+
+/// The objects that a reference means.
+pub(super) fn objects<'a>(view: &'a View, wanted: &'a ObjectRef) -> impl Iterator<Item = &'a Object> {
+    let candidates: Box<dyn Iterator<Item = &Object>> = match wanted.name.ends_with('*') {
+        false => Box::new(view.get(&wanted.resource, &wanted.namespace, &wanted.name).into_iter()),
+        true => Box::new(view.list_in(&wanted.resource, &wanted.namespace)),
+    };
+    candidates.filter(|object| name_fits(object.name(), &wanted.name))
+}
+
+/// Whether a name fits a name that may end in `*`.
+pub(super) fn name_fits(name: &str, wanted: &str) -> bool {
+    wanted.strip_suffix('*').map_or(name == wanted, |start| name.starts_with(start))
+}
+
+fn before<'a>(view: &'a View, found: &Value, object: &ObjectRef) -> Option<&'a Object> {
+    view.get(&object.resource, &object.namespace, found["metadata"]["name"].as_str()?)
+}
+
+/// Published insights about a resource, parsed.
+pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
+    view.get(&CONFIG_MAPS, INSIGHTS.0, INSIGHTS.1).map(|map| insights_in(map, wanted)).unwrap_or_default()
+}
+
+/// The insights of a ConfigMap about a resource, parsed.
+pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value> {
+    let entries = config_map["data"].as_object().into_iter().flatten();
+    entries
+        .filter(|(key, _)| key.starts_with("usc."))
+        .filter_map(|(_, text)| yaml::from_str::<Value>(text.as_str()?).ok())
+        .filter_map(|insight| about(insight, wanted))
+        .collect()
+}
+
+/// The part of a published insight that tells of its subject, if it is the wanted one.
+fn about(mut insight: Value, wanted: &InsightRef) -> Option<Value> {
+    let kind = insight["type"].as_str()?;
+    if kind != wanted.kind {
+        return None;
+    }
+    let mut field = kind.to_owned();
+    field[..1].make_ascii_lowercase();
+    let body = insight.get_mut(&field)?.take();
+    let resources = body["scope"]["resources"].as_array().into_iter().flatten();
+    let mut names = resources.chain([&body["resource"]]).filter_map(|resource| resource["name"].as_str());
+    (wanted.name.is_empty() || names.any(|name| name_fits(name, &wanted.name))).then_some(body)
+}
+
+fn one_of<T>(
+    candidates: impl Iterator<Item = T>,
+    missing: &str,
+    fits: impl Fn(&T) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut seen = missing.to_owned();
+    for candidate in candidates {
+        match fits(&candidate) {
+            Ok(()) => return Ok(()),
+            Err(why) => seen = why,
+        }
+    }
+    Err(seen)
+}
+
+/// Whether all checks hold for one object or insight.
+pub(super) fn all(found: &Value, before: Option<&Value>, checks: &[Check]) -> Result<(), String> {
+    checks.iter().try_for_each(|check| holds(found, before, check))
+}
+
+fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), String> {
+    match check {
+        Check::Condition { kind, status, reason, message } => {
+            let list = found["status"]["conditions"].as_array().or_else(|| found["conditions"].as_array());
+            let Some(condition) = list.and_then(|list| condition::find(list, kind)) else {
+                return Err(format!("there is no condition {kind}"));
+            };
+            let text = |field: &str| condition[field].as_str().unwrap_or_default();
+            let fits = |wanted: &Option<TextMatch>, field| wanted.as_ref().is_none_or(|w| w.fits(text(field)));
+            if fits(status, "status") && fits(reason, "reason") && fits(message, "message") {
+                return Ok(());
+            }
+            Err(explain::condition(condition))
+        }
+        Check::Field { path, value } => {
+            let seen = as_text(at(found, path));
+            if value.fits(&seen) { Ok(()) } else { Err(format!("{path} is `{seen}`")) }
+        }
+        Check::Unchanged { path } => {
+            let (was, is) = (before.map_or(&Value::Null, |before| at(before, path)), at(found, path));
+            if was == is { Ok(()) } else { Err(format!("{path} changed from {was} to {is}")) }
+        }
+        Check::PodStatus(wanted) => {
+            let seen = pod::status_column(&Object::new(found.clone()));
+            if wanted.fits(&seen) { Ok(()) } else { Err(format!("the pod's status is `{seen}`")) }
+        }
+    }
+}
+
+/// The value at a path such as `status.history[0].state`; `Null` where there is none.
+fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    let mut found = value;
+    for part in path.split('.') {
+        let (name, indexes) = part.split_once('[').map_or((part, ""), |(name, rest)| (name, rest));
+        if !name.is_empty() {
+            found = &found[name];
+        }
+        for index in indexes.split('[').filter(|index| !index.is_empty()) {
+            found = match index.trim_end_matches(']').parse::<usize>() {
+                Ok(index) => &found[index],
+                Err(_) => &Value::Null,
+            };
+        }
+    }
+    found
+}
+
+fn as_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Whether a reference means pods.
+pub(super) fn is_pod(object: &ObjectRef) -> bool {
+    object.resource == PODS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn paths_lead_through_fields_and_indexes() {
+        let object = json!({ "status": { "history": [{ "state": "Completed" }], "n": 3 } });
+        assert_eq!(at(&object, "status.history[0].state"), "Completed");
+        assert_eq!(as_text(at(&object, "status.n")), "3");
+        assert_eq!(at(&object, "status.history[7].state"), &Value::Null);
+        assert_eq!(at(&object, "status.history[x"), &Value::Null);
+    }
+}
