@@ -4,6 +4,12 @@
 //! written. Its struct is the component's memory: dropping it is a crash, and a new one must find its way by the API
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
+pub mod kubelet;
+mod workqueue;
+
+#[cfg(test)]
+mod testing;
+
 use std::borrow::Cow;
 
 use crate::base::clock::Time;
