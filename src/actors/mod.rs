@@ -4,6 +4,7 @@
 //! written. Its struct is the component's memory: dropping it is a crash, and a new one must find its way by the API
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
+pub mod deployments;
 pub mod jobs;
 pub mod kubelet;
 mod owners;
