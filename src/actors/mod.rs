@@ -7,6 +7,7 @@
 pub mod deployments;
 pub mod jobs;
 pub mod kubelet;
+pub mod operators;
 mod owners;
 mod workqueue;
 
