@@ -5,6 +5,15 @@
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
 pub mod cvo;
+pub mod deployments;
+pub mod jobs;
+pub mod kubelet;
+pub mod operators;
+mod owners;
+mod workqueue;
+
+#[cfg(test)]
+mod testing;
 
 use std::borrow::Cow;
 

@@ -177,7 +177,7 @@ fn cluster_operator(operator: &Operator, release: &Release, now: Time) -> Value 
     let version = release.version.to_string();
     let mut versions = vec![json!({ "name": "operator", "version": version })];
     for operand in &operator.operands {
-        let value = release.operand_version(operator, operand);
+        let value = release.operand_version(operand);
         versions.push(json!({ "name": operand, "version": value }));
     }
     let as_expected =

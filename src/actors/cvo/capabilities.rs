@@ -50,8 +50,8 @@ impl Capabilities {
     /// knows (`GetImplicitlyEnabledCapabilities`).
     pub(super) fn enable_for(&mut self, current: &Release, target: &Release) {
         for component in &target.components {
-            let applied_now =
-                current.components.iter().any(|old| old.name == component.name && self.include(old));
+            let same = |old: &&Component| (old.run_level, &old.name) == (component.run_level, &component.name);
+            let applied_now = current.components.iter().filter(same).any(|old| self.include(old));
             if applied_now {
                 let missing: Vec<String> =
                     component.capabilities.iter().filter(|name| !self.is_enabled(name)).cloned().collect();

@@ -151,14 +151,23 @@ fn update_status_controller(release: &Release) -> Node {
     }
 }
 
+/// Puts the release's image where the manifest has its placeholder, in images and arguments.
 fn with_image(mut object: Value, image: &str) -> Value {
     let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
     for container in containers.into_iter().flatten() {
-        if container["image"] == RELEASE_IMAGE {
-            container["image"] = json!(image);
+        let arguments = container.get_mut("args").and_then(Value::as_array_mut).into_iter().flatten();
+        arguments.for_each(|argument| fill(argument, image));
+        if let Some(text) = container.get_mut("image") {
+            fill(text, image);
         }
     }
     object
+}
+
+fn fill(text: &mut Value, image: &str) {
+    if let Value::String(text) = text {
+        *text = text.replace(RELEASE_IMAGE, image);
+    }
 }
 
 /// The Deployment of an operator: an image of its own, and the release's version in `RELEASE_VERSION`, from which an
