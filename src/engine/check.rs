@@ -96,9 +96,10 @@ fn about(mut insight: Value, wanted: &InsightRef) -> Option<Value> {
     let mut field = kind.to_owned();
     field[..1].make_ascii_lowercase();
     let body = insight.get_mut(&field)?.take();
-    let resources = body["scope"]["resources"].as_array().into_iter().flatten();
-    let mut names = resources.chain([&body["resource"]]).filter_map(|resource| resource["name"].as_str());
-    (wanted.name.is_empty() || names.any(|name| name_fits(name, &wanted.name))).then_some(body)
+    let fits = |resource: &Value| resource["name"].as_str().is_some_and(|name| name_fits(name, &wanted.name));
+    let scope = body["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
+    let wanted = wanted.name.is_empty() || fits(&body["resource"]) || scope.iter().any(fits);
+    wanted.then_some(body)
 }
 
 fn one_of<T>(

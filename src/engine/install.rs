@@ -9,7 +9,7 @@ use crate::actors::cvo;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
 use crate::model::release::{Operator, Release};
-use crate::model::world::{Image, Pull, Registry, Signature, World, digest_of};
+use crate::model::world::{Image, Pull, Signature, World, digest_of};
 use crate::model::{Resource, Write, manifests, resources};
 use crate::scenario::plan::ClusterPlan;
 

@@ -102,6 +102,17 @@ impl Release {
         FACTS.keys().copied()
     }
 
+    /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, else that
+    /// of the release.
+    pub fn operand_version(&self, operand: &str) -> String {
+        match operand {
+            "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" => {
+                format!("1.{}.{}", self.kubernetes_minor, self.version.patch)
+            }
+            _ => self.version.to_string(),
+        }
+    }
+
     /// Minor of its version: 14 for `4.14.8`.
     pub fn minor(&self) -> u64 {
         self.version.minor
