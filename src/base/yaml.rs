@@ -31,7 +31,11 @@ fn error(error: &serde_saphyr::Error) -> YamlError {
     let at = |pick: fn(&serde_saphyr::Location) -> u64| {
         location.as_ref().map_or(0, |found| usize::try_from(pick(found)).unwrap_or(0))
     };
-    YamlError { line: at(|l| l.line()), column: at(|l| l.column()), message: message(error) }
+    YamlError {
+        line: at(serde_saphyr::Location::line),
+        column: at(serde_saphyr::Location::column),
+        message: message(error),
+    }
 }
 
 /// What is wrong, in words for users and without the position, which the library appends to its sentences.

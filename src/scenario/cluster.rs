@@ -24,7 +24,7 @@ const KEYS: &[&str] = &[
 const FEATURE_SETS: &[&str] =
     &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
 
-/// Most control-plane nodes and workers that OpenShift supports; a run with more would only be slow.
+/// The most control-plane nodes and workers that are supported; a run with more would only be slow.
 const CONTROL_PLANE_NODES_MAX: u32 = 5;
 const WORKER_NODES_MAX: u32 = 2000;
 
