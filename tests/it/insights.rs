@@ -1,1 +1,73 @@
-//! (being written)
+//! The update status controller's assessments against what the real one answered, and its manifests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windtunnel::base::clock::Time;
+use windtunnel::base::yaml;
+use windtunnel::insights::assess::{cluster_version, health};
+
+fn golden(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(path)
+}
+
+#[expect(clippy::print_stderr, reason = "a test without its data must not look like one that passed")]
+fn skipped(path: &Path) {
+    eprintln!("skipped: no {}", path.display());
+}
+
+/// Both assessments of a ClusterVersion, as JSON.
+fn assess(object: &Value, now: &str) -> (Value, Vec<Value>) {
+    let now: Time = now.parse().unwrap();
+    let status = serde_json::to_value(cluster_version::assess(object, now)).unwrap();
+    let facts = health::Facts { cluster_version: object, crd: None, kubernetes_minor: None };
+    let sight = health::Sight { now, earlier: &|_| None };
+    let health = health::assess(&facts, &sight);
+    (status, health.iter().map(|insight| serde_json::to_value(insight).unwrap()).collect())
+}
+
+#[test]
+fn cluster_versions_are_assessed_as_the_recorded_controller_did() {
+    let path = golden("status-insights/clusterversion.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let mut count = 0;
+    for line in text.lines() {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        let input = &vector["in"]["clusterVersion"];
+        let mut conditions = Vec::new();
+        if let Some(fields) = input["progressing"].as_object() {
+            let mut condition = json!(fields);
+            condition["type"] = json!("Progressing");
+            conditions.push(condition);
+        }
+        let object = json!({
+            "metadata": {"name": input["name"], "annotations": input["annotations"]},
+            "status": {"history": input["history"], "conditions": conditions},
+        });
+        let (status, health) = assess(&object, vector["in"]["now"].as_str().unwrap());
+        assert_eq!(status, vector["out"], "{line}");
+        assert_eq!(health, vector["health"].as_array().cloned().unwrap_or_default(), "{line}");
+        count += 1;
+    }
+    assert!(count > 0, "no vectors in {}", path.display());
+}
+
+#[test]
+fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() {
+    let folder = golden("status-insights/clusters");
+    let Ok(entries) = fs::read_dir(&folder) else { return skipped(&folder) };
+    let mut count = 0;
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let recorded: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let dump = golden(&format!("upgrade-status/{name}/clusterversion.yaml"));
+        let object: Value = yaml::from_str(&fs::read_to_string(&dump).unwrap()).unwrap();
+        let object = if object["items"].is_array() { object["items"][0].clone() } else { object };
+        let (status, _) = assess(&object, recorded["now"].as_str().unwrap());
+        assert_eq!(status, recorded["clusterVersion"], "{name}");
+        count += 1;
+    }
+    assert!(count > 0, "no clusters in {}", folder.display());
+}
