@@ -99,7 +99,7 @@ fn watches(client: &Client) -> BoxStream<'static, Told> {
     let crds = told(watcher(crds, named(CLUSTER_VERSION_CRD)), |event| Told::Crd(each(event, json_of)));
     let config_maps =
         told(watcher(config_maps, named(CONFIG_MAP)), |event| Told::ConfigMap(each(event, published)));
-    let left = |_: &mut ()| PollNext::Left;
+    let left = |(): &mut ()| PollNext::Left;
     let objects = select_with_strategy(crds, cluster_versions, left);
     select_with_strategy(objects, config_maps, left).boxed()
 }

@@ -71,3 +71,59 @@ fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_contro
     }
     assert!(count > 0, "no clusters in {}", folder.display());
 }
+
+/// All documents of the controller's manifests.
+fn manifests() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/update-status-controller");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().flat_map(|path| yaml::from_str_multi(&fs::read_to_string(path).unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
+    let manifests = manifests();
+    let kinds: Vec<&str> = manifests.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    let wanted = [
+        "Namespace",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Deployment",
+    ];
+    assert_eq!(kinds, wanted);
+    for object in &manifests {
+        let annotations = &object["metadata"]["annotations"];
+        assert_eq!(annotations["release.openshift.io/feature-set"], "DevPreviewNoUpgrade", "{object}");
+        assert_eq!(
+            annotations["include.release.openshift.io/self-managed-high-availability"], "true",
+            "{object}"
+        );
+    }
+}
+
+#[test]
+fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
+    let mut allowed = Vec::new();
+    for object in manifests() {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let words = |field: &str| {
+                let words: Vec<&str> =
+                    rule[field].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                words.join(",")
+            };
+            let scope = object["kind"].as_str().unwrap();
+            let (resources, names, verbs) = (words("resources"), words("resourceNames"), words("verbs"));
+            allowed.push(format!("{scope}: {verbs} {resources} [{names}]"));
+        }
+    }
+    let wanted = [
+        "Role: get,list,watch configmaps []",
+        "Role: patch configmaps [status-api-cm-prototype]",
+        "ClusterRole: get,list,watch clusterversions []",
+        "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+    ];
+    assert_eq!(allowed, wanted);
+}

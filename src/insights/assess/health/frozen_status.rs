@@ -18,7 +18,14 @@ use super::{Draft, Facts, Sight};
 const RATCHETING_MINOR: u32 = 31;
 
 /// The lists in `status.capabilities` whose items the CRD enumerates.
-const FIELDS: [&str; 2] = ["enabledCapabilities", "knownCapabilities"];
+const FIELDS: [&str; 2] = [ENABLED, "knownCapabilities"];
+const ENABLED: &str = "enabledCapabilities";
+
+/// The cluster-version operator takes over what was enabled before, so it can never write this list without them.
+const REMEDY_ENABLED: &str =
+    "Capabilities cannot be disabled again; apply the CustomResourceDefinition of a release that knows them.";
+/// It writes the capabilities that its own release knows.
+const REMEDY_KNOWN: &str = "A cluster-version operator of the release that the CustomResourceDefinition is of puts this right when it starts.";
 
 /// Stored values that the CRD does not allow, by list, in their stored order; lists without any are left out.
 pub fn foreign_values<'a>(cluster_version: &'a Value, crd: &'a Value) -> Vec<(&'static str, Vec<&'a str>)> {
@@ -62,19 +69,21 @@ pub(super) fn assess(facts: &Facts<'_>, sight: &Sight<'_>) -> Option<HealthInsig
         ),
         reference: "https://issues.redhat.com/browse/OTA-1223",
     };
+    let remedy =
+        if foreign.iter().any(|(field, _)| *field == ENABLED) { REMEDY_ENABLED } else { REMEDY_KNOWN };
     let fields: Vec<String> = foreign
         .iter()
         .map(|(field, values)| format!("status.capabilities.{field} holds {}", values.join(", ")))
         .collect();
-    Some(draft.described(sight, |seen| (seen, describe(&fields.join("; "), minor, &rfc3339(seen)))))
-}
-
-fn describe(fields: &str, minor: u32, since: &str) -> String {
-    format!(
-        "{fields}, which the enum of CustomResourceDefinition clusterversions.config.openshift.io does not allow \
-         (seen since {since}). The API server (Kubernetes 1.{minor}) checks the whole status at each write, so it \
-         refuses every status update of the cluster-version operator: conditions, versions and history are as old \
-         as that. Capabilities cannot be disabled again; apply the CustomResourceDefinition of a release that knows \
-         them."
-    )
+    let describe = |seen| {
+        format!(
+            "{}, which the enum of CustomResourceDefinition clusterversions.config.openshift.io does not allow \
+             (seen since {}). The API server (Kubernetes 1.{minor}) checks the whole status at each write, so it \
+             refuses every status update that leaves them there: conditions, versions and history are as old as \
+             that. {remedy}",
+            fields.join("; "),
+            rfc3339(seen)
+        )
+    };
+    Some(draft.described(sight, |seen| (seen, describe(seen))))
 }

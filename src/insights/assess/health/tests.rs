@@ -112,6 +112,7 @@ fn a_status_is_frozen_while_it_holds_what_its_crd_does_not_know_and_the_server_m
                   status.capabilities.knownCapabilities holds Build, which the enum";
     assert!(told.starts_with(wanted), "{told}");
     assert!(told.contains("seen since 2024-01-01T01:00:00Z"), "{told}");
+    assert!(told.ends_with("apply the CustomResourceDefinition of a release that knows them."), "{told}");
     assert!(frozen(&old, Some(30), None).contains("(Kubernetes 1.30)"));
     assert_eq!(frozen(&old, Some(31), None), "", "ratcheting");
     assert_eq!(frozen(&old, None, None), "", "unknown server");
