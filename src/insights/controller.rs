@@ -14,7 +14,7 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource as _};
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::publish::{CONFIG_MAP, NAMESPACE};
 use super::state::{CLUSTER_VERSION_CRD, Published, State};
@@ -29,6 +29,9 @@ const FIELD_MANAGER: &str = "update-status-controller";
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// The longest pause.
 const RETRY_MAX: Duration = Duration::from_secs(60);
+
+/// How long the requests of one round may take. Without it one answer that never comes would be the end.
+const ROUND_MAX: Duration = Duration::from_secs(30);
 
 /// How often the server's version is read while it matters. A kube-apiserver that is replaced gives no event, and a
 /// status that nobody can write gives none either.
@@ -139,7 +142,8 @@ impl Controller {
         if self.failures > 0 && self.due.is_some() {
             return;
         }
-        let pause = if self.round().await.is_ok() {
+        let round = timeout(ROUND_MAX, self.round()).await;
+        let pause = if matches!(round, Ok(Ok(()))) {
             self.failures = 0;
             self.state.version_matters().then_some(VERSION_PERIOD)
         } else {
@@ -228,3 +232,6 @@ fn published(mut config_map: ConfigMap) -> (String, Published) {
     let resource_version = metadata.resource_version.unwrap_or_default();
     (metadata.name.unwrap_or_default(), Published { resource_version, data })
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,6 +72,31 @@ fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_contro
     assert!(count > 0, "no clusters in {}", folder.display());
 }
 
+#[test]
+fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
+    let folder = golden("../crds");
+    let Ok(text) = fs::read_to_string(folder.join("4.13/clusterversions.yaml")) else {
+        return skipped(&folder);
+    };
+    let old: Value = yaml::from_str(&text).unwrap();
+    let new: Value =
+        yaml::from_str(&fs::read_to_string(folder.join("4.14/clusterversions.yaml")).unwrap()).unwrap();
+    let list = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/capabilities/properties\
+                /enabledCapabilities/items/enum";
+    let capabilities = json!({"enabledCapabilities": new.pointer(list).unwrap()});
+    let object = json!({"metadata": {"name": "version"}, "status": {"capabilities": capabilities}});
+    let summaries = |crd: &Value, minor| {
+        let facts = health::Facts { cluster_version: &object, crd: Some(crd), kubernetes_minor: Some(minor) };
+        let sight = health::Sight { now: "2024-01-01T00:00:00Z".parse().unwrap(), earlier: &|_| None };
+        health::assess(&facts, &sight).into_iter().map(|insight| insight.impact.summary).collect::<Vec<_>>()
+    };
+    let wanted = "ClusterVersion version can no longer be written: its CRD does not know capabilities Build, \
+                  DeploymentConfig, ImageRegistry, MachineAPI";
+    assert_eq!(summaries(&old, 26), [wanted]);
+    assert!(summaries(&old, 31).is_empty());
+    assert!(summaries(&new, 27).is_empty());
+}
+
 /// All documents of the controller's manifests.
 fn manifests() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/update-status-controller");
