@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use windtunnel::base::clock::Time;
 use windtunnel::base::yaml;
 use windtunnel::insights::assess::{cluster_version, health};
+use windtunnel::model::insight::{Detail, Insight};
 
 fn golden(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(path)
@@ -70,6 +71,22 @@ fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_contro
         count += 1;
     }
     assert!(count > 0, "no clusters in {}", folder.display());
+}
+
+#[test]
+fn texts_come_back_from_the_config_map_as_they_were() {
+    let path = golden("status-insights/yaml-scalars.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    for line in text.lines() {
+        let scalar: Value = serde_json::from_str(line).unwrap();
+        let object =
+            json!({"metadata": {"name": "version"}, "status": {"history": [{"version": scalar["in"]}]}});
+        let detail = Detail::ClusterVersion(cluster_version::assess(&object, now));
+        let insight = Insight { uid: "cv-version".to_owned(), acquired_at: now, detail };
+        let published = yaml::to_string(&insight).unwrap();
+        assert_eq!(yaml::from_str::<Insight>(&published).unwrap(), insight, "{published}");
+    }
 }
 
 #[test]
@@ -151,4 +168,70 @@ fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
         "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
     ];
     assert_eq!(allowed, wanted);
+}
+
+/// Every object that comes of putting `odd` in the place of one value inside `whole`.
+fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
+    let mut all = vec![odd.clone()];
+    match whole {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                all.extend(spoiled(value, odd).into_iter().map(|inner| {
+                    let mut copy = whole.clone();
+                    copy[name] = inner;
+                    copy
+                }));
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                all.extend(spoiled(value, odd).into_iter().map(|inner| {
+                    let mut copy = whole.clone();
+                    copy[at] = inner;
+                    copy
+                }));
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+#[test]
+fn every_json_has_insights() {
+    let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    let lists = json!({"enabledCapabilities": {"items": {"enum": ["Console"]}}});
+    let schema = json!({"properties": {"status": {"properties": {"capabilities": {"properties": lists}}}}});
+    let whole = json!({
+        "object": {
+            "metadata": {"name": "version", "annotations": {"usc.openshift.io/force-health-insight": ""}},
+            "spec": {"desiredUpdate": {"version": "4.14.1"}},
+            "status": {
+                "conditions": [
+                    {"type": "Progressing", "status": "True"},
+                    {"type": "Failing", "status": "True", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"},
+                    {"type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload", "message": "version=\"\""},
+                ],
+                "history": [
+                    {"state": "Partial", "startedTime": "2024-01-01T00:00:00Z", "version": "4.14.1"},
+                    {"state": "Partial", "version": "4.14.0"},
+                ],
+                "capabilities": {"enabledCapabilities": ["Build"]},
+            },
+        },
+        "crd": {"spec": {"versions": [{"served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}},
+    });
+    let count = |whole: &Value| {
+        let (cluster_version, crd) = (&whole["object"], whole.get("crd"));
+        let status = cluster_version::assess(cluster_version, now);
+        assert_eq!(status.conditions.len(), 1, "{whole}");
+        let facts = health::Facts { cluster_version, crd, kubernetes_minor: Some(27) };
+        health::assess(&facts, &health::Sight { now, earlier: &|_| None }).len()
+    };
+    assert_eq!(count(&whole), 4);
+    let odds =
+        [json!(null), json!(7), json!("\u{e9}\" \u{1f980}"), json!([[]]), json!({"": {}}), json!(true)];
+    for object in odds.iter().flat_map(|odd| spoiled(&whole, odd)) {
+        assert!(count(&object) <= 4, "{object}");
+    }
 }
