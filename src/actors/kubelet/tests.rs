@@ -181,6 +181,18 @@ fn a_program_that_does_not_end_is_killed_at_the_end_of_the_grace() {
 }
 
 #[test]
+fn a_pod_that_is_removed_at_once_takes_its_processes_with_it() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.27.8");
+    rig.put(&PODS, program_pod());
+    rig.run(10);
+    rig.log.clear();
+    rig.write(&Write::delete_now(&PODS, "ns", "program"));
+    rig.run(60);
+    check(&rig, &["0:00:10 kill pods/ns/program"]);
+}
+
+#[test]
 fn a_program_that_ends_is_started_again() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.27.8");

@@ -219,12 +219,10 @@ fn progress(object: &Object, version: &str, now: Time) -> Write {
     let mut value = object.to_value();
     let progressing =
         Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
-    // One that has never been deployed is not available yet.
-    let available = if reported_version(object).is_some() { "True" } else { "False" };
-    let others: &[(&str, &str)] = if available == "True" {
-        &[("Available", "True"), ("Degraded", "False")]
-    } else {
-        &[("Degraded", "False")]
+    // One that was never deployed says nothing of being available until it is.
+    let others: &[(&str, &str)] = match reported_version(object) {
+        Some(_) => &[("Available", "True"), ("Degraded", "False")],
+        None => &[("Degraded", "False")],
     };
     set_conditions(&mut value, &progressing, others, now);
     Write::update_status(&CLUSTER_OPERATORS, value)
