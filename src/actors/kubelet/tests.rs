@@ -232,6 +232,31 @@ fn a_pull_that_hangs_shows_nothing_but_the_deadline() {
 }
 
 #[test]
+fn conditions_name_the_containers_that_are_waited_for() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Hangs, "v1.33.1");
+    rig.put(&PODS, version_pod());
+    rig.run(1);
+    let texts = |pod: &Object| -> Vec<String> {
+        let list = pod.list("/status/conditions").iter();
+        list.map(|one| [&one["type"], &one["status"], &one["reason"], &one["message"]].map(text).join("|"))
+            .collect()
+    };
+    let waiting = [
+        "PodReadyToStartContainers|True||",
+        "Initialized|False|ContainersNotInitialized|containers with incomplete status: [cleanup copy]",
+        "Ready|False|ContainersNotReady|containers with unready status: [rename]",
+        "ContainersReady|False|ContainersNotReady|containers with unready status: [rename]",
+        "PodScheduled|True||",
+    ];
+    assert_eq!(texts(&pod(&rig, "version-x")), waiting);
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[test]
 fn a_restarted_kubelet_comes_to_the_same_end() {
     let end = |rig: &Rig| {
         let pod = pod(rig, "version-x");
