@@ -151,7 +151,7 @@ pub(super) fn create_pod(job: &Object) -> Write {
     Write::create(&PODS, owners::pod_from_template(job, &JOBS, job.name(), &labels))
 }
 
-/// Whether the controller announces the end of Jobs, by the version that its ClusterOperator reports.
+/// Whether the controller announces the end of Jobs, by the version that its `ClusterOperator` reports.
 pub(super) fn announced(view: &View) -> bool {
     let operator = "kube-controller-manager";
     let versions =

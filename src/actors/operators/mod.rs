@@ -34,7 +34,7 @@ const WORKING_TOWARDS: &str = "Working towards ";
 /// Operands whose version is that of Kubernetes.
 const KUBERNETES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
-/// The operator behind one ClusterOperator.
+/// The operator behind one `ClusterOperator`.
 #[derive(Debug)]
 pub struct Operator {
     name: String,
@@ -207,7 +207,7 @@ fn reported_version(object: &Object) -> Option<&str> {
     object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
 }
 
-/// The rollout that the ClusterOperator tells of: its target and its start.
+/// The rollout that the `ClusterOperator` tells of: its target and its start.
 fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     let progressing =
         condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
