@@ -149,7 +149,7 @@ impl Rig {
         let step = seat.actor.step(&input);
         seat.wake_at = step.wake_at;
         for effect in step.effects {
-            self.effect(effect);
+            self.effect(&effect);
         }
         for write in step.writes {
             let outcome = self.apply(&write);
@@ -171,8 +171,8 @@ impl Rig {
         self.log.push(format!("{} {line}", clock_time(self.now.duration_since(self.start))));
     }
 
-    fn effect(&mut self, effect: Effect) {
-        match &effect {
+    fn effect(&mut self, effect: &Effect) {
+        match effect {
             Effect::Start { pod, container } => {
                 self.note(&format!("start {pod} {container}"));
                 self.running.entry(pod.clone()).or_default().push(container.clone());

@@ -2,15 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::actors::owners;
+use crate::actors::{PROGRAM, owners};
 use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::{Streams, fnv1a};
 use crate::model::condition::{self, Condition};
 use crate::model::resources::{DEPLOYMENTS, NODES, PODS};
 use crate::model::{Key, Object, View, Write};
-
-/// The annotation of pod templates that a simulated program stands for.
-const PROGRAM: &str = "windtunnel.dev/program";
 
 /// The label that tells the pods of one template from those of another.
 const HASH: &str = "pod-template-hash";

@@ -6,6 +6,8 @@
 //! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
 //! know: after a restart a kubelet may ask again.
 
+mod ending;
+mod images;
 mod pull;
 mod status;
 mod worker;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
-use super::{Actor, Input, Interest, Signal, Step};
+use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::rng::Streams;
 use crate::model::world::World;
 use crate::model::{Identity, ChangeKind, Key, Object, View, resources};
@@ -69,9 +71,13 @@ impl Kubelet {
         }
     }
 
-    fn notice(&mut self, input: &Input<'_>) {
+    fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
         for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
             if change.kind == ChangeKind::Deleted {
+                // One that others removed at once still has its processes.
+                if self.pods.get(&change.key).is_some_and(|memory| !memory.removed) {
+                    step.effects.push(Effect::Kill { pod: change.key.clone() });
+                }
                 self.forget(&change.key);
             } else if change.object.text("/spec/nodeName") == self.node {
                 self.queue.add(change.key.clone());
@@ -79,9 +85,9 @@ impl Kubelet {
         }
         for signal in input.signals {
             if let Signal::Exited { pod, container } = signal
-                && let Some(memory) = self.pods.get_mut(pod)
+                && let Some(object) = input.view.get_key(pod)
             {
-                memory.exited.insert(container.clone());
+                memory_of(&mut self.pods, pod, object).exited.insert(container.clone());
                 self.queue.add(pod.clone());
             }
         }
@@ -101,10 +107,7 @@ impl Kubelet {
 
     fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
         let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
-        let memory = self.pods.entry(pod.clone()).or_default();
-        if memory.uid != object.uid() {
-            *memory = Memory::of(object.uid());
-        }
+        let memory = memory_of(&mut self.pods, pod, object);
         let looked = worker::look(site, object, memory, &mut self.images);
         for write in looked.writes {
             self.queue.ask(pod, write, &mut step.writes);
@@ -141,14 +144,13 @@ impl Actor for Kubelet {
         if !self.started {
             self.adopt(input.view);
         }
-        self.notice(input);
         let mut step = Step::default();
+        self.notice(input, &mut step);
         let world = Arc::clone(&self.world);
-        let streams = self.streams;
         let site = Site {
             view: input.view,
             world: &world,
-            streams: &streams,
+            streams: self.streams,
             minor: kubelet_minor(input.view, &self.node),
             now: input.now,
         };
@@ -159,6 +161,15 @@ impl Actor for Kubelet {
         step.why = self.waits.values().next().cloned().unwrap_or_default().into();
         step
     }
+}
+
+/// What is known of a pod; of another pod of the same name, nothing is.
+fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object) -> &'a mut Memory {
+    let memory = pods.entry(key.clone()).or_default();
+    if memory.uid != pod.uid() {
+        *memory = Memory::of(pod.uid());
+    }
+    memory
 }
 
 fn key_of(pod: &Object) -> Key {

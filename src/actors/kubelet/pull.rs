@@ -96,7 +96,7 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// Whether a ClusterImagePolicy covers the image.
+/// Whether a `ClusterImagePolicy` covers the image.
 fn wants_signature(view: &View, image: &str) -> bool {
     let repository = repository(image);
     view.list(&CLUSTER_IMAGE_POLICIES)

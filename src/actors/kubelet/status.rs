@@ -107,7 +107,7 @@ impl Container {
         if self.init { self.is_done() } else { self.is_running() }
     }
 
-    fn render(&self, uid: &str, streams: &Streams) -> Value {
+    fn render(&self, uid: &str, streams: Streams) -> Value {
         let id = |run: u32| {
             let mut bits = streams.stream(&format!("container/{uid}/{}/{run}", self.name));
             format!(
@@ -186,7 +186,7 @@ impl Status {
         pod: &Object,
         now: Time,
         kubelet_minor: u32,
-        streams: &Streams,
+        streams: Streams,
     ) -> Option<Value> {
         let list = |init: bool| -> Vec<Value> {
             self.containers.iter().filter(|c| c.init == init).map(|c| c.render(pod.uid(), streams)).collect()

@@ -181,6 +181,18 @@ fn a_program_that_does_not_end_is_killed_at_the_end_of_the_grace() {
 }
 
 #[test]
+fn a_pod_that_is_removed_at_once_takes_its_processes_with_it() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.27.8");
+    rig.put(&PODS, program_pod());
+    rig.run(10);
+    rig.log.clear();
+    rig.write(&Write::delete_now(&PODS, "ns", "program"));
+    rig.run(60);
+    check(&rig, &["0:00:10 kill pods/ns/program"]);
+}
+
+#[test]
 fn a_program_that_ends_is_started_again() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.27.8");
@@ -217,6 +229,31 @@ fn a_pull_that_hangs_shows_nothing_but_the_deadline() {
             "0:02:00 patch pods/ns/version-x Failed cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
         ],
     );
+}
+
+#[test]
+fn conditions_name_the_containers_that_are_waited_for() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Hangs, "v1.33.1");
+    rig.put(&PODS, version_pod());
+    rig.run(1);
+    let texts = |pod: &Object| -> Vec<String> {
+        let list = pod.list("/status/conditions").iter();
+        list.map(|one| [&one["type"], &one["status"], &one["reason"], &one["message"]].map(text).join("|"))
+            .collect()
+    };
+    let waiting = [
+        "PodReadyToStartContainers|True||",
+        "Initialized|False|ContainersNotInitialized|containers with incomplete status: [cleanup copy]",
+        "Ready|False|ContainersNotReady|containers with unready status: [rename]",
+        "ContainersReady|False|ContainersNotReady|containers with unready status: [rename]",
+        "PodScheduled|True||",
+    ];
+    assert_eq!(texts(&pod(&rig, "version-x")), waiting);
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 #[test]

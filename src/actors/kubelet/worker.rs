@@ -7,19 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::pull::{self, Outcome, PullError};
+use super::images::Pulling;
 use super::status::{Container, State, Status};
 use crate::actors::Effect;
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
 use crate::model::world::World;
-use crate::model::{DeleteOptions, Key, Object, Operation, View, Write, resources::PODS};
-
-/// A pod of this annotation, valued `true`, is run by a simulated program, whose end is waited for.
-pub(super) const PROGRAM: &str = "windtunnel.dev/program";
-
-/// Longest back-off between two pulls of an image.
-const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(300);
+use crate::model::{Key, Object, View, Write, resources::PODS};
 
 /// Pause before an ended container is started again.
 const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
@@ -35,9 +29,11 @@ pub(super) struct Memory {
     pub(super) sent: Option<Value>,
     /// Whether the pod was already removed; finalizers may keep it.
     pub(super) removed: bool,
-    pulls: BTreeMap<String, Pulling>,
+    /// Pulls by image.
+    pub(super) pulls: BTreeMap<String, Pulling>,
+    /// By when all processes of a deleted pod must have ended.
+    pub(super) stop_by: Option<Time>,
     ends: BTreeMap<String, Time>,
-    stop_by: Option<Time>,
 }
 
 impl Memory {
@@ -47,15 +43,6 @@ impl Memory {
     }
 }
 
-/// The pull of one image for one pod.
-#[derive(Debug)]
-enum Pulling {
-    /// It is under way and comes to `outcome` at `until`.
-    Underway { until: Time, outcome: Outcome, failures: u32 },
-    /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
-    Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
-}
-
 /// Where and when a pod is looked at.
 pub(super) struct Site<'a> {
     /// The cluster.
@@ -63,7 +50,7 @@ pub(super) struct Site<'a> {
     /// What lies outside it.
     pub(super) world: &'a World,
     /// The run's randomness.
-    pub(super) streams: &'a Streams,
+    pub(super) streams: Streams,
     /// Minor of the kubelet's Kubernetes 1.x.
     pub(super) minor: u32,
     /// The current moment.
@@ -102,14 +89,22 @@ pub(super) fn look(
     look.out
 }
 
-struct Look<'a> {
-    site: &'a Site<'a>,
-    pod: &'a Object,
-    key: Key,
-    memory: &'a mut Memory,
-    images: &'a mut BTreeSet<String>,
-    status: Status,
-    out: Looked,
+/// A look that is under way.
+pub(super) struct Look<'a> {
+    /// Where and when.
+    pub(super) site: &'a Site<'a>,
+    /// The pod as the API has it.
+    pub(super) pod: &'a Object,
+    /// Its key.
+    pub(super) key: Key,
+    /// What is known beside the API.
+    pub(super) memory: &'a mut Memory,
+    /// The images on the node.
+    pub(super) images: &'a mut BTreeSet<String>,
+    /// The status as it shall be.
+    pub(super) status: Status,
+    /// What it comes to.
+    pub(super) out: Looked,
 }
 
 impl Look<'_> {
@@ -175,7 +170,7 @@ impl Look<'_> {
         self.start(index);
     }
 
-    fn start(&mut self, index: usize) {
+    pub(super) fn start(&mut self, index: usize) {
         let now = self.site.now;
         self.status.containers[index].state = State::Running { since: now };
         let name = self.status.containers[index].name.clone();
@@ -189,139 +184,7 @@ impl Look<'_> {
         }
     }
 
-    /// Brings the image of a waiting container to the node, and starts the container when it is there.
-    fn pull(&mut self, index: usize) {
-        let (now, image) = (self.site.now, self.status.containers[index].image.clone());
-        if self.images.contains(&image) {
-            return self.start(index);
-        }
-        let pulling = match self.memory.pulls.remove(&image) {
-            None => self.begin_pull(&image, 0),
-            Some(Pulling::Failed { retry_at, failures, .. }) if retry_at <= now => {
-                self.begin_pull(&image, failures)
-            }
-            Some(Pulling::Underway { until, outcome, failures }) if until <= now => match outcome {
-                Outcome::Arrives => {
-                    self.images.insert(image);
-                    return self.start(index);
-                }
-                Outcome::Never => Pulling::Underway { until, outcome, failures },
-                Outcome::Fails(error) => self.fail_pull(index, &image, error, failures + 1),
-            },
-            Some(Pulling::Failed { error, quiet_at, retry_at, failures }) if quiet_at <= now => {
-                let message = error.back_off_message(&image, self.site.minor);
-                let reason = "ImagePullBackOff".to_owned();
-                self.status.containers[index].state = State::Waiting { reason, message };
-                Pulling::Failed { error, quiet_at, retry_at, failures }
-            }
-            Some(going_on) => going_on,
-        };
-        match &pulling {
-            Pulling::Underway { outcome: Outcome::Never, .. } => {}
-            Pulling::Underway { until, .. } => self.look_again(*until),
-            Pulling::Failed { quiet_at, retry_at, .. } => {
-                self.look_again(if *quiet_at > now { *quiet_at } else { *retry_at });
-            }
-        }
-        self.out.why = Some(format!("pulling {image} for {}", self.key));
-        self.memory.pulls.insert(image, pulling);
-    }
-
-    fn begin_pull(&self, image: &str, failures: u32) -> Pulling {
-        let outcome = pull::attempt(&self.site.world.registry, self.site.view, image, self.site.minor);
-        // Layers take their time; a registry that has none, or refuses, says so at once.
-        let millis = match outcome {
-            Outcome::Arrives => (2_000, 8_000),
-            Outcome::Fails(_) | Outcome::Never => (300, 900),
-        };
-        let until = self.site.now + draw(&mut self.stream("pull", image, failures), millis);
-        Pulling::Underway { until, outcome, failures }
-    }
-
-    /// The back-off starts at 10 s, doubles, and counts from the failure; the pod's own rhythm adds a little.
-    fn fail_pull(&mut self, index: usize, image: &str, error: PullError, failures: u32) -> Pulling {
-        let now = self.site.now;
-        self.status.containers[index].state =
-            State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
-        let doubled = SignedDuration::from_secs(10_i64 << (failures - 1).min(5));
-        let mut stream = self.stream("back-off", image, failures);
-        let quiet_at = now + draw(&mut stream, (1_000, 3_000));
-        let retry_at = now + doubled.min(BACK_OFF_MAX) + draw(&mut stream, (0, 1_500));
-        Pulling::Failed { error, quiet_at, retry_at, failures }
-    }
-
-    fn fail_by_deadline(&mut self) {
-        let now = self.site.now;
-        self.status.phase = "Failed";
-        self.status.reason = "DeadlineExceeded".to_owned();
-        self.status.message = "Pod was active on the node longer than the specified deadline".to_owned();
-        for container in &mut self.status.containers {
-            if let State::Running { since } = container.state {
-                container.state = State::Ended { since, at: now, code: 137 };
-                self.out.effects = vec![Effect::Kill { pod: self.key.clone() }];
-            }
-        }
-    }
-
-    /// Graceful deletion: SIGTERM, wait, SIGKILL at the end of the grace, and then remove the object.
-    fn stop(&mut self) {
-        let now = self.site.now;
-        let runs =
-            |look: &Self| look.status.containers.iter().any(|c| c.is_running() && !look.has_ended(&c.name));
-        if runs(self) && self.pod.number("/metadata/deletionGracePeriodSeconds") != Some(0) {
-            let stop_by = match self.memory.stop_by {
-                Some(stop_by) => stop_by,
-                None => self.terminate(),
-            };
-            if now < stop_by {
-                self.look_again(stop_by);
-                self.out.why = Some(format!("waiting for the processes of {} to end", self.key));
-                return;
-            }
-            self.out.effects.push(Effect::Kill { pod: self.key.clone() });
-        }
-        if self.memory.removed {
-            return;
-        }
-        self.end_containers();
-        self.write_status();
-        self.memory.removed = true;
-        let options = DeleteOptions { grace_period_seconds: Some(0), uid: Some(self.pod.uid().to_owned()) };
-        let delete = Write::delete_now(&PODS, self.pod.namespace(), self.pod.name());
-        self.out.writes.push(Write { operation: Operation::Delete(options), ..delete });
-    }
-
-    /// Sends SIGTERM and tells by when all must have ended: the grace, or a moment for pods that no program stands
-    /// for.
-    fn terminate(&mut self) -> Time {
-        self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
-        let grace_end = self.pod.time("/metadata/deletionTimestamp").unwrap_or(self.site.now);
-        let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
-            grace_end
-        } else {
-            grace_end.min(self.site.now + draw(&mut self.stream("stop", "", 0), (200, 2_000)))
-        };
-        *self.memory.stop_by.insert(stop_by)
-    }
-
-    fn end_containers(&mut self) {
-        let now = self.site.now;
-        let exited = &self.memory.exited;
-        let mut ended_any = false;
-        for container in &mut self.status.containers {
-            if let State::Running { since } = container.state {
-                let code = if exited.contains(&container.name) { 0 } else { 137 };
-                container.state = State::Ended { since, at: now, code };
-                ended_any = true;
-            }
-        }
-        if ended_any && !self.status.is_terminal() {
-            let well = self.status.containers.iter().all(Container::is_done);
-            self.status.phase = if well { "Succeeded" } else { "Failed" };
-        }
-    }
-
-    fn has_ended(&self, container: &str) -> bool {
+    pub(super) fn has_ended(&self, container: &str) -> bool {
         self.memory.exited.contains(container)
     }
 
@@ -336,7 +199,7 @@ impl Look<'_> {
         }
     }
 
-    fn write_status(&mut self) {
+    pub(super) fn write_status(&mut self) {
         let changes = self.status.changes(self.pod, self.site.now, self.site.minor, self.site.streams);
         let Some(changes) = changes.filter(|changes| self.memory.sent.as_ref() != Some(changes)) else {
             return;
@@ -358,15 +221,16 @@ impl Look<'_> {
         draw(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
     }
 
-    fn stream(&self, what: &str, of: &str, attempt: u32) -> Stream {
+    pub(super) fn stream(&self, what: &str, of: &str, attempt: u32) -> Stream {
         self.site.streams.stream(&format!("kubelet/{what}/{}/{of}/{attempt}", self.pod.uid()))
     }
 
-    fn look_again(&mut self, at: Time) {
+    pub(super) fn look_again(&mut self, at: Time) {
         self.out.next = Some(self.out.next.map_or(at, |next| next.min(at)));
     }
 }
 
-fn draw(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
+/// A span between two numbers of milliseconds.
+pub(super) fn draw(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(stream.between(millis.0, millis.1)).unwrap_or(0))
 }

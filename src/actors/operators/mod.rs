@@ -31,7 +31,7 @@ const OPERATOR: &str = "operator";
 /// How the message of `Progressing` names the target of a rollout.
 const WORKING_TOWARDS: &str = "Working towards ";
 
-/// The operator behind one ClusterOperator.
+/// The operator behind one `ClusterOperator`.
 #[derive(Debug)]
 pub struct Operator {
     name: String,
@@ -203,7 +203,7 @@ fn reported_version(object: &Object) -> Option<&str> {
     object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
 }
 
-/// The rollout that the ClusterOperator tells of: its target and its start.
+/// The rollout that the `ClusterOperator` tells of: its target and its start.
 fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     let progressing =
         condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
@@ -215,12 +215,10 @@ fn progress(object: &Object, version: &str, now: Time) -> Write {
     let mut value = object.to_value();
     let progressing =
         Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
-    // One that has never been deployed is not available yet.
-    let available = if reported_version(object).is_some() { "True" } else { "False" };
-    let others: &[(&str, &str)] = if available == "True" {
-        &[("Available", "True"), ("Degraded", "False")]
-    } else {
-        &[("Degraded", "False")]
+    // One that was never deployed says nothing of being available until it is.
+    let others: &[(&str, &str)] = match reported_version(object) {
+        Some(_) => &[("Available", "True"), ("Degraded", "False")],
+        None => &[("Degraded", "False")],
     };
     set_conditions(&mut value, &progressing, others, now);
     Write::update_status(&CLUSTER_OPERATORS, value)

@@ -1,4 +1,4 @@
-//! Operators, seen through their ClusterOperator.
+//! Operators, seen through their `ClusterOperator`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
