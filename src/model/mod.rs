@@ -4,6 +4,7 @@ mod change;
 pub mod condition;
 pub mod insight;
 mod object;
+pub mod pod;
 pub mod release;
 mod resource;
 pub mod resources;
