@@ -5,6 +5,7 @@ pub mod condition;
 pub mod insight;
 pub mod manifests;
 mod object;
+pub mod pod;
 pub mod release;
 mod resource;
 pub mod resources;
