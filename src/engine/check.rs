@@ -1,16 +1,16 @@
 //! Whether what a scenario expects is so, and if not, what was seen instead.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use super::act::INSIGHTS;
 use super::session::SessionError;
 use super::simulation::Simulation;
-use super::{check_writes, explain};
+use super::check_writes;
 use crate::base::yaml;
-use crate::model::resources::{CONFIG_MAPS, PODS};
-use crate::model::{Object, View, condition, pod};
+use crate::model::condition::{self, Condition};
+use crate::model::resources::CONFIG_MAPS;
+use crate::model::{Object, View, pod};
+use crate::scenario::path;
 use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch, What};
 
 /// Checks one expectation at this moment. `baseline` is the cluster at the begin of a check over time.
@@ -19,17 +19,17 @@ use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch, What};
 pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View>) -> Result<(), String> {
     match what {
         What::Object(object, checks) => {
-            one_of(objects(&simulation.view, object), &format!("no {}", explain::object(object)), |found| {
+            one_of(objects(&simulation.view, object), &format!("there is no {object}"), |found| {
                 let before = baseline.and_then(|view| before(view, found, object));
                 all(found, before.map(|object| &**object), checks)
             })
         }
         What::Absent(object) => match objects(&simulation.view, object).next() {
             None => Ok(()),
-            Some(found) => Err(format!("{} is there", explain::name_of(found))),
+            Some(found) => Err(format!("{object} is there: {}", found.name())),
         },
         What::Insight(insight, checks) => {
-            let missing = format!("no insight about {}", explain::insight(insight));
+            let missing = format!("no {insight} is published");
             one_of(insights(&simulation.view, insight).into_iter(), &missing, |found| all(found, None, checks))
         }
         What::NoInsight(insight, checks) => {
@@ -47,7 +47,7 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
 
 /// The error for an expectation that does not hold.
 pub(super) fn unmet(simulation: &Simulation, what: &What, when: &str, why: &str) -> SessionError {
-    let mut text = format!("expected {when}: {}\n  seen: {why}", explain::what(what));
+    let mut text = format!("expected {when}: {what}\n  seen: {why}");
     for pending in simulation.pending() {
         text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
     }
@@ -134,15 +134,15 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
             if fits(status, "status") && fits(reason, "reason") && fits(message, "message") {
                 return Ok(());
             }
-            Err(explain::condition(condition))
+            Err(in_words(condition))
         }
         Check::Field { path, value } => {
-            let seen = as_text(at(found, path));
+            let seen = path::text_at(found, path);
             if value.fits(&seen) { Ok(()) } else { Err(format!("{path} is `{seen}`")) }
         }
         Check::Unchanged { path } => {
-            let (was, is) = (before.map_or(&Value::Null, |before| at(before, path)), at(found, path));
-            if was == is { Ok(()) } else { Err(format!("{path} changed from {was} to {is}")) }
+            let was = before.and_then(|before| path::find(before, path));
+            if was == path::find(found, path) { Ok(()) } else { Err(format!("{path} changed")) }
         }
         Check::PodStatus(wanted) => {
             let seen = pod::status_column(&Object::new(found.clone()));
@@ -151,48 +151,9 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
     }
 }
 
-/// The value at a path such as `status.history[0].state`; `Null` where there is none.
-fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
-    let mut found = value;
-    for part in path.split('.') {
-        let (name, indexes) = part.split_once('[').map_or((part, ""), |(name, rest)| (name, rest));
-        if !name.is_empty() {
-            found = &found[name];
-        }
-        for index in indexes.split('[').filter(|index| !index.is_empty()) {
-            found = match index.trim_end_matches(']').parse::<usize>() {
-                Ok(index) => &found[index],
-                Err(_) => &Value::Null,
-            };
-        }
-    }
-    found
-}
-
-fn as_text(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::Null => Cow::Borrowed(""),
-        Value::String(text) => Cow::Borrowed(text),
-        other => Cow::Owned(other.to_string()),
-    }
-}
-
-/// Whether a reference means pods.
-pub(super) fn is_pod(object: &ObjectRef) -> bool {
-    object.resource == PODS
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn paths_lead_through_fields_and_indexes() {
-        let object = json!({ "status": { "history": [{ "state": "Completed" }], "n": 3 } });
-        assert_eq!(at(&object, "status.history[0].state"), "Completed");
-        assert_eq!(as_text(at(&object, "status.n")), "3");
-        assert_eq!(at(&object, "status.history[7].state"), &Value::Null);
-        assert_eq!(at(&object, "status.history[x"), &Value::Null);
-    }
+/// A condition as `Type=Status Reason "message"`.
+fn in_words(condition: &Value) -> String {
+    let Condition { kind, status, reason, message } = Condition::read(condition);
+    let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
+    format!("{kind}={status}{reason} \"{message}\"")
 }

@@ -34,6 +34,9 @@ impl Simulation {
 
     fn start_process(&mut self, kubelet: ActorId, pod: Key, container: String) {
         let Some(object) = self.view.get_key(&pod).cloned() else { return };
+        if self.processes.get(&pod, &container).is_some() {
+            return; // A restarted kubelet asks again for what runs already.
+        }
         let now = self.now();
         let (running, name) = match program(&object, &container, &self.world, &self.streams, now) {
             Program::Actor(actor) => {

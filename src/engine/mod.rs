@@ -10,7 +10,6 @@ mod act;
 mod check;
 mod check_writes;
 mod effects;
-mod explain;
 mod install;
 mod play;
 mod processes;
