@@ -10,16 +10,15 @@ use crate::base::text::clock_time;
 /// `PASS  name  (1:15:00)`, or `FAIL` with the reason below; ends with a line break.
 pub fn scenario(result: &ScenarioResult) -> String {
     let word = if result.passed() { "PASS" } else { "FAIL" };
-    let mut out = format!("{word}  {}  ({} of cluster time)\n", result.name, clock_time(result.virtual_time));
+    let time = clock_time(result.virtual_time);
+    let mut lines = vec![format!("{word}  {}  ({time} of cluster time)", result.name)];
     if let Some(failure) = &result.failure {
         if !result.file.is_empty() {
-            out += &format!("      {} with seed {}\n", result.file, result.seed);
+            lines.push(format!("      {} with seed {}", result.file, result.seed));
         }
-        for line in failure.lines() {
-            out += &format!("      {line}\n");
-        }
+        lines.extend(failure.lines().map(|line| format!("      {line}")));
     }
-    out
+    lines.join("\n") + "\n"
 }
 
 /// How many passed and failed, how much cluster time they covered in how much `wall` time, and the ratio of both;

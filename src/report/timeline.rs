@@ -9,7 +9,7 @@ use crate::base::clock::Time;
 use crate::base::text::{clock_time, truncate};
 use crate::record::{Event, Record, WriteEvent};
 
-use rows::{Row, Rows};
+use rows::{Row, Rows, Span};
 
 /// The name that the set-up writes under.
 const INSTALLER: &str = "installer";
@@ -17,8 +17,8 @@ const INSTALLER: &str = "installer";
 /// Columns of the time: `H:MM:SS`.
 const TIME_WIDTH: usize = 7;
 
-/// The narrowest that the column of changes gets.
-const CHANGE_WIDTH_MIN: usize = 24;
+/// Narrower terminals are written for as if they had this many columns.
+const WIDTH_MIN: usize = 72;
 
 /// What the column of changes is filled up to where nothing is cut.
 const CHANGE_WIDTH_UNCUT: usize = 60;
@@ -47,7 +47,8 @@ pub fn render(record: &Record, width: usize) -> String {
             Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
             Event::Outcome { text, failure: None } => rows.add_step(entry.at, format!("ok {text}")),
             Event::Outcome { text, failure: Some(failure) } => {
-                rows.add_step(entry.at, format!("FAILED {text}: {}", one_line(failure)));
+                rows.add_step(entry.at, format!("FAILED {text}"));
+                rows.add_reason(entry.at, failure);
             }
             Event::Kubernetes { minor } => {
                 rows.add(entry.at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
@@ -89,8 +90,11 @@ fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
     let mut out = String::new();
     for row in rows {
         let time = clock_time(row.at.duration_since(epoch));
-        let line = if row.is_step {
+        let line = if row.span == Span::Step {
             format!("{time:>TIME_WIDTH$}  {}", limit(&row.change, widths.step))
+        } else if row.span == Span::Reason {
+            // Why a step failed is never cut.
+            format!("{:TIME_WIDTH$}    {}", "", row.change)
         } else {
             let Widths { object, change, by, .. } = widths;
             let cells = [limit(&row.object, object), limit(&row.change, change), limit(&row.by, by)];
@@ -118,20 +122,20 @@ struct Widths {
 impl Widths {
     fn of(rows: &[&Row], width: usize) -> Self {
         let widest = |pick: fn(&Row) -> &str| {
-            let changes = rows.iter().filter(|row| !row.is_step);
+            let changes = rows.iter().filter(|row| row.span == Span::Columns);
             changes.map(|row| pick(row).chars().count()).max().unwrap_or(0)
         };
         let (object_widest, by_widest) = (widest(|row| &row.object), widest(|row| &row.by));
         if width == 0 {
             return Self { object: None, change: None, by: None, step: None, object_widest };
         }
+        let width = width.max(WIDTH_MIN);
         let (object, by) = (object_widest.min(width * 3 / 10), by_widest.min(width / 4));
-        let rest = |taken: usize| width.saturating_sub(taken).max(CHANGE_WIDTH_MIN);
         Self {
             object: Some(object),
-            change: Some(rest(TIME_WIDTH + object + by + 6)),
+            change: Some(width.saturating_sub(TIME_WIDTH + object + by + 6)),
             by: Some(by),
-            step: Some(rest(TIME_WIDTH + 2)),
+            step: Some(width.saturating_sub(TIME_WIDTH + 2)),
             object_widest,
         }
     }

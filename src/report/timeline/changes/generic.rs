@@ -30,11 +30,8 @@ pub(super) fn of(before: &Object, after: &Object) -> Option<Change> {
     }
     let more = paths.len().saturating_sub(PATHS_MAX);
     paths.truncate(PATHS_MAX);
-    let mut text = format!("changed {}", paths.join(", "));
-    if more > 0 {
-        text += &format!(" and {more} more");
-    }
-    Some(change("paths", text))
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(change("paths", format!("changed {}{more}", paths.join(", "))))
 }
 
 fn collect(before: &Value, after: &Value, path: String, depth: usize, into: &mut Vec<String>) {

@@ -1,4 +1,4 @@
-//! What is told of the kinds that OpenShift adds, and of what its machine-config daemon does to nodes.
+//! What is told of cluster versions and cluster operators, and of what the machine-config daemon does to nodes.
 
 use serde_json::Value;
 
