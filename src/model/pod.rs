@@ -20,7 +20,8 @@ pub fn status_column(pod: &Object) -> String {
         text = of_containers(pod, text);
     }
     if pod.is_terminating() {
-        text = if status["reason"] == "NodeLost" { "Unknown" } else { "Terminating" }.to_owned();
+        let gone = if status["reason"] == "NodeLost" { "Unknown" } else { "Terminating" };
+        gone.clone_into(&mut text);
     }
     text
 }
@@ -75,7 +76,8 @@ fn of_containers(pod: &Object, own: String) -> String {
         }
     }
     if text == "Completed" && running {
-        text = if condition::is_true(pod, "Ready") { "Running" } else { "NotReady" }.to_owned();
+        let left = if condition::is_true(pod, "Ready") { "Running" } else { "NotReady" };
+        left.clone_into(&mut text);
     }
     text
 }
@@ -92,7 +94,7 @@ mod tests {
     }
 
     /// A pending pod with three init containers in these states.
-    fn init(states: Value) -> Value {
+    fn init(states: &Value) -> Value {
         let statuses: Vec<Value> = states
             .as_array()
             .unwrap()
@@ -112,33 +114,33 @@ mod tests {
     fn the_first_init_container_that_is_not_through_tells() {
         let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
         let done = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
-        check(init(json!([waiting("ErrImagePull"), waiting("PodInitializing")])), "Init:ErrImagePull");
-        check(init(json!([waiting("PodInitializing")])), "Init:0/3");
-        check(init(json!([done, {"running": {}}, {"running": {}}])), "Init:2/3");
-        check(init(json!([{"terminated": {"exitCode": 3}}])), "Init:ExitCode:3");
-        check(init(json!([{"terminated": {"exitCode": 137, "signal": 9}}])), "Init:Signal:9");
-        check(init(json!([{"terminated": {"exitCode": 1, "reason": "Error"}}])), "Init:Error");
-        check(init(json!([done, {"running": {}}, done])), "PodInitializing");
+        check(init(&json!([waiting("ErrImagePull"), waiting("PodInitializing")])), "Init:ErrImagePull");
+        check(init(&json!([waiting("PodInitializing")])), "Init:0/3");
+        check(init(&json!([done, {"running": {}}, {"running": {}}])), "Init:2/3");
+        check(init(&json!([{"terminated": {"exitCode": 3}}])), "Init:ExitCode:3");
+        check(init(&json!([{"terminated": {"exitCode": 137, "signal": 9}}])), "Init:Signal:9");
+        check(init(&json!([{"terminated": {"exitCode": 1, "reason": "Error"}}])), "Init:Error");
+        check(init(&json!([done, {"running": {}}, done])), "PodInitializing");
     }
 
     #[test]
     fn containers_tell_once_the_pod_is_initialized() {
-        let pod = |phase: &str, states: Value, ready: &str| {
+        let pod = |phase: &str, states: &Value, ready: &str| {
             let statuses: Vec<Value> =
                 states.as_array().unwrap().iter().map(|s| json!({"state": s, "ready": true})).collect();
             json!({"status": {"phase": phase, "containerStatuses": statuses,
                 "conditions": [{"type": "Ready", "status": ready}]}})
         };
         let completed = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
-        check(pod("Running", json!([{"running": {}}]), "True"), "Running");
+        check(pod("Running", &json!([{"running": {}}]), "True"), "Running");
         check(
-            pod("Running", json!([{"waiting": {"reason": "CrashLoopBackOff"}}]), "False"),
+            pod("Running", &json!([{"waiting": {"reason": "CrashLoopBackOff"}}]), "False"),
             "CrashLoopBackOff",
         );
-        check(pod("Failed", json!([{"terminated": {"exitCode": 2}}, completed]), "False"), "ExitCode:2");
-        check(pod("Running", json!([completed, {"running": {}}]), "True"), "Running");
-        check(pod("Running", json!([completed, {"running": {}}]), "False"), "NotReady");
-        check(pod("Succeeded", json!([completed]), "False"), "Completed");
+        check(pod("Failed", &json!([{"terminated": {"exitCode": 2}}, completed]), "False"), "ExitCode:2");
+        check(pod("Running", &json!([completed, {"running": {}}]), "True"), "Running");
+        check(pod("Running", &json!([completed, {"running": {}}]), "False"), "NotReady");
+        check(pod("Succeeded", &json!([completed]), "False"), "Completed");
     }
 
     #[test]

@@ -79,9 +79,12 @@ pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     field(reader, metadata, "name");
     match (resource.namespaced, metadata.get("namespace")) {
         (true, None) => {
-            reader.problem(metadata, format!("{kind} is namespaced: its metadata needs `namespace`"))
+            let message = format!("{kind} is namespaced: its metadata needs `namespace`");
+            reader.problem(metadata, message);
         }
-        (false, Some(at)) => reader.problem(at, format!("{kind} is cluster-scoped: it has no namespace")),
+        (false, Some(at)) => {
+            reader.problem(at, format!("{kind} is cluster-scoped: it has no namespace"));
+        }
         _ => (),
     }
     composite_keys(reader, node);

@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
 
     /// A span of virtual time, longer than none.
     pub(super) fn duration(&mut self, node: &Node) -> Option<SignedDuration> {
-        let span = node.scalar().and_then(parse_duration).filter(|span| span.is_positive());
+        let span = node.scalar().and_then(parse_duration).filter(SignedDuration::is_positive);
         if span.is_none() {
             self.expected(node, "a duration such as `45s`, `10m` or `1h30m`");
         }

@@ -11,7 +11,6 @@ use crate::model::release::{Release, UnknownRelease};
 use crate::model::world::{Pull, Signature};
 
 /// Facts for 4.14 to 4.16, enough to read scenarios.
-#[expect(clippy::result_large_err, reason = "the signature of the model's own function")]
 fn find(version: &Version) -> Result<Release, UnknownRelease> {
     if version.major != 4 || !(14..=16).contains(&version.minor) {
         return Err(UnknownRelease { version: version.to_string(), known: "4.14, 4.15, 4.16".to_owned(), hint: String::new() });
