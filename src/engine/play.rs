@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::session::{Session, SessionError};
 use crate::record::Record;
-use crate::scenario::plan::{Plan, PlannedStep, Step};
+use crate::scenario::plan::{Plan, PlannedStep};
 
 /// How a played plan came out.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
     let mut failure = None;
     for planned in &plan.timeline {
         session.begin_step(&planned.text);
-        let outcome = play_step(&mut session, planned);
+        let outcome = session.play(&planned.step);
         session.end_step(&planned.text, &outcome);
         if let Err(error) = outcome {
             let PlannedStep { line, column, text, .. } = planned;
@@ -49,12 +49,4 @@ pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
     }
     let virtual_time = session.elapsed();
     Ok(Outcome { record: session.into_record(), failure, virtual_time })
-}
-
-fn play_step(session: &mut Session, planned: &PlannedStep) -> Result<(), SessionError> {
-    match &planned.step {
-        Step::Act(action) => session.act(action),
-        Step::Advance(span) => session.advance(*span),
-        Step::Expect(expectation) => session.expect(expectation),
-    }
 }

@@ -13,7 +13,7 @@ use crate::base::clock::{Time, VirtualClock};
 use crate::base::rng::Streams;
 use crate::model::{Identity, View};
 use crate::record::{Event, Header, Record};
-use crate::scenario::plan::{Action, ClusterPlan, Expectation, When};
+use crate::scenario::plan::{Action, ClusterPlan, Expectation, Step, When};
 
 /// When the clock of every run starts.
 const EPOCH: &str = "2024-01-15T08:00:00Z";
@@ -137,6 +137,18 @@ impl Session {
     /// Ends the run and gives its record.
     pub fn into_record(self) -> Record {
         self.simulation.record
+    }
+
+    /// Plays one step of a timeline.
+    ///
+    /// # Errors
+    /// As [`Session::act`], [`Session::advance`] and [`Session::expect`].
+    pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
+        match step {
+            Step::Act(action) => self.act(action),
+            Step::Advance(span) => self.advance(*span),
+            Step::Expect(expectation) => self.expect(expectation),
+        }
     }
 
     /// Lets virtual time pass.

@@ -54,6 +54,14 @@ pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, 
     }
 }
 
+/// Reads `Kind/name` or `Kind/namespace/name`; the name may end in `*`.
+///
+/// # Errors
+/// What was expected, and the nearest kind.
+pub fn object_ref(text: &str) -> Result<plan::ObjectRef, String> {
+    object::parse(text, object::Star::Allowed)
+}
+
 /// The plan; with problems in the reader it may have holes and must not be used.
 fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let map = reader.map(tree, "a scenario", KEYS)?;

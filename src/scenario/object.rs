@@ -21,7 +21,7 @@ pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Opt
     parse(&text, star).map_err(|message| reader.problem(node, message)).ok()
 }
 
-fn parse(text: &str, star: Star) -> Result<ObjectRef, String> {
+pub(super) fn parse(text: &str, star: Star) -> Result<ObjectRef, String> {
     let mut parts = text.split('/');
     let kind = parts.next().unwrap_or_default();
     let resource = resource(kind)?;

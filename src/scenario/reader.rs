@@ -1,7 +1,6 @@
 //! Reads typed values from a YAML tree and collects every problem on the way.
 
 use jiff::SignedDuration;
-use regex::Regex;
 use semver::Version;
 
 use super::plan::TextMatch;
@@ -188,16 +187,6 @@ impl<'a> Reader<'a> {
             self.expected(node, "a text, `/a regular expression/` or `{contains: a part}`");
             return None;
         };
-        let pattern = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
-        let Some(pattern) = pattern else { return Some(TextMatch::Equals(text.to_owned())) };
-        match Regex::new(pattern) {
-            Ok(regex) => Some(TextMatch::Matches(regex)),
-            Err(error) => {
-                let reason = error.to_string();
-                let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                self.problem(node, format!("`{text}` is no regular expression: {reason}"));
-                None
-            }
-        }
+        TextMatch::read(text).map_err(|message| self.problem(node, message)).ok()
     }
 }
