@@ -177,3 +177,15 @@ fn a_line_that_is_not_as_it_should_be_is_named() {
         "`created`, `gone`, `code` and the object to fit together",
     );
 }
+
+#[test]
+fn a_file_cut_anywhere_is_read_or_refused_without_a_panic() {
+    let made = Object::new(json!({"a": "ä"}));
+    let lines =
+        record(vec![write("create", 201, None, Some(&made)), write("delete", 200, Some(&made), None)])
+            .to_lines();
+    let read =
+        (0..=lines.len()).filter_map(|end| lines.get(..end)).filter(|part| Record::parse(part).is_ok());
+    // The header, each of the two entries, and each of the three with its line break.
+    assert_eq!(read.count(), 6);
+}

@@ -10,7 +10,8 @@ use crate::base::yaml::{Kind, Node};
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
 
-const KEYS: &[&str] = &[
+/// Keys of `cluster`.
+pub(super) const KEYS: &[&str] = &[
     "version",
     "nodes",
     "kubernetes",

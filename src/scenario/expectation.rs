@@ -8,7 +8,8 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::resources::PODS;
 
-const KEYS: &[&str] = &[
+/// Keys of `expect`.
+pub(super) const KEYS: &[&str] = &[
     "object",
     "insight",
     "writes",

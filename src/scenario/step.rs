@@ -10,7 +10,7 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 
 /// What a step may do.
-const ACTIONS: &[&str] =
+pub(super) const ACTIONS: &[&str] =
     &["update", "clear-update", "publish-insights", "apply", "delete", "advance", "expect"];
 
 /// All steps that can be read; `versions` are those that exist in the run.

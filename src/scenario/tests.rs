@@ -433,3 +433,53 @@ fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
         _ => (),
     }
 }
+
+const DOCUMENT: &str = include_str!("../../docs/scenario-language.md");
+
+/// A scenario that the steps of the description can stand in.
+const AROUND: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: , 4.15.0: }\ntimeline:\n";
+
+#[test]
+fn every_example_of_the_description_can_be_read() {
+    let blocks = blocks(DOCUMENT);
+    assert!(blocks.len() > 10, "{blocks:?}");
+    for (line, block) in blocks {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        if let Err(problems) = plan(&text) {
+            panic!("docs/scenario-language.md:{line}:\n{problems}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_description_has_an_example_of_every_key() {
+    let mut used = std::collections::BTreeSet::new();
+    for (_, block) in blocks(DOCUMENT) {
+        keys(&tree(&block).unwrap().0, &mut used);
+    }
+    for known in [super::KEYS, super::cluster::KEYS, super::step::ACTIONS, super::expectation::KEYS] {
+        for key in known {
+            assert!(used.contains(*key), "no example of `{key}`");
+        }
+    }
+}
+
+#[test]
+fn no_damaged_text_panics() {
+    let mut stream = crate::base::rng::Streams::new(1).stream("damage");
+    let mut problems = 0;
+    for (_, block) in blocks(DOCUMENT) {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        for _ in 0..200 {
+            let mut letters: Vec<char> = text.chars().collect();
+            for _ in 0..=stream.between(0, 3) {
+                let at = usize::try_from(stream.between(0, letters.len() as u64 - 1)).unwrap();
+                let strange = [':', '{', ']', '-', '*', '&', '\n', ' ', '"', '\u{1F980}', '0', '/', '~', '!'];
+                letters[at] = strange[usize::try_from(stream.between(0, strange.len() as u64 - 1)).unwrap()];
+            }
+            let damaged: String = letters.into_iter().collect();
+            problems += usize::from(plan(&damaged).is_err());
+        }
+    }
+    assert!(problems > 1000, "{problems}");
+}

@@ -254,3 +254,21 @@ fn the_last_insights_of_a_record_are_rendered() {
     insta::assert_snapshot!(crate::report::insights::at_the_end(&history.record));
     assert_eq!(crate::report::insights::at_the_end(&example()), "");
 }
+
+#[test]
+fn of_lines_that_differ_only_in_digits_the_first_and_the_last_before_another_stay() {
+    let mut history = History::new();
+    for message in ["1 of 9", "2 of 9", "3 of 9", "waiting", "4 of 9", "waiting", "waiting", "5 of 9"] {
+        let conditions = json!([{"type": "P", "status": "True", "message": message}]);
+        history.after(1).write(
+            "a",
+            &resources::NODES,
+            "",
+            "n",
+            json!({"status": {"conditions": conditions}}),
+        );
+    }
+    let text = render(&history.record, 0);
+    let shown: Vec<&str> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
+    assert_eq!(shown, ["1 of 9", "3 of 9", "waiting", "4 of 9", "waiting", "5 of 9"]);
+}
