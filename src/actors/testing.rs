@@ -313,9 +313,7 @@ fn refusal(code: u16, reason: &str) -> Refusal {
 fn concerns(interest: &Interest, change: &Change) -> bool {
     match interest {
         Interest::Kind(resource) => change.key.is(resource),
-        Interest::In(resource, namespace) => {
-            change.key.is(resource) && change.key.namespace == *namespace
-        }
+        Interest::In(resource, namespace) => change.key.is(resource) && change.key.namespace == *namespace,
         Interest::Object(key) => change.key == *key,
         Interest::PodsOn(node) => {
             change.key.is(&resources::PODS) && change.object.text("/spec/nodeName") == node

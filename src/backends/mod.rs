@@ -1,5 +1,7 @@
 //! "Give me a cluster": where a run takes place.
 
+pub mod in_process;
+
 use std::sync::Arc;
 
 use tokio::sync::Notify;

@@ -4,12 +4,10 @@ use serde_json::{Value, json};
 
 use super::session::SessionError;
 use super::simulation::Simulation;
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{ALL, CLUSTER_VERSIONS, CONFIG_MAPS};
 use crate::model::{Identity, Object, Write};
 use crate::scenario::plan::{Action, Target};
-
-/// Namespace and name of the ConfigMap by which a cluster asks for published insights.
-pub(super) const INSIGHTS: (&str, &str) = ("openshift-update-status-controller", "status-api-cm-prototype");
 
 /// Does it.
 pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), SessionError> {
@@ -21,7 +19,7 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
             json!({
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
-                "metadata": { "namespace": INSIGHTS.0, "name": INSIGHTS.1 },
+                "metadata": { "namespace": NAMESPACE, "name": CONFIG_MAP },
             }),
         ),
         Action::Apply(object) => apply(simulation, object)?,
@@ -64,9 +62,10 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 /// Creates an object, or merges it into the one that is there.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let resource = ALL.iter().find(|resource| resource.kind == kind).ok_or_else(|| {
-        SessionError::Unmet(format!("objects of kind `{kind}` are not known"))
-    })?;
+    let resource = ALL
+        .iter()
+        .find(|resource| resource.kind == kind)
+        .ok_or_else(|| SessionError::Unmet(format!("objects of kind `{kind}` are not known")))?;
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
     Ok(match simulation.view.get(resource, namespace, name) {

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::act::INSIGHTS;
+use super::check_writes;
 use super::session::SessionError;
 use super::simulation::Simulation;
-use super::check_writes;
 use crate::base::yaml;
 use crate::model::condition::{self, Condition};
+use crate::model::insight::published;
 use crate::model::resources::CONFIG_MAPS;
 use crate::model::{Object, View, pod};
 use crate::scenario::path;
@@ -30,7 +30,9 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
         },
         What::Insight(insight, checks) => {
             let missing = format!("no {insight} is published");
-            one_of(insights(&simulation.view, insight).into_iter(), &missing, |found| all(found, None, checks))
+            one_of(insights(&simulation.view, insight).into_iter(), &missing, |found| {
+                all(found, None, checks)
+            })
         }
         What::NoInsight(insight, checks) => {
             match insights(&simulation.view, insight).iter().find(|found| all(found, None, checks).is_ok()) {
@@ -74,32 +76,26 @@ fn before<'a>(view: &'a View, found: &Value, object: &ObjectRef) -> Option<&'a O
 
 /// Published insights about a resource, parsed.
 pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
-    view.get(&CONFIG_MAPS, INSIGHTS.0, INSIGHTS.1).map(|map| insights_in(map, wanted)).unwrap_or_default()
+    view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP)
+        .map(|map| insights_in(map, wanted))
+        .unwrap_or_default()
 }
 
 /// The insights of a ConfigMap about a resource, parsed.
 pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value> {
-    let entries = config_map["data"].as_object().into_iter().flatten();
-    entries
-        .filter(|(key, _)| key.starts_with("usc."))
-        .filter_map(|(_, text)| yaml::from_str::<Value>(text.as_str()?).ok())
-        .filter_map(|insight| about(insight, wanted))
+    published::documents(config_map)
+        .filter_map(|(_, document)| yaml::from_str::<Value>(document).ok())
+        .filter_map(|insight| about(&insight, wanted).cloned())
         .collect()
 }
 
-/// The part of a published insight that tells of its subject, if it is the wanted one.
-fn about(mut insight: Value, wanted: &InsightRef) -> Option<Value> {
-    let kind = insight["type"].as_str()?;
-    if kind != wanted.kind {
-        return None;
-    }
-    let mut field = kind.to_owned();
-    field[..1].make_ascii_lowercase();
-    let body = insight.get_mut(&field)?.take();
+/// What a published insight says, if it is about the wanted subject.
+fn about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
+    let (kind, content) = published::content(insight)?;
     let fits = |resource: &Value| resource["name"].as_str().is_some_and(|name| name_fits(name, &wanted.name));
-    let scope = body["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
-    let wanted = wanted.name.is_empty() || fits(&body["resource"]) || scope.iter().any(fits);
-    wanted.then_some(body)
+    let scope = content["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
+    let named = wanted.name.is_empty() || fits(&content["resource"]) || scope.iter().any(fits);
+    (kind == wanted.kind && named).then_some(content)
 }
 
 fn one_of<T>(
@@ -130,7 +126,8 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
                 return Err(format!("there is no condition {kind}"));
             };
             let text = |field: &str| condition[field].as_str().unwrap_or_default();
-            let fits = |wanted: &Option<TextMatch>, field| wanted.as_ref().is_none_or(|w| w.fits(text(field)));
+            let fits =
+                |wanted: &Option<TextMatch>, field| wanted.as_ref().is_none_or(|w| w.fits(text(field)));
             if fits(status, "status") && fits(reason, "reason") && fits(message, "message") {
                 return Ok(());
             }

@@ -139,7 +139,10 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
             "ReleaseAccepted",
             "True",
             "PayloadLoaded",
-            format!("Payload loaded version=\"{version}\" image=\"{}\" architecture=\"amd64\"", release.image),
+            format!(
+                "Payload loaded version=\"{version}\" image=\"{}\" architecture=\"amd64\"",
+                release.image
+            ),
         ),
         Condition::new("Available", "True", "", format!("Done applying {version}")),
         Condition::new("Failing", "False", "", ""),
@@ -180,8 +183,7 @@ fn cluster_operator(operator: &Operator, release: &Release, now: Time) -> Value 
         let value = release.operand_version(operand);
         versions.push(json!({ "name": operand, "version": value }));
     }
-    let as_expected =
-        |kind: &str, status: &str| Condition::new(kind, status, "AsExpected", "All is well");
+    let as_expected = |kind: &str, status: &str| Condition::new(kind, status, "AsExpected", "All is well");
     let said = [
         as_expected("Available", "True"),
         Condition::new("Progressing", "False", "AsExpected", format!("Deployed {version}")),

@@ -80,7 +80,11 @@ impl Processes {
 
     /// The containers of a pod whose processes run.
     pub(super) fn of_pod(&self, pod: &Key) -> Vec<String> {
-        self.by_container.keys().filter(|(key, _)| key == pod).map(|(_, container)| container.clone()).collect()
+        self.by_container
+            .keys()
+            .filter(|(key, _)| key == pod)
+            .map(|(_, container)| container.clone())
+            .collect()
     }
 
     /// A process by its container.

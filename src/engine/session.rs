@@ -62,7 +62,12 @@ impl Session {
     ///
     /// # Errors
     /// An object of the plan that the API server refuses.
-    pub fn start(plan: &ClusterPlan, scenario: &str, ids: &[String], seed: u64) -> Result<Self, SessionError> {
+    pub fn start(
+        plan: &ClusterPlan,
+        scenario: &str,
+        ids: &[String],
+        seed: u64,
+    ) -> Result<Self, SessionError> {
         // kube-runtime's back-off draws from this thread-local generator.
         fastrand::seed(seed);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -98,7 +103,10 @@ impl Session {
         simulation.pinned = plan.kubernetes_minor.is_some();
         for write in install::writes(plan, minor, epoch) {
             simulation.write("installer", &Identity::admin(), &write).map_err(|refusal| {
-                SessionError::Refused { what: format!("{} {}", write.verb(), write.key()), message: refusal.message }
+                SessionError::Refused {
+                    what: format!("{} {}", write.verb(), write.key()),
+                    message: refusal.message,
+                }
             })?;
         }
         let nodes = install::node_names(plan);
@@ -188,10 +196,12 @@ impl Session {
             match expectation.when {
                 When::Now => {
                     simulation.settle()?;
-                    check::check(simulation, what, None).map_err(|why| check::unmet(simulation, what, "now", &why))
+                    check::check(simulation, what, None)
+                        .map_err(|why| check::unmet(simulation, what, "now", &why))
                 }
                 When::Within(span) => {
-                    let met = simulation.run_until(start + span, |s| check::check(s, what, None).is_ok()).await?;
+                    let met =
+                        simulation.run_until(start + span, |s| check::check(s, what, None).is_ok()).await?;
                     if met {
                         return Ok(());
                     }

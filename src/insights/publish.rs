@@ -6,11 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::insight::{Detail, Insight};
 
-/// Where the controller lives and publishes.
-pub const NAMESPACE: &str = "openshift-update-status-controller";
-
-/// The ConfigMap that it publishes into. Creating it is the opt-in, so the controller never does.
-pub const CONFIG_MAP: &str = "status-api-cm-prototype";
+pub use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 
 /// What the keys of all insights on the control plane begin with; every such key belongs to the controller.
 pub const KEY_PREFIX: &str = "usc.cpi.";

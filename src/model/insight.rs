@@ -4,6 +4,7 @@
 //! MachineConfigPool and Node insights; each becomes a variant of [`Detail`].
 
 mod health;
+pub mod published;
 mod time;
 
 use serde::{Deserialize, Serialize, Serializer};

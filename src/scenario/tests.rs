@@ -13,7 +13,11 @@ use crate::model::world::{Pull, Signature};
 /// Facts for 4.14 to 4.16, enough to read scenarios.
 fn find(version: &Version) -> Result<Release, UnknownRelease> {
     if version.major != 4 || !(14..=16).contains(&version.minor) {
-        return Err(UnknownRelease { version: version.to_string(), known: "4.14, 4.15, 4.16".to_owned(), hint: String::new() });
+        return Err(UnknownRelease {
+            version: version.to_string(),
+            known: "4.14, 4.15, 4.16".to_owned(),
+            hint: String::new(),
+        });
     }
     Ok(Release {
         version: version.clone(),

@@ -24,7 +24,11 @@ pub(super) struct Driver {
 
 impl Driver {
     /// Installs the planned cluster on a new thread.
-    pub(super) async fn start(cluster: ClusterPlan, scenario: String, seed: u64) -> Result<Self, SessionError> {
+    pub(super) async fn start(
+        cluster: ClusterPlan,
+        scenario: String,
+        seed: u64,
+    ) -> Result<Self, SessionError> {
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         std::thread::spawn(move || {

@@ -47,7 +47,10 @@ pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, S
     let mut rest = with;
     while !rest.is_empty() {
         let (part, after) = next_part(rest).ok_or_else(|| {
-            expected("`reason \"..\"`, `message \"..\"`, `message matching /../` or `message containing \"..\"`", rest)
+            expected(
+                "`reason \"..\"`, `message \"..\"`, `message matching /../` or `message containing \"..\"`",
+                rest,
+            )
         })?;
         match part {
             Part::Reason(text) => reason = Some(text_match(text)?),
@@ -100,7 +103,8 @@ pub(super) fn expectation(word: &str, span: &str, what: What) -> Result<Expectat
 
 /// A Kubernetes object written as YAML below a step.
 pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
-    let text = text.ok_or_else(|| SessionError::Unmet("expected an object as YAML in a doc string".into()))?;
+    let text =
+        text.ok_or_else(|| SessionError::Unmet("expected an object as YAML in a doc string".into()))?;
     yaml::from_str(text).map_err(|error| SessionError::Unmet(format!("the doc string is no YAML: {error}")))
 }
 

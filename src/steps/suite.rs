@@ -95,7 +95,8 @@ impl Suite {
                 .boxed_local()
             })
             .filter_run(self.features, move |feature, rule, scenario| {
-                let own = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
+                let own =
+                    feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
                 tags.as_ref().is_none_or(|wanted| wanted.eval(own))
             })
             .await;
@@ -136,11 +137,7 @@ fn all_steps(feature: &Feature) -> impl Iterator<Item = &Step> {
     backgrounds.flat_map(|background| &background.steps).chain(scenarios.flat_map(|scenario| &scenario.steps))
 }
 
-fn check(
-    steps: &cucumber::step::Collection<ClusterWorld>,
-    file: &str,
-    step: &Step,
-) -> Option<Problem> {
+fn check(steps: &cucumber::step::Collection<ClusterWorld>, file: &str, step: &Step) -> Option<Problem> {
     let message = match steps.find(step) {
         Ok(Some(_)) => return None,
         Ok(None) => {
@@ -217,7 +214,12 @@ struct Silent;
 impl Writer<ClusterWorld> for Silent {
     type Cli = cli::Empty;
 
-    async fn handle_event(&mut self, _: parser::Result<Event<event::Cucumber<ClusterWorld>>>, _: &cli::Empty) {}
+    async fn handle_event(
+        &mut self,
+        _: parser::Result<Event<event::Cucumber<ClusterWorld>>>,
+        _: &cli::Empty,
+    ) {
+    }
 }
 
 impl writer::Normalized for Silent {}

@@ -147,8 +147,10 @@ async fn health_insight(
 }
 
 /// The statuses that a condition went through since the start, none left out.
-#[then(regex = r"^condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$")]
-async fn statuses(
+#[then(
+    regex = r"^condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
+)]
+async fn statuses_in_turn(
     world: &mut ClusterWorld,
     kind: String,
     of_insight: String,
@@ -156,7 +158,8 @@ async fn statuses(
     statuses: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let of = if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)) };
+    let of =
+        if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)) };
     let statuses = statuses.split(", ").map(str::to_owned).collect();
     let what = What::Statuses { of, condition: kind, statuses };
     world.expect(&step.value, expectation("", "", what)?).await
@@ -165,7 +168,7 @@ async fn statuses(
 /// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and
 /// `message`, and an empty cell stands for anything.
 #[then(regex = r"^these writes were made in this order:$")]
-async fn writes(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+async fn writes_in_order(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
     let Some((head, rows)) = rows.split_first() else {
         return Err(SessionError::Unmet("expected a table of writes below the step".to_owned()));
@@ -184,7 +187,8 @@ fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
             "part" => wanted.subresource = Some(if cell == "itself" { String::new() } else { cell.clone() }),
             "message" => wanted.message = Some(text_match(cell)?),
             "code" => {
-                let code = cell.parse().map_err(|_| SessionError::Unmet(format!("`{cell}` is no HTTP code")))?;
+                let code =
+                    cell.parse().map_err(|_| SessionError::Unmet(format!("`{cell}` is no HTTP code")))?;
                 wanted.code = Some(code);
             }
             other => {

@@ -20,7 +20,10 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("When", "I apply this object:"),
     ("When", "I delete ConfigMap/openshift-config/admin-acks"),
     ("When", "40 minutes pass"),
-    ("Then", "within 10 minutes ClusterVersion condition Progressing is True with reason \"X\" and message matching /Y/"),
+    (
+        "Then",
+        "within 10 minutes ClusterVersion condition Progressing is True with reason \"X\" and message matching /Y/",
+    ),
     ("Then", "within 10 minutes ClusterVersion field \"status.history[0].state\" is \"Completed\""),
     ("Then", "throughout 30 minutes ClusterVersion field \"status\" does not change"),
     ("Then", "Pod/openshift-cluster-version/version-* does not exist"),
@@ -48,7 +51,8 @@ mod tests {
             let text = format!("Feature: f\n  Scenario: s\n    {kind} {example}\n");
             let feature = Feature::parse(text, GherkinEnv::default()).unwrap();
             let step = &feature.scenarios[0].steps[0];
-            let (_, _, location, _) = steps.find(step).unwrap().unwrap_or_else(|| panic!("no step: {example}"));
+            let (_, _, location, _) =
+                steps.find(step).unwrap().unwrap_or_else(|| panic!("no step: {example}"));
             hit.insert(format!("{location:?}"));
         }
         let sources = [include_str!("given.rs"), include_str!("when.rs"), include_str!("then.rs")];

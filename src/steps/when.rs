@@ -10,7 +10,12 @@ use crate::scenario::plan::{self, Action, Target};
 
 /// Requests an update to a release, as `oc adm upgrade --to` does (`by force`: with `--force`).
 #[when(regex = r"^I update to (\d+\.\d+\.\S+)( by force)?$")]
-async fn update(world: &mut ClusterWorld, version: String, force: String, step: &Step) -> Result<(), StepError> {
+async fn update(
+    world: &mut ClusterWorld,
+    version: String,
+    force: String,
+    step: &Step,
+) -> Result<(), StepError> {
     let version = version
         .parse()
         .map_err(|_| SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`")))?;

@@ -45,7 +45,9 @@ impl ClusterWorld {
     /// The plan, while it can still be changed.
     pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
         if self.driver.is_some() {
-            return Err(SessionError::Unmet("the cluster runs already: say this before the first When".into()));
+            return Err(SessionError::Unmet(
+                "the cluster runs already: say this before the first When".into(),
+            ));
         }
         self.cluster.as_mut().ok_or_else(no_cluster)
     }
@@ -103,9 +105,9 @@ impl ClusterWorld {
 }
 
 fn find(version: &str) -> Result<Release, StepError> {
-    let parsed = version.parse().map_err(|_| {
-        SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`"))
-    })?;
+    let parsed = version
+        .parse()
+        .map_err(|_| SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`")))?;
     Release::find(&parsed).map_err(|error| SessionError::Unmet(error.to_string()))
 }
 

@@ -126,7 +126,13 @@ impl ApplyLoop {
     }
 
     /// Goes on as far as it can at this moment; true when there is something new to report.
-    pub(super) fn run(&mut self, view: &View, capabilities: &Capabilities, now: Time, out: &mut Outbox) -> bool {
+    pub(super) fn run(
+        &mut self,
+        view: &View,
+        capabilities: &Capabilities,
+        now: Time,
+        out: &mut Outbox,
+    ) -> bool {
         if self.pass.is_none() && self.next_pass_at <= now {
             self.pass = Some(Pass { ready_at: now, ..Pass::default() });
         }
@@ -167,9 +173,11 @@ impl ApplyLoop {
         let barrier = pass.node > 0
             && !pass.failures.is_empty()
             && self.mode == Mode::Updating
-            && self.payload.nodes.get(pass.node).is_some_and(|node| {
-                node.run_level != self.payload.nodes[pass.node - 1].run_level
-            });
+            && self
+                .payload
+                .nodes
+                .get(pass.node)
+                .is_some_and(|node| node.run_level != self.payload.nodes[pass.node - 1].run_level);
         if barrier || pass.node >= self.payload.nodes.len() {
             return self.end_pass(now);
         }

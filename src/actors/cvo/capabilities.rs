@@ -50,7 +50,8 @@ impl Capabilities {
     /// knows (`GetImplicitlyEnabledCapabilities`).
     pub(super) fn enable_for(&mut self, current: &Release, target: &Release) {
         for component in &target.components {
-            let same = |old: &&Component| (old.run_level, &old.name) == (component.run_level, &component.name);
+            let same =
+                |old: &&Component| (old.run_level, &old.name) == (component.run_level, &component.name);
             let applied_now = current.components.iter().filter(same).any(|old| self.include(old));
             if applied_now {
                 let missing: Vec<String> =

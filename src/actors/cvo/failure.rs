@@ -45,7 +45,9 @@ impl Failure {
     /// A failure because the API server refused manifest `index` of `total`, named `kind "namespace/name"`.
     pub(super) fn of_refusal(manifest: &str, index: u32, total: u32, refusal: &Refusal) -> Self {
         let (reason, cause) = match refusal.reason.as_str() {
-            "NotFound" | "AlreadyExists" => ("UpdatePayloadResourceNotFound", "resource may have been deleted"),
+            "NotFound" | "AlreadyExists" => {
+                ("UpdatePayloadResourceNotFound", "resource may have been deleted")
+            }
             "Conflict" => ("UpdatePayloadResourceConflict", "someone else is updating this resource"),
             "Timeout" | "ServiceUnavailable" => {
                 ("UpdatePayloadClusterDown", "the server is down or not responding")
@@ -59,10 +61,9 @@ impl Failure {
             "Forbidden" => {
                 ("UpdatePayloadResourceForbidden", "the server has forbidden updates to this resource")
             }
-            "ServerTimeout" | "TooManyRequests" => (
-                "UpdatePayloadClusterOverloaded",
-                "the server is overloaded and is not accepting updates",
-            ),
+            "ServerTimeout" | "TooManyRequests" => {
+                ("UpdatePayloadClusterOverloaded", "the server is overloaded and is not accepting updates")
+            }
             _ => ("UpdatePayloadFailed", ""),
         };
         let place = format!("Could not update {manifest} ({index} of {total})");
@@ -79,7 +80,9 @@ impl Failure {
     /// What `Unable to apply <version>: ...` says of it.
     pub(super) fn summary(&self) -> String {
         match (self.reason.as_str(), self.operators.as_slice()) {
-            ("ClusterOperatorNotAvailable", [name]) => format!("the cluster operator {name} is not available"),
+            ("ClusterOperatorNotAvailable", [name]) => {
+                format!("the cluster operator {name} is not available")
+            }
             ("ClusterOperatorsNotAvailable", _) => "some cluster operators are not available".to_owned(),
             ("ClusterOperatorDegraded", [name]) => format!("the cluster operator {name} is degraded"),
             ("UpdatePayloadResourceNotFound" | "UpdatePayloadResourceConflict", _) => {
@@ -168,7 +171,8 @@ mod tests {
 
     #[test]
     fn different_reasons_become_multiple_errors_with_the_strongest_effect() {
-        let down = Failure::of_operator("ClusterOperatorNotAvailable", "is not available", Effect::Fail, "etcd");
+        let down =
+            Failure::of_operator("ClusterOperatorNotAvailable", "is not available", Effect::Fail, "etcd");
         let merged = merge(vec![updating("dns"), down]).unwrap();
         assert_eq!((merged.reason.as_str(), merged.effect), ("MultipleErrors", Effect::Fail));
         assert_eq!(

@@ -87,9 +87,8 @@ fn set_risks(head: &mut Value, risks: &str) {
 /// ones of a minor outrank partial entries, and older ones lose against newer ones.
 fn prune(history: &mut Vec<Value>) {
     let newest_completed = history.iter().position(|entry| entry["state"] == "Completed");
-    let victim = (0..history.len()).min_by(|a, b| {
-        rank(history, *a, newest_completed).total_cmp(&rank(history, *b, newest_completed))
-    });
+    let victim = (0..history.len())
+        .min_by(|a, b| rank(history, *a, newest_completed).total_cmp(&rank(history, *b, newest_completed)));
     if let Some(index) = victim {
         history.remove(index);
     }
@@ -107,7 +106,8 @@ fn rank(history: &[Value], index: usize, newest_completed: Option<usize>) -> f64
     } else {
         let newer = (0..index).rev().find(|i| completed(&history[*i]));
         let older = (index + 1..history.len()).find(|i| completed(&history[*i]));
-        let differs = |other: Option<usize>| other.is_none_or(|i| minor(&history[i]) != minor(&history[index]));
+        let differs =
+            |other: Option<usize>| other.is_none_or(|i| minor(&history[i]) != minor(&history[index]));
         if completed(&history[index]) {
             if differs(newer) || differs(older) { 30.0 } else { 0.0 }
         } else {

@@ -38,7 +38,9 @@ impl Load {
         let Target { version, image, .. } = target;
         Self::Failed {
             reason: "RetrievePayload",
-            message: format!("Retrieving payload failed version=\"{version}\" image=\"{image}\" failure={error}"),
+            message: format!(
+                "Retrieving payload failed version=\"{version}\" image=\"{image}\" failure={error}"
+            ),
         }
     }
 

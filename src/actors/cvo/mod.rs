@@ -177,8 +177,9 @@ fn wakes_apply(change: &Change) -> bool {
     let version = |object: &Object| {
         object.list("/status/versions").iter().find(|v| v["name"] == "operator").map(|v| v["version"].clone())
     };
-    let status =
-        |object: &Object, kind: &str| condition::of(object, kind).map(|condition| condition["status"].clone());
+    let status = |object: &Object, kind: &str| {
+        condition::of(object, kind).map(|condition| condition["status"].clone())
+    };
     version(old) != version(&change.object)
         || ["Available", "Degraded"].iter().any(|kind| status(old, kind) != status(&change.object, kind))
 }

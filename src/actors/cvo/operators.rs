@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 
 use super::failure::{Effect, Failure};
 use crate::base::clock::Time;
+use crate::model::View;
 use crate::model::condition;
 use crate::model::release::Operator;
 use crate::model::resources::CLUSTER_OPERATORS;
-use crate::model::View;
 
 /// How long an operator may stay degraded before that fails the update.
 const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
@@ -60,8 +60,11 @@ impl Watches {
     /// clock does not count.
     pub(super) fn slow(&self, operators: &[String], now: Time) -> Option<String> {
         let over = |name: &str, limit| self.waited(name, now).is_some_and(|waited| waited > limit);
-        let slow: Vec<&str> =
-            operators.iter().map(String::as_str).filter(|n| *n != "machine-config" && over(n, SLOW)).collect();
+        let slow: Vec<&str> = operators
+            .iter()
+            .map(String::as_str)
+            .filter(|n| *n != "machine-config" && over(n, SLOW))
+            .collect();
         let machine_config = operators.iter().any(|n| n == "machine-config" && over(n, SLOW_MACHINE_CONFIG));
         let mut parts = Vec::new();
         if !slow.is_empty() {

@@ -33,7 +33,11 @@ pub(super) fn check(
         [one] => one.clone(),
         several => format!("Multiple precondition checks failed:\n* {}", several.join("\n* ")),
     };
-    if force { Verdict::Forced(format!("Forced through blocking failures: {summary}")) } else { Verdict::Blocked(summary) }
+    if force {
+        Verdict::Forced(format!("Forced through blocking failures: {summary}"))
+    } else {
+        Verdict::Blocked(summary)
+    }
 }
 
 /// `ClusterVersionRollback`: a lower version is only allowed when it is the previous one, of the same minor.
@@ -43,9 +47,10 @@ fn rollback(cluster_version: &Object, target: &Version) -> Option<String> {
         return None;
     }
     let current_image = cluster_version.text("/status/desired/image");
-    let previous = cluster_version.list("/status/history").iter().find(|entry| {
-        entry["version"] != current.to_string().as_str() || entry["image"] != current_image
-    });
+    let previous = cluster_version
+        .list("/status/history")
+        .iter()
+        .find(|entry| entry["version"] != current.to_string().as_str() || entry["image"] != current_image);
     let parsed = previous.and_then(|entry| entry["version"].as_str()?.parse::<Version>().ok());
     let less = format!("{target} is less than the current target {current}");
     let message = match (previous, parsed) {
@@ -63,5 +68,7 @@ fn rollback(cluster_version: &Object, target: &Version) -> Option<String> {
         ),
         _ => format!("{less}, and the cluster has no previous Semantic Version"),
     };
-    Some(format!("Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": {message}"))
+    Some(format!(
+        "Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": {message}"
+    ))
 }

@@ -75,10 +75,8 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
     history::merge(&mut entries, applied, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
-    let progressing = condition::find(&conditions, "Progressing").map_or_else(
-        || Condition::new("Progressing", "False", "", ""),
-        Condition::read,
-    );
+    let progressing = condition::find(&conditions, "Progressing")
+        .map_or_else(|| Condition::new("Progressing", "False", "", ""), Condition::read);
     let message = format!("Error ensuring the cluster version is up to date: {error}");
     for condition in [
         Condition::new("Available", "False", "", ""),
@@ -157,7 +155,8 @@ fn invalid(errors: &[String]) -> Condition {
 fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
     let none = Condition::new("Failing", "False", "", "");
     let Some(failure) = &apply.progress.failure else { return none };
-    let as_true = |failure: &Failure| Condition::new("Failing", "True", &failure.reason, failure.message.clone());
+    let as_true =
+        |failure: &Failure| Condition::new("Failing", "True", &failure.reason, failure.message.clone());
     if apply.mode == Mode::Reconciling {
         return as_true(failure);
     }

@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn the_message_names_the_pods_real_trouble() {
-        let Judgement::Failed(text) = judge_pod(&pod("Pending", "ErrImagePull", "x: manifest unknown")) else {
+        let Judgement::Failed(text) = judge_pod(&pod("Pending", "ErrImagePull", "x: manifest unknown"))
+        else {
             panic!("must fail");
         };
         assert_eq!(

@@ -103,7 +103,13 @@ impl Worker {
     }
 
     /// Takes the answer to a status write in. After too many refusals the error itself is written.
-    pub(super) fn status_answered(&mut self, refusal: Option<&Refusal>, view: &View, now: Time, out: &mut Outbox) {
+    pub(super) fn status_answered(
+        &mut self,
+        refusal: Option<&Refusal>,
+        view: &View,
+        now: Time,
+        out: &mut Outbox,
+    ) {
         let Some(refusal) = refusal else { return self.queue.succeeded() };
         if refusal.code == 409 {
             self.queue.trigger(now);
@@ -172,11 +178,15 @@ impl Worker {
         if version.is_empty() {
             return (own(), Vec::new());
         }
-        let offered = cluster_version.list("/status/availableUpdates").iter().find(|u| u["version"] == version.as_str());
+        let offered = cluster_version
+            .list("/status/availableUpdates")
+            .iter()
+            .find(|u| u["version"] == version.as_str());
         if let Some(image) = offered.and_then(|update| update["image"].as_str()) {
             return (Target { version, image: image.to_owned(), force, generation }, Vec::new());
         }
-        let known = cluster_version.list("/status/history").iter().any(|entry| entry["version"] == version.as_str());
+        let known =
+            cluster_version.list("/status/history").iter().any(|entry| entry["version"] == version.as_str());
         let error = format!(
             "spec.desiredUpdate.version: Invalid value: \"{version}\": when image is empty the update must be an available update"
         );
@@ -211,7 +221,8 @@ impl Worker {
         view: &View,
         now: Time,
     ) {
-        let feature_set = view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
+        let feature_set =
+            view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
         self.load = Load::loaded(&release, true);
         let work =
             Work { release, generation: target.generation, force: target.force, verified, accepted_risks };

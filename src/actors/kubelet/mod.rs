@@ -23,7 +23,7 @@ use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::rng::Streams;
 use crate::model::world::World;
-use crate::model::{Identity, ChangeKind, Key, Object, View, resources};
+use crate::model::{ChangeKind, Identity, Key, Object, View, resources};
 
 /// Minor of the kubelet while its Node object does not tell.
 const MINOR_DEFAULT: u32 = 27;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::one_line;
 use crate::model::condition::Condition;
+use crate::model::insight::published;
 use crate::model::{Object, pod, resources};
 use crate::record::WriteEvent;
 use crate::report::insights;
@@ -155,7 +156,7 @@ fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
 fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let find = |key: &str| before.and_then(|before| before["data"].get(key)).and_then(Value::as_str);
     let mut found = Vec::new();
-    for (key, document) in insights::entries(after) {
+    for (key, document) in published::documents(after) {
         let old = find(key);
         if old == Some(document) {
             continue;
@@ -165,7 +166,7 @@ fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
             found.push(change(key, format!("{key} {text}")));
         }
     }
-    for (key, _) in before.into_iter().flat_map(insights::entries) {
+    for (key, _) in before.into_iter().flat_map(|map| published::documents(map)) {
         if after["data"].get(key).is_none() {
             found.push(change(key, format!("{key} removed")));
         }
