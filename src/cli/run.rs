@@ -1,7 +1,7 @@
 //! `windtunnel run`: plays scenarios side by side and prints them in order.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
                     // One thread per run: thread-local randomness belongs to it alone.
                     let result = std::thread::scope(|own| own.spawn(|| work(item)).join());
                     match result {
-                        Ok(result) => done.lock().unwrap_or_else(|e| e.into_inner()).push((index, result)),
+                        Ok(result) => done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result)),
                         Err(panic) => {
                             complain("a run panicked; this is a bug in windtunnel");
                             std::panic::resume_unwind(panic)
@@ -148,7 +148,7 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
             });
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }

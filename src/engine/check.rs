@@ -58,9 +58,10 @@ pub(super) fn unmet(simulation: &Simulation, what: &What, when: &str, why: &str)
 
 /// The objects that a reference means.
 pub(super) fn objects<'a>(view: &'a View, wanted: &'a ObjectRef) -> impl Iterator<Item = &'a Object> {
-    let candidates: Box<dyn Iterator<Item = &Object>> = match wanted.name.ends_with('*') {
-        false => Box::new(view.get(&wanted.resource, &wanted.namespace, &wanted.name).into_iter()),
-        true => Box::new(view.list_in(&wanted.resource, &wanted.namespace)),
+    let candidates: Box<dyn Iterator<Item = &Object>> = if wanted.name.ends_with('*') {
+        Box::new(view.list_in(&wanted.resource, &wanted.namespace))
+    } else {
+        Box::new(view.get(&wanted.resource, &wanted.namespace, &wanted.name).into_iter())
     };
     candidates.filter(|object| name_fits(object.name(), &wanted.name))
 }

@@ -38,7 +38,7 @@ impl Simulation {
             return; // A restarted kubelet asks again for what runs already.
         }
         let now = self.now();
-        let (running, name) = match program(&object, &container, &self.world, &self.streams, now) {
+        let (running, name) = match program(&object, &container, &self.world, self.streams, now) {
             Program::Actor(actor) => {
                 let name = actor.name().to_owned();
                 (Running::Actor(self.add(actor)), name)

@@ -29,11 +29,11 @@ pub(super) fn program(
     pod: &Object,
     container: &str,
     world: &Arc<World>,
-    streams: &Streams,
+    streams: Streams,
     now: Time,
 ) -> Program {
     match container {
-        "cluster-version-operator" => ClusterVersionOperator::start(pod, world, streams, now)
+        "cluster-version-operator" => ClusterVersionOperator::start(pod, world, &streams, now)
             .map_or(Program::Other, |process| Program::Actor(Box::new(process))),
         UPDATE_STATUS_CONTROLLER => {
             let account = match pod.text("/spec/serviceAccountName") {

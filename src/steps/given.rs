@@ -1,5 +1,7 @@
 //! Given: the cluster to begin with, and what lies outside of it.
 
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
+
 use cucumber::gherkin::Step;
 use cucumber::given;
 
@@ -81,7 +83,7 @@ fn signature(world: &mut ClusterWorld, version: String, kind: String) -> Result<
 }
 
 /// What the registry answers when the image of a release is pulled.
-#[given(regex = r#"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|hangs)$"#)]
+#[given(regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|hangs)$")]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
     world.release(&version)?.pull = match answer.as_str() {
         "is unauthorized" => Pull::Unauthorized,

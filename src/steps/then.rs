@@ -1,5 +1,7 @@
 //! Then: what must hold, now, within a time, or throughout a time.
 
+#![expect(clippy::too_many_arguments, reason = "one argument for each captured part of a sentence")]
+
 use cucumber::gherkin::Step;
 use cucumber::then;
 
