@@ -1,0 +1,86 @@
+//! One request on its way through the server, with what is found out about it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::kinds::Kind;
+use super::options::{self, FieldValidation};
+use super::profile::Profile;
+use super::request::{Request, ResourcePath};
+use super::status::{Outcome, Refused};
+use crate::base::clock::Time;
+use crate::model::Key;
+
+/// A request to a kind.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) path: &'a ResourcePath<'a>,
+    pub(crate) request: &'a Request<'a>,
+    pub(crate) now: Time,
+    pub(crate) dry_run: bool,
+    pub(crate) field_validation: FieldValidation,
+    pub(crate) warnings: Vec<String>,
+    /// The object before and after, for the log.
+    pub(crate) before: Option<Arc<Value>>,
+    pub(crate) after: Option<Arc<Value>>,
+    /// The name that was made from a `generateName`.
+    pub(crate) made_name: Option<String>,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(
+        kind: Arc<Kind>,
+        path: &'a ResourcePath<'a>,
+        request: &'a Request<'a>,
+        now: Time,
+    ) -> Self {
+        Self {
+            kind,
+            path,
+            request,
+            now,
+            dry_run: false,
+            field_validation: FieldValidation::Warn,
+            warnings: Vec::new(),
+            before: None,
+            after: None,
+            made_name: None,
+        }
+    }
+
+    /// Reads the options that all writes share.
+    pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
+        let query = &self.request.query;
+        let kind = options::kind_of(self.request.method);
+        self.dry_run = options::dry_run(query, kind, profile)?;
+        self.field_validation = options::field_validation(query, kind, profile)?;
+        Ok(())
+    }
+
+    /// Which object, by the path.
+    pub(crate) fn key(&self) -> Key {
+        self.kind.resource.key(&self.path.namespace, &self.path.name)
+    }
+
+    /// Whether the call is for the status subresource.
+    pub(crate) fn is_status(&self) -> bool {
+        self.path.subresource == "status"
+    }
+
+    /// Checks that the subresource is there. Custom resources answer as if the object was not.
+    pub(crate) fn check_subresource(&self) -> Outcome<()> {
+        let known = match &*self.path.subresource {
+            "" => true,
+            "status" => self.kind.rules.status,
+            "finalize" => self.kind.is("", "namespaces"),
+            _ => false,
+        };
+        match (known, &self.kind.custom) {
+            (true, _) => Ok(()),
+            (false, Some(_)) => Err(Refused::not_found(&self.kind.resource, &self.path.name)),
+            (false, None) => Err(Refused::unknown_resource()),
+        }
+    }
+}

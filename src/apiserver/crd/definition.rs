@@ -1,0 +1,119 @@
+//! What a CustomResourceDefinition says, read once per replacement.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::apiserver::schema::{Structural, default, prune};
+
+/// A definition that can be served.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    pub(crate) versions: Vec<Arc<Version>>,
+}
+
+/// What all versions of a definition share.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// Counts the replacements of all definitions; objects read under an older one are read anew.
+    pub(crate) epoch: u64,
+    /// Name of the version that objects are stored in.
+    pub(crate) storage: String,
+    /// Whether the definition is being deleted.
+    pub(crate) terminating: bool,
+}
+
+/// One version of a definition.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    pub(crate) storage: bool,
+    pub(crate) schema: Structural,
+    pub(crate) has_defaults: bool,
+    /// Whether there is a status subresource.
+    pub(crate) status: bool,
+    /// Whether there is a scale subresource.
+    pub(crate) scale: bool,
+    /// Paths that field selectors may name, such as `spec.color`.
+    pub(crate) selectable: Vec<String>,
+    /// Warning for each request, if the version is deprecated.
+    pub(crate) warning: Option<String>,
+}
+
+impl Definition {
+    /// Reads a stored definition.
+    pub(crate) fn read(crd: &Value) -> Self {
+        let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let texts = |value: &Value| -> Vec<String> {
+            value.as_array().map(|list| list.iter().map(text).collect()).unwrap_or_default()
+        };
+        let (group, kind) = (text(&spec["group"]), text(&names["kind"]));
+        let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Self {
+            plural: text(&names["plural"]),
+            singular: text(&names["singular"]),
+            list_kind: text(&names["listKind"]),
+            short_names: texts(&names["shortNames"]),
+            categories: texts(&names["categories"]),
+            namespaced: spec["scope"] == "Namespaced",
+            versions: versions
+                .iter()
+                .map(|version| Arc::new(Version::read(version, &group, &kind)))
+                .collect(),
+            group,
+            kind,
+        }
+    }
+
+    /// The version that objects are stored in.
+    pub(crate) fn storage(&self) -> Option<&Arc<Version>> {
+        self.versions.iter().find(|version| version.storage)
+    }
+}
+
+impl Version {
+    fn read(version: &Value, group: &str, kind: &str) -> Self {
+        let name = version["name"].as_str().unwrap_or_default().to_owned();
+        let schema = Structural::read(&version["schema"]["openAPIV3Schema"]);
+        let selectable = version["selectableFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let path =
+            |field: &Value| field["jsonPath"].as_str().map(|path| path.trim_start_matches('.').to_owned());
+        let deprecated = version["deprecated"] == true;
+        let warning = deprecated.then(|| {
+            let own = version["deprecationWarning"].as_str();
+            own.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
+        });
+        Self {
+            served: version["served"] == true,
+            storage: version["storage"] == true,
+            has_defaults: default::has_defaults(&schema),
+            schema,
+            status: version["subresources"]["status"].is_object(),
+            scale: version["subresources"]["scale"].is_object(),
+            selectable: selectable.iter().filter_map(path).collect(),
+            warning,
+            name,
+        }
+    }
+
+    /// A stored object as this version reads it: pruned, and with the defaults of today.
+    pub(crate) fn read_object(&self, stored: &Value, group: &str) -> Value {
+        let mut object = stored.clone();
+        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
+        prune::prune(&mut object, &self.schema);
+        if self.has_defaults {
+            default::fill(&mut object, &self.schema);
+        }
+        object
+    }
+}

@@ -1,0 +1,295 @@
+//! What the server's own controllers do once a CustomResourceDefinition is written: names are accepted, the kind is
+//! served, a replaced schema takes effect, and a deleted definition takes its objects with it. All at once, where a real
+//! server takes some tens of milliseconds.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Definition, Family};
+use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
+use crate::apiserver::metadata;
+use crate::apiserver::names::NameRule;
+use crate::apiserver::server::ApiServer;
+use crate::base::clock::{Time, rfc3339};
+use crate::model::{Key, Resource, condition, resources};
+
+/// The finalizer that keeps a definition until its objects are gone.
+pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// What a new definition has from the start.
+pub(crate) fn prepare_create(crd: &mut Value) {
+    fill_names(crd);
+    let storage = storage_version(crd);
+    crd["status"] = json!({
+        "conditions": null,
+        "acceptedNames": { "plural": "", "kind": "" },
+        "storedVersions": storage.into_iter().collect::<Vec<_>>(),
+    });
+}
+
+/// What every write of a definition's spec fills in; the storage version is never forgotten.
+pub(crate) fn prepare_update(crd: &mut Value) {
+    fill_names(crd);
+    let Some(storage) = storage_version(crd) else { return };
+    if !crd["status"].is_object() {
+        crd["status"] = json!({});
+    }
+    if !crd["status"]["storedVersions"].is_array() {
+        crd["status"]["storedVersions"] = json!([]);
+    }
+    if let Value::Array(stored) = &mut crd["status"]["storedVersions"]
+        && !stored.iter().any(|version| *version == storage)
+    {
+        stored.push(json!(storage));
+    }
+}
+
+fn storage_version(crd: &Value) -> Option<String> {
+    let versions = crd["spec"]["versions"].as_array()?;
+    let storage = versions.iter().find(|version| version["storage"] == true)?;
+    storage["name"].as_str().map(str::to_owned)
+}
+
+fn fill_names(crd: &mut Value) {
+    if !crd["spec"].is_object() {
+        return;
+    }
+    if crd["spec"]["conversion"].is_null() {
+        crd["spec"]["conversion"] = json!({ "strategy": "None" });
+    }
+    let names = &mut crd["spec"]["names"];
+    let Some(kind) = names["kind"].as_str().map(str::to_owned) else { return };
+    for (field, default) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {
+        if names[field].as_str().is_none_or(str::is_empty) {
+            names[field] = json!(default);
+        }
+    }
+}
+
+impl ApiServer {
+    /// Brings a written definition into force. `old` is what was there before.
+    pub(crate) fn definition_written(&mut self, key: &Key, old: Option<&Value>, now: Time) {
+        let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
+        let crd = Arc::clone(&entry.served);
+        if metadata::is_terminating(&crd) {
+            self.finish_definition(key, &crd, now);
+            return;
+        }
+        let changed = old.is_none_or(|old| old["spec"] != crd["spec"]);
+        self.accept_names(key, &crd, now);
+        if changed {
+            self.epoch += 1;
+            self.serve_definition(&crd, false);
+        }
+    }
+
+    /// Sets the conditions of the naming and establishing controllers, one write each as these make.
+    fn accept_names(&mut self, key: &Key, crd: &Value, now: Time) {
+        let mut next = crd.clone();
+        let mut conditions = next["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let clash = self.name_clash(crd);
+        if clash.is_none() {
+            next["status"]["acceptedNames"] = next["spec"]["names"].clone();
+        }
+        let names =
+            clash.as_ref().map_or(("True", "NoConflicts", "no conflicts found"), |(reason, message)| {
+                ("False", *reason, message.as_str())
+            });
+        set_condition(&mut conditions, "NamesAccepted", names, now);
+        let established =
+            condition::find(&conditions, "Established").is_some_and(|found| found["status"] == "True");
+        if clash.is_none() && !established {
+            let established = ("True", "InitialNamesAccepted", "the initial names have been accepted");
+            set_condition(&mut conditions, "Established", established, now);
+        } else if clash.is_some() && !established {
+            set_condition(
+                &mut conditions,
+                "Established",
+                ("False", "NotAccepted", "not all names are accepted"),
+                now,
+            );
+        }
+        next["status"]["conditions"] = Value::Array(conditions);
+        if next != *crd {
+            self.store.put(self.crd_table, key, 0, next);
+        }
+    }
+
+    /// Another definition of the same group that has one of the names.
+    fn name_clash(&self, crd: &Value) -> Option<(&'static str, String)> {
+        let group = crd["spec"]["group"].as_str().unwrap_or_default();
+        let names = &crd["spec"]["names"];
+        let others = self.catalog.all().filter(|kind| {
+            kind.resource.group == group && Some(&*kind.resource.plural) != names["plural"].as_str()
+        });
+        for other in others {
+            for (field, taken, reason) in [
+                ("listKind", other.list_kind.as_str(), "ListKindConflict"),
+                ("kind", &*other.resource.kind, "KindConflict"),
+                ("singular", other.singular.as_str(), "SingularConflict"),
+            ] {
+                if names[field].as_str() == Some(taken) {
+                    return Some((reason, format!("\"{taken}\" is already in use")));
+                }
+            }
+        }
+        None
+    }
+
+    /// Puts the versions of a definition into the catalogue and reads its objects anew.
+    pub(crate) fn serve_definition(&mut self, crd: &Value, terminating: bool) {
+        let definition = Definition::read(crd);
+        let Some(storage) = definition.storage().map(Arc::clone) else { return };
+        let key = (definition.group.clone(), definition.plural.clone());
+        let table = match self.custom_tables.get(&key) {
+            Some(table) => *table,
+            None => self.store.add_table(),
+        };
+        self.custom_tables.insert(key, table);
+        let accepted = condition::find(
+            self.store
+                .get(self.crd_table, "", metadata::text(crd, "name"))
+                .and_then(|entry| entry.served["status"]["conditions"].as_array())
+                .map(Vec::as_slice)
+                .unwrap_or_default(),
+            "Established",
+        )
+        .is_some_and(|found| found["status"] == "True");
+        let family = Arc::new(Family { epoch: self.epoch, storage: storage.name.clone(), terminating });
+        let mut kinds: Vec<Kind> = if accepted { kinds(&definition, &family, table) } else { Vec::new() };
+        kinds.sort_by_key(|kind| version_order(&kind.resource.version));
+        self.catalog.set(&definition.group, &definition.plural, kinds);
+        let resource = resource(&definition, &storage.name);
+        let key = |namespace: &str, name: &str| resource.key(namespace, name);
+        self.store.reread(table, self.epoch, key, |stored| storage.read_object(stored, &definition.group));
+    }
+
+    /// Deletes the objects of a definition that is going away, and then the definition itself.
+    fn finish_definition(&mut self, key: &Key, crd: &Value, now: Time) {
+        let definition = Definition::read(crd);
+        self.epoch += 1;
+        self.serve_definition(crd, true);
+        let kinds = self.catalog.versions(&definition.group, &definition.plural);
+        if let Some(kind) = kinds.first().cloned() {
+            let objects: Vec<(String, String)> = self
+                .store
+                .list(kind.table, "")
+                .map(|(namespace, name, _)| (namespace.to_owned(), name.to_owned()))
+                .collect();
+            for (namespace, name) in objects {
+                self.delete_internally(&kind, &namespace, &name, now);
+            }
+            if self.store.list(kind.table, "").next().is_some() {
+                return;
+            }
+        }
+        self.drop_definition(key, &definition);
+    }
+
+    /// Removes a definition whose last object went.
+    pub(crate) fn definition_emptied(&mut self, kind: &Kind) {
+        let terminating = kind.custom.as_ref().is_some_and(|custom| custom.family.terminating);
+        if !terminating || self.store.list(kind.table, "").next().is_some() {
+            return;
+        }
+        let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
+        let key = resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name);
+        if let Some(entry) = self.store.get(self.crd_table, "", &name) {
+            let definition = Definition::read(&Arc::clone(&entry.served));
+            self.drop_definition(&key, &definition);
+        }
+    }
+
+    fn drop_definition(&mut self, key: &Key, definition: &Definition) {
+        self.catalog.set(&definition.group, &definition.plural, Vec::new());
+        self.epoch += 1;
+        let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
+        let mut last = (*entry.served).clone();
+        if let Some(finalizers) = last["metadata"]["finalizers"].as_array_mut() {
+            finalizers.retain(|finalizer| finalizer != FINALIZER);
+            if !finalizers.is_empty() {
+                self.store.put(self.crd_table, key, 0, last);
+                return;
+            }
+        }
+        metadata::of(&mut last).remove("finalizers");
+        self.store.remove(self.crd_table, key, 0, Some(last));
+    }
+}
+
+fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kind> {
+    let served = definition.versions.iter().filter(|version| version.served);
+    served
+        .map(|version| Kind {
+            resource: resource(definition, &version.name),
+            list_kind: definition.list_kind.clone(),
+            singular: definition.singular.clone(),
+            short_names: definition.short_names.clone(),
+            categories: definition.categories.clone(),
+            table,
+            rules: Rules {
+                names: NameRule::Subdomain,
+                status: version.status,
+                status_metadata: StatusMetadata::Ignored,
+                generation: Generation::Specification,
+                unconditional_update: false,
+                create_on_update: false,
+            },
+            custom: Some(Custom { family: Arc::clone(family), version: Arc::clone(version) }),
+        })
+        .collect()
+}
+
+fn resource(definition: &Definition, version: &str) -> Resource {
+    Resource {
+        group: definition.group.clone().into(),
+        version: version.to_owned().into(),
+        kind: definition.kind.clone().into(),
+        plural: definition.plural.clone().into(),
+        namespaced: definition.namespaced,
+    }
+}
+
+/// Sets a condition by the rule of these controllers: nothing moves unless status, reason or message do.
+fn set_condition(
+    conditions: &mut Vec<Value>,
+    kind: &str,
+    (status, reason, message): (&str, &str, &str),
+    now: Time,
+) {
+    let mut entry = json!({
+        "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": rfc3339(now),
+    });
+    match conditions.iter_mut().find(|found| found["type"] == kind) {
+        Some(found) => {
+            if found["status"] == entry["status"] {
+                entry["lastTransitionTime"] = found["lastTransitionTime"].clone();
+            }
+            *found = entry;
+        }
+        None => conditions.push(entry),
+    }
+}
+
+/// Order of versions: stable before beta before alpha, higher before lower, other names last
+/// (`version.CompareKubeAwareVersionStrings`).
+fn version_order(version: &str) -> (u8, std::cmp::Reverse<u32>, std::cmp::Reverse<u32>, String) {
+    use std::cmp::Reverse;
+    let parsed = version.strip_prefix('v').and_then(|rest| {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (major, tail) = rest.split_at(digits);
+        let major: u32 = major.parse().ok()?;
+        let rank = |stage: u8, tail: &str| Some((stage, Reverse(major), Reverse(tail.parse::<u32>().ok()?)));
+        match tail {
+            "" => Some((0, Reverse(major), Reverse(0))),
+            _ => tail
+                .strip_prefix("beta")
+                .and_then(|t| rank(1, t))
+                .or_else(|| rank(2, tail.strip_prefix("alpha")?)),
+        }
+    });
+    parsed.map_or((3, Reverse(0), Reverse(0), version.to_owned()), |(stage, major, minor)| {
+        (stage, major, minor, String::new())
+    })
+}

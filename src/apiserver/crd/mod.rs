@@ -1,0 +1,8 @@
+//! CustomResourceDefinitions: what they say, whether it may be said, and how they come into force.
+
+mod definition;
+pub(crate) mod lifecycle;
+mod structure;
+pub(crate) mod validation;
+
+pub(crate) use definition::{Definition, Family, Version};

@@ -1,0 +1,201 @@
+//! From a body to an object of a kind: syntax, type, metadata, and what the schema does not know.
+
+use bytes::Bytes;
+use serde_json::{Number, Value, json};
+
+use super::call::Call;
+use super::field::FieldError;
+use super::gotext::quote;
+use super::kinds::Kind;
+use super::metadata;
+use super::options::FieldValidation;
+use super::profile::Profile;
+use super::request::Body;
+use super::schema::{default, embedded, prune};
+use super::status::{Outcome, Refused};
+
+/// Bodies longer than this are refused.
+const LIMIT: usize = 3 * 1024 * 1024;
+/// What a body may be.
+const MEDIA_TYPES: [&str; 3] =
+    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+/// The body of a call as it came.
+pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
+    match &call.request.body {
+        Body::Empty | Body::Delete(_) => {
+            parse(&Bytes::new(), &call.request.content_type, &call.kind.resource.kind)
+        }
+        Body::Value(value) => Ok((*value).clone()),
+        Body::Bytes(bytes) => parse(bytes, &call.request.content_type, &call.kind.resource.kind),
+    }
+}
+
+/// Reads JSON or YAML; `kind` stands in errors.
+pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
+    check_size(bytes)?;
+    let unrecognized = |why: String| {
+        let data = summary(bytes);
+        Refused::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
+        ))
+    };
+    match content_type.split(';').next().unwrap_or("").trim() {
+        "" | "application/json" => serde_json::from_slice(bytes).map_err(|error| {
+            unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
+        }),
+        "application/yaml" => {
+            let text = String::from_utf8_lossy(bytes);
+            crate::base::yaml::from_str(&text)
+                .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
+        }
+        _ => Err(Refused::media_type(&MEDIA_TYPES)),
+    }
+}
+
+/// Refuses bodies that are too long.
+pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
+    if bytes.len() > LIMIT {
+        return Err(Refused::too_large(format!("Request entity too large: limit is {LIMIT}")));
+    }
+    Ok(())
+}
+
+fn json_error(error: &serde_json::Error) -> String {
+    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+}
+
+/// The beginning of a body: text if it looks like JSON, else in hexadecimal.
+fn summary(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let (start, more) = if bytes.len() > SHOWN { (&bytes[..SHOWN], " ...") } else { (bytes, "") };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
+        Some(_) => start.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + more,
+    }
+}
+
+/// Makes a body an object of the call's kind, with warnings for what was dropped.
+pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -> Outcome<Value> {
+    let kind = std::sync::Arc::clone(&call.kind);
+    check_type(&kind, &mut value, profile)?;
+    let mut unknown = Vec::new();
+    let at = if kind.custom.is_some() { "ObjectMeta" } else { "ObjectMeta.metadata" };
+    metadata::check_types(&value["metadata"], at).map_err(|why| unhandled(&kind, &why))?;
+    unknown
+        .extend(metadata::normalise(&mut value["metadata"]).iter().map(|field| format!("metadata.{field}")));
+    // Ownership of fields is the server's to keep; no client's word is taken for it.
+    metadata::of(&mut value).remove("managedFields");
+    if let Some(custom) = &kind.custom {
+        let schema = &custom.version.schema;
+        whole_numbers(&mut value);
+        let embedded = embedded::coerce(&mut value, schema)
+            .map_err(|(path, why)| unhandled(&kind, &format!("{path}: Invalid value: {why}")))?;
+        unknown.extend(embedded);
+        unknown.extend(prune::prune(&mut value, schema));
+        default::fill(&mut value, schema);
+        default::drop_nulls(&mut value, schema);
+    }
+    unknown.sort();
+    report(call, &kind, &unknown)?;
+    Ok(value)
+}
+
+fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
+    let texts = unknown.iter().map(|path| format!("unknown field {}", quote(path)));
+    match call.field_validation {
+        FieldValidation::Ignore => Ok(()),
+        FieldValidation::Warn => {
+            call.warnings.extend(texts);
+            Ok(())
+        }
+        FieldValidation::Strict if unknown.is_empty() => Ok(()),
+        FieldValidation::Strict => {
+            let texts: Vec<String> = texts.collect();
+            Err(unhandled(kind, &format!("strict decoding error: {}", texts.join(", "))))
+        }
+    }
+}
+
+fn unhandled(kind: &Kind, why: &str) -> Box<Refused> {
+    let (name, version) = (&kind.resource.kind, &kind.resource.version);
+    Refused::bad_request(format!("{name} in version \"{version}\" cannot be handled as a {name}: {why}"))
+}
+
+/// Checks `apiVersion` and `kind`; built-in kinds fill them in where they are missing.
+fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> {
+    let resource = &kind.resource;
+    let expected = resource.api_version();
+    if value.is_null() {
+        *value = json!({});
+    }
+    let text = value.to_string();
+    let Some(map) = value.as_object_mut() else {
+        let is = super::gotext::json_type(value);
+        let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                      \"json:\\\"kind,omitempty\\\"\" }";
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {is} into Go value of type {target}"
+        );
+        let data = summary(text.as_bytes());
+        return Err(Refused::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): {why} ({data})",
+            resource.kind
+        )));
+    };
+    drop(text);
+    let version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let given = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if given.is_empty() && kind.custom.is_some() {
+        let text = value.to_string();
+        return Err(Refused::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({})",
+            resource.kind,
+            summary(text.as_bytes())
+        )));
+    }
+    if !given.is_empty() && given != resource.kind {
+        if kind.custom.is_some() {
+            let error = FieldError::invalid("kind", given.as_str(), format!("must be {}", resource.kind));
+            let name = metadata::text(value, "name").to_owned();
+            return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
+        }
+        let at = version.rsplit('/').next().unwrap_or_default();
+        let group = if resource.group.is_empty() { "core" } else { &resource.group };
+        let why = format!("converting ({at}.{given}) to ({group}.{}): unknown conversion", resource.kind);
+        return Err(Refused::bad_request(format!(
+            "{given} in version \"{at}\" cannot be handled as a {}: {why}",
+            resource.kind
+        )));
+    }
+    if !version.is_empty() && version != expected {
+        return Err(Refused::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        )));
+    }
+    map.insert("apiVersion".to_owned(), json!(expected));
+    map.insert("kind".to_owned(), json!(resource.kind));
+    Ok(())
+}
+
+/// Writes numbers such as `1000.0` as the whole numbers that they are.
+fn whole_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float.fract() == 0.0 && float.abs() <= EXACT {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a whole number that an f64 holds exactly"
+                )]
+                let whole = float as i64;
+                *number = Number::from(whole);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}

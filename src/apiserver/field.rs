@@ -1,0 +1,201 @@
+//! Errors of single fields (`field.Error`), their texts, and their place in a refusal.
+
+use serde_json::{Value, json};
+
+use super::gotext;
+use super::profile::Profile;
+
+/// What is wrong with a field (`field.ErrorType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Required,
+    Invalid,
+    TypeInvalid,
+    NotSupported,
+    Duplicate,
+    Forbidden,
+    TooLong,
+    TooMany,
+}
+
+impl Cause {
+    /// The `reason` of a Status cause.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Required => "FieldValueRequired",
+            Self::Invalid => "FieldValueInvalid",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+        }
+    }
+
+    /// The words that people read.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Required => "Required value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Duplicate => "Duplicate value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+        }
+    }
+}
+
+/// The value that an error shows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shown {
+    /// A JSON value.
+    Json(Value),
+    /// A Go `uint64`, which older servers print in hexadecimal.
+    Unsigned(u64),
+    /// A Go `[]string`.
+    Strings(Vec<String>),
+}
+
+/// One error of one field.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FieldError {
+    pub(crate) cause: Cause,
+    /// Path of the field; empty prints as `<nil>`.
+    pub(crate) field: String,
+    pub(crate) value: Shown,
+    pub(crate) detail: String,
+}
+
+impl FieldError {
+    pub(crate) fn new(
+        cause: Cause,
+        field: impl Into<String>,
+        value: Value,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { cause, field: field.into(), value: Shown::Json(value), detail: detail.into() }
+    }
+
+    pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Cause::Required, field, Value::Null, detail)
+    }
+
+    pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Cause::Forbidden, field, Value::Null, detail)
+    }
+
+    pub(crate) fn invalid(
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(Cause::Invalid, field, value.into(), detail)
+    }
+
+    /// An unsupported value with the values that are supported, in their own order.
+    pub(crate) fn not_supported(field: impl Into<String>, value: Shown, supported: &[&str]) -> Self {
+        let quoted: Vec<String> = supported.iter().map(|text| gotext::quote(text)).collect();
+        let detail = if quoted.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", quoted.join(", "))
+        };
+        Self { cause: Cause::NotSupported, field: field.into(), value, detail }
+    }
+
+    /// The path as texts show it.
+    fn path(&self) -> &str {
+        if self.field.is_empty() { "<nil>" } else { &self.field }
+    }
+
+    /// What stands after the path (`ErrorBody`).
+    pub(crate) fn body(&self, profile: &Profile) -> String {
+        let words = self.cause.words();
+        let mut text = match self.cause {
+            Cause::Required | Cause::Forbidden | Cause::TooLong => words.to_owned(),
+            _ => format!("{words}: {}", self.value.text(profile)),
+        };
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+
+    /// Path and body.
+    pub(crate) fn text(&self, profile: &Profile) -> String {
+        format!("{}: {}", self.path(), self.body(profile))
+    }
+
+    /// The error as an element of `details.causes`.
+    pub(crate) fn as_cause(&self, profile: &Profile) -> Value {
+        json!({ "reason": self.cause.reason(), "message": self.body(profile), "field": self.path() })
+    }
+}
+
+impl Shown {
+    fn text(&self, profile: &Profile) -> String {
+        match self {
+            Self::Json(Value::String(text)) => gotext::quote(text),
+            Self::Json(Value::Number(number)) => gotext::number(number),
+            Self::Json(Value::Bool(flag)) => flag.to_string(),
+            Self::Json(Value::Null) if !profile.json_values => "\"null\"".to_owned(),
+            Self::Json(value) if profile.json_values => value.to_string(),
+            Self::Json(value) => gotext::syntax(value),
+            Self::Unsigned(number) if profile.json_values => number.to_string(),
+            Self::Unsigned(number) => format!("{number:#x}"),
+            Self::Strings(list) if profile.json_values => json!(list).to_string(),
+            Self::Strings(list) => {
+                let quoted: Vec<String> = list.iter().map(|text| gotext::quote(text)).collect();
+                format!("[]string{{{}}}", quoted.join(", "))
+            }
+        }
+    }
+}
+
+/// All errors in one text: a single one bare, several in brackets, equal ones once (`errors.Aggregate`).
+pub(crate) fn aggregate(errors: &[FieldError], profile: &Profile) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for error in errors {
+        let text = error.text(profile);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [only] => only.clone(),
+        _ => format!("[{}]", texts.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_error_stands_bare_and_several_in_brackets_without_repeats() {
+        let profile = Profile::of(27, false);
+        let errors = [
+            FieldError::required("spec.a", ""),
+            FieldError::invalid("", Value::Null, "why"),
+            FieldError::required("spec.a", ""),
+        ];
+        assert_eq!(aggregate(&errors[..1], &profile), "spec.a: Required value");
+        assert_eq!(
+            aggregate(&errors, &profile),
+            r#"[spec.a: Required value, <nil>: Invalid value: "null": why]"#
+        );
+    }
+
+    #[test]
+    fn values_that_are_no_scalars_are_go_syntax_before_1_34_and_json_after() {
+        let error = FieldError::new(Cause::Duplicate, "spec.l[1]", json!({"k": "a"}), "");
+        assert_eq!(
+            error.text(&Profile::of(33, false)),
+            r#"spec.l[1]: Duplicate value: map[string]interface {}{"k":"a"}"#
+        );
+        assert_eq!(error.text(&Profile::of(34, false)), r#"spec.l[1]: Duplicate value: {"k":"a"}"#);
+    }
+}

@@ -1,0 +1,99 @@
+//! Values as Go prints them, for texts that must match a server written in Go.
+
+use std::fmt::Write as _;
+
+use serde_json::{Number, Value};
+
+/// A string as Go's `%q` writes it.
+pub(crate) fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            c if c.is_control() && u32::from(c) < 0x100 => {
+                let _ = write!(out, "\\x{:02x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A number as Go's `%v` writes an `int64` or a `float64`.
+pub(crate) fn number(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => self::float(float),
+        _ => number.to_string(),
+    }
+}
+
+/// A `float64` as Go's `%v` writes it.
+pub(crate) fn float(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e21).contains(&size) {
+        let text = format!("{value:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |positive| ('-', positive));
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    value.to_string()
+}
+
+/// A value as Go's `%#v` writes what `encoding/json` decodes into an `interface{}`.
+pub(crate) fn syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(found) => number(found),
+        Value::String(text) => quote(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(map) => {
+            let entries: Vec<String> =
+                map.iter().map(|(key, value)| format!("{}:{}", quote(key), syntax(value))).collect();
+            format!("map[string]interface {{}}{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// The name that Go's JSON decoder gives to the type of a value.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_print_in_go_syntax() {
+        for (value, text) in [
+            (json!({"b": 1, "a": "x\"y"}), r#"map[string]interface {}{"a":"x\"y", "b":1}"#),
+            (json!(["a", 1.5, null, true]), r#"[]interface {}{"a", 1.5, interface {}(nil), true}"#),
+            (json!(1e21), "1e+21"),
+        ] {
+            assert_eq!(syntax(&value), text);
+        }
+    }
+}

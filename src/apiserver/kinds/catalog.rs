@@ -1,0 +1,78 @@
+//! Finds the kind behind a path.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Kind;
+use crate::apiserver::request::ResourcePath;
+use crate::apiserver::status::{Outcome, Refused};
+
+type Name = Cow<'static, str>;
+/// The versions of one plural that are served, best first.
+type Versions = Vec<Arc<Kind>>;
+
+/// All kinds that are served.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    groups: BTreeMap<Name, BTreeMap<Name, Versions>>,
+    builtin_groups: Vec<Name>,
+}
+
+impl Catalog {
+    /// Adds a built-in kind.
+    pub(crate) fn add_builtin(&mut self, kind: Kind) {
+        if !self.builtin_groups.contains(&kind.resource.group) {
+            self.builtin_groups.push(kind.resource.group.clone());
+        }
+        let versions = self.versions_mut(kind.resource.group.clone(), kind.resource.plural.clone());
+        versions.push(Arc::new(kind));
+    }
+
+    /// Replaces the versions of a kind; none takes it out of service.
+    pub(crate) fn set(&mut self, group: &str, plural: &str, kinds: Vec<Kind>) {
+        if kinds.is_empty() {
+            if let Some(plurals) = self.groups.get_mut(group) {
+                plurals.remove(plural);
+                if plurals.is_empty() {
+                    self.groups.remove(group);
+                }
+            }
+            return;
+        }
+        let versions = self.versions_mut(group.to_owned().into(), plural.to_owned().into());
+        *versions = kinds.into_iter().map(Arc::new).collect();
+    }
+
+    fn versions_mut(&mut self, group: Name, plural: Name) -> &mut Versions {
+        self.groups.entry(group).or_default().entry(plural).or_default()
+    }
+
+    /// The kind of a group, version and plural.
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
+        self.versions(group, plural).iter().find(|kind| kind.resource.version == version)
+    }
+
+    /// The versions that are served of a group and plural.
+    pub(crate) fn versions(&self, group: &str, plural: &str) -> &[Arc<Kind>] {
+        self.groups.get(group).and_then(|plurals| plurals.get(plural)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All kinds, by group and plural.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.groups.values().flat_map(|plurals| plurals.values().flatten())
+    }
+
+    /// The kind behind a path; scope must fit as well.
+    pub(crate) fn resolve(&self, path: &ResourcePath<'_>) -> Outcome<Arc<Kind>> {
+        let builtin = self.builtin_groups.iter().any(|group| *group == path.group);
+        let missing = || if builtin { Refused::unknown_resource() } else { Refused::unknown_path() };
+        let kind = self.find(&path.group, &path.version, &path.resource).ok_or_else(missing)?;
+        let lost_scope = !kind.resource.namespaced && !path.namespace.is_empty();
+        let lost_namespace = kind.resource.namespaced && path.namespace.is_empty() && !path.name.is_empty();
+        if lost_scope || lost_namespace {
+            return Err(missing());
+        }
+        Ok(Arc::clone(kind))
+    }
+}

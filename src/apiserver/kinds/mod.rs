@@ -1,0 +1,85 @@
+//! Which kinds there are and how each of them behaves.
+
+pub(crate) mod builtin;
+pub(crate) mod catalog;
+pub(crate) mod strategy;
+
+use std::sync::Arc;
+
+use super::crd::{Family, Version};
+use super::names::NameRule;
+use super::store::TableId;
+use crate::model::Resource;
+
+/// A kind as one of its versions serves it.
+#[derive(Debug, Clone)]
+pub(crate) struct Kind {
+    pub(crate) resource: Resource,
+    pub(crate) list_kind: String,
+    pub(crate) singular: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) table: TableId,
+    pub(crate) rules: Rules,
+    /// What its CustomResourceDefinition says, if it has one.
+    pub(crate) custom: Option<Custom>,
+}
+
+/// What a CustomResourceDefinition says of a kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Custom {
+    /// What all versions share.
+    pub(crate) family: Arc<Family>,
+    /// This version.
+    pub(crate) version: Arc<Version>,
+}
+
+/// How the server treats a kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) names: NameRule,
+    /// Whether there is a status subresource.
+    pub(crate) status: bool,
+    /// What a status write takes of the metadata.
+    pub(crate) status_metadata: StatusMetadata,
+    /// Whether changes of the specification are counted in `metadata.generation`.
+    pub(crate) generation: Generation,
+    /// Whether an update without resource version overwrites.
+    pub(crate) unconditional_update: bool,
+    /// Whether an update of an object that is not there creates it.
+    pub(crate) create_on_update: bool,
+}
+
+/// What a status write takes of the metadata it carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StatusMetadata {
+    /// Everything that an update may change.
+    Taken,
+    /// Everything but labels.
+    TakenButLabels,
+    /// Nothing.
+    Ignored,
+}
+
+/// What counts for `metadata.generation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// The kind has none.
+    None,
+    /// Everything but metadata and status.
+    Specification,
+    /// Also annotations.
+    SpecificationAndAnnotations,
+}
+
+impl Kind {
+    /// Which schema in force objects of this kind are read by; 0 for built-in kinds.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.custom.as_ref().map_or(0, |custom| custom.family.epoch)
+    }
+
+    /// Whether this is the kind of that group and plural.
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.resource.group == group && self.resource.plural == plural
+    }
+}

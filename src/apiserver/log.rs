@@ -1,0 +1,110 @@
+//! Outcomes of writes, for whoever records a run.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::call::Call;
+use super::reply::{Reply, ReplyBody};
+use super::request::{Method, Via};
+use crate::base::clock::Time;
+use crate::model::{Key, Object};
+
+/// What came of one request to change something.
+#[derive(Debug, Clone)]
+pub struct WriteOutcome {
+    /// When.
+    pub at: Time,
+    /// User name of who asked.
+    pub user: String,
+    /// Through which door.
+    pub via: Via,
+    /// `create`, `update`, `patch`, `delete` or `deletecollection`.
+    pub verb: &'static str,
+    /// Kind of the object, such as `ConfigMap`.
+    pub kind: String,
+    /// Which object; after a `generateName`, with the name that was made.
+    pub key: Key,
+    /// `status`, ... or empty.
+    pub subresource: String,
+    /// HTTP status code of the answer.
+    pub code: u16,
+    /// The refusal's message; empty for success.
+    pub message: String,
+    /// The object before; `None` if it was not there.
+    pub before: Option<Object>,
+    /// The object after; `None` if it is gone, or the write was refused.
+    pub after: Option<Object>,
+}
+
+/// The last outcomes.
+#[derive(Debug, Default)]
+pub(crate) struct WriteLog {
+    outcomes: VecDeque<WriteOutcome>,
+    limit: usize,
+}
+
+impl WriteLog {
+    pub(crate) fn keep(&mut self, limit: usize) {
+        self.limit = limit;
+        while self.outcomes.len() > limit {
+            self.outcomes.pop_front();
+        }
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<WriteOutcome> {
+        self.outcomes.drain(..).collect()
+    }
+
+    pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
+        if self.limit == 0 {
+            return;
+        }
+        let verb = match call.request.method {
+            Method::Post => "create",
+            Method::Put => "update",
+            Method::Patch => "patch",
+            Method::Delete if call.path.name.is_empty() => "deletecollection",
+            Method::Delete => "delete",
+            Method::Get | Method::Other => return,
+        };
+        let mut key = call.key();
+        if let Some(name) = call.made_name.as_deref().or(sent_name(call)) {
+            name.clone_into(&mut key.name);
+        }
+        let message = match &reply.body {
+            ReplyBody::Value(status) if reply.is_refusal() => status["message"].as_str().unwrap_or_default(),
+            ReplyBody::Text(text) => text,
+            _ => "",
+        };
+        let object =
+            |object: &Option<Arc<Value>>| object.as_ref().map(|object| Object::from(Arc::clone(object)));
+        if self.outcomes.len() >= self.limit {
+            self.outcomes.pop_front();
+        }
+        self.outcomes.push_back(WriteOutcome {
+            at: call.now,
+            user: call.request.user.user.clone(),
+            via: call.request.via,
+            verb,
+            kind: call.kind.resource.kind.to_string(),
+            key,
+            subresource: call.path.subresource.to_string(),
+            code: reply.code,
+            message: message.to_owned(),
+            before: object(&call.before),
+            after: if reply.is_refusal() { None } else { object(&call.after) },
+        });
+    }
+}
+
+/// The name in the body, where the path has none.
+fn sent_name<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    match &call.request.body {
+        super::request::Body::Value(object) if call.path.name.is_empty() => {
+            object["metadata"]["name"].as_str()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! Object metadata: its types, what the server sets, and what may change.
+
+use serde_json::{Map, Value, json};
+
+use super::field::FieldError;
+use super::gotext::json_type;
+use super::names::{self, NameRule};
+
+/// How each field of `metadata` is encoded in Go.
+const FIELDS: [(&str, Type); 15] = [
+    ("annotations", Type::Strings),
+    ("creationTimestamp", Type::Text),
+    ("deletionGracePeriodSeconds", Type::Number),
+    ("deletionTimestamp", Type::Text),
+    ("finalizers", Type::Texts),
+    ("generateName", Type::Text),
+    ("generation", Type::Number),
+    ("labels", Type::Strings),
+    ("managedFields", Type::Objects),
+    ("name", Type::Text),
+    ("namespace", Type::Text),
+    ("ownerReferences", Type::Objects),
+    ("resourceVersion", Type::Text),
+    ("selfLink", Type::Text),
+    ("uid", Type::Text),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Text,
+    Number,
+    Strings,
+    Texts,
+    Objects,
+}
+
+/// Checks the types of metadata fields.
+///
+/// # Errors
+/// The words of Go's JSON decoder; `at` is how it names the struct that holds the fields.
+pub(crate) fn check_types(metadata: &Value, at: &str) -> Result<(), String> {
+    let wrong = |found: &Value, field: &str, expected: &str| {
+        let (is, field) = (json_type(found), format!("{at}.{field}"));
+        Err(format!("json: cannot unmarshal {is} into Go struct field {field} of type {expected}"))
+    };
+    if metadata.is_null() {
+        return Ok(());
+    }
+    let Some(map) = metadata.as_object() else {
+        let is = json_type(metadata);
+        return Err(format!(
+            "json: cannot unmarshal {is} into Go struct field .metadata of type v1.ObjectMeta"
+        ));
+    };
+    for (field, kind) in FIELDS {
+        let Some(value) = map.get(field).filter(|value| !value.is_null()) else { continue };
+        match (kind, value) {
+            (Type::Text, Value::String(_))
+            | (Type::Number, Value::Number(_))
+            | (Type::Objects, Value::Array(_)) => {}
+            (Type::Strings, Value::Object(inner)) => {
+                if let Some(bad) = inner.values().find(|value| !value.is_string() && !value.is_null()) {
+                    return wrong(bad, field, "string");
+                }
+            }
+            (Type::Texts, Value::Array(inner)) => {
+                if let Some(bad) = inner.iter().find(|value| !value.is_string()) {
+                    return wrong(bad, field, "string");
+                }
+            }
+            (Type::Text, _) => return wrong(value, field, "string"),
+            (Type::Number, _) => return wrong(value, field, "int64"),
+            (Type::Strings, _) => return wrong(value, field, "map[string]string"),
+            (Type::Texts, _) => return wrong(value, field, "[]string"),
+            (Type::Objects, _) => return wrong(value, field, "[]v1.Object"),
+        }
+    }
+    Ok(())
+}
+
+/// Makes metadata as Go would encode it again: unknown fields, nulls and empty values go. Gives the unknown fields.
+pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let Some(map) = metadata.as_object_mut() else { return unknown };
+    map.retain(|name, value| {
+        let Some((_, kind)) = FIELDS.iter().find(|(field, _)| field == name) else {
+            unknown.push(name.clone());
+            return false;
+        };
+        match value {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(inner) => {
+                if *kind == Type::Strings {
+                    inner.values_mut().filter(|value| value.is_null()).for_each(|value| *value = json!(""));
+                }
+                !inner.is_empty()
+            }
+            Value::Number(number) => name != "generation" || number.as_i64() != Some(0),
+            Value::Bool(_) => true,
+        }
+    });
+    unknown
+}
+
+/// The metadata of an object; makes it where there is none.
+pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
+    if !object["metadata"].is_object() {
+        object["metadata"] = json!({});
+    }
+    match &mut object["metadata"] {
+        Value::Object(map) => map,
+        _ => unreachable!("metadata was made an object above"),
+    }
+}
+
+/// A text of the metadata; empty where there is none.
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// The finalizers.
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    let list = object["metadata"]["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(Value::as_str).collect()
+}
+
+/// Whether deletion was asked for.
+pub(crate) fn is_terminating(object: &Value) -> bool {
+    !text(object, "deletionTimestamp").is_empty()
+}
+
+/// Checks name, labels, annotations, owners and finalizers of a new object.
+pub(crate) fn check(object: &Value, rule: NameRule) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let name = text(object, "name");
+    if name.is_empty() {
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+    } else {
+        for why in rule.check(name) {
+            errors.push(FieldError::invalid("metadata.name", name, why));
+        }
+    }
+    errors.extend(check_maps(object));
+    errors
+}
+
+/// Checks what may be wrong in updates as well.
+pub(crate) fn check_maps(object: &Value) -> Vec<FieldError> {
+    let metadata = &object["metadata"];
+    let mut errors = Vec::new();
+    for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
+        let fail = |value: &str, why| FieldError::invalid("metadata.labels", value, why);
+        errors.extend(names::label_key(key).into_iter().map(|why| fail(key, why)));
+        let value = value.as_str().unwrap_or_default();
+        errors.extend(names::label_value(value).into_iter().map(|why| fail(value, why)));
+    }
+    for key in metadata["annotations"].as_object().into_iter().flat_map(Map::keys) {
+        let wrong = names::qualified(&key.to_lowercase(), "a valid annotation key");
+        errors.extend(
+            wrong.into_iter().map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
+        );
+    }
+    errors.extend(check_owners(metadata));
+    errors.extend(check_finalizers(metadata));
+    errors
+}
+
+fn check_owners(metadata: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for owner in owners {
+        for (field, why) in [
+            ("apiVersion", "version must not be empty"),
+            ("kind", "must not be empty"),
+            ("name", "must not be empty"),
+            ("uid", "must not be empty"),
+        ] {
+            if owner[field].as_str().is_none_or(str::is_empty) {
+                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{field}"), "", why));
+            }
+        }
+    }
+    errors
+}
+
+fn check_finalizers(metadata: &Value) -> Vec<FieldError> {
+    let list = metadata["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter()
+        .filter_map(Value::as_str)
+        .flat_map(|name| {
+            let wrong = names::qualified(name, "a valid finalizer name");
+            wrong.into_iter().map(move |why| FieldError::invalid("metadata.finalizers", name, why))
+        })
+        .collect()
+}
+
+/// A warning for each finalizer without a domain.
+pub(crate) fn finalizer_warnings(object: &Value) -> Vec<String> {
+    let known = ["foregroundDeletion", "orphan", "kubernetes"];
+    finalizers(object)
+        .into_iter()
+        .filter(|name| !name.contains('/') && !known.contains(name))
+        .map(|name| {
+            format!(
+                "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name to avoid accidental \
+                 conflicts with other finalizer writers"
+            )
+        })
+        .collect()
+}

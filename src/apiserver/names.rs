@@ -1,0 +1,159 @@
+//! Rules for names, labels and annotations, in the words of `k8s.io/apimachinery/pkg/util/validation`.
+
+/// Which names a kind allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// DNS-1123 subdomain.
+    Subdomain,
+    /// DNS-1123 label.
+    Label,
+    /// Anything that can stand in a URL path.
+    PathSegment,
+}
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
+    '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
+    start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const NAME_PART: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+    alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
+    '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
+    used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+impl NameRule {
+    /// What is wrong with a name.
+    pub(crate) fn check(self, name: &str) -> Vec<String> {
+        match self {
+            Self::Subdomain => subdomain(name),
+            Self::Label => label(name),
+            Self::PathSegment => path_segment(name),
+        }
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    text.bytes().all(|b| inner(b) || b == b'-')
+        && text.bytes().next().is_some_and(inner)
+        && text.bytes().last().is_some_and(inner)
+}
+
+/// What is wrong with a DNS-1123 subdomain.
+pub(crate) fn subdomain(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if name.len() > 253 {
+        wrong.push("must be no more than 253 characters".to_owned());
+    }
+    if !name.split('.').all(is_label) {
+        wrong.push(SUBDOMAIN.to_owned());
+    }
+    wrong
+}
+
+fn label(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if name.len() > 63 {
+        wrong.push("must be no more than 63 characters".to_owned());
+    }
+    if !is_label(name) {
+        let dotted = name.contains('.') && name.split('.').all(is_label);
+        wrong.push(if dotted { "must not contain dots".to_owned() } else { LABEL.to_owned() });
+    }
+    wrong
+}
+
+/// What is wrong with a DNS-1035 label.
+pub(crate) fn dns1035_label(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if name.len() > 63 {
+        wrong.push("must be no more than 63 characters".to_owned());
+    }
+    if !is_label(name) || name.bytes().next().is_some_and(|b| b.is_ascii_digit()) {
+        wrong.push(LABEL_1035.to_owned());
+    }
+    wrong
+}
+
+fn path_segment(name: &str) -> Vec<String> {
+    if name == "." || name == ".." {
+        return vec![format!("may not be '{name}'")];
+    }
+    ["/", "%"].iter().filter(|c| name.contains(**c)).map(|c| format!("may not contain '{c}'")).collect()
+}
+
+fn is_name_part(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        && text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+        && text.bytes().last().is_some_and(|b| b.is_ascii_alphanumeric())
+}
+
+/// What is wrong with a label key or another qualified name. `what` stands in the text for too many slashes.
+pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let part = match name.split('/').collect::<Vec<_>>().as_slice() {
+        [part] => *part,
+        [prefix, part] => {
+            if prefix.is_empty() {
+                wrong.push("prefix part must be non-empty".to_owned());
+            } else {
+                wrong.extend(subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")));
+            }
+            *part
+        }
+        _ => {
+            let example = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("{what} {NAME_PART} {example}")];
+        }
+    };
+    if part.is_empty() {
+        wrong.push("name part must be non-empty".to_owned());
+    } else if part.len() > 63 {
+        wrong.push("name part must be no more than 63 bytes".to_owned());
+    }
+    if !is_name_part(part) {
+        wrong.push(format!("name part {NAME_PART}"));
+    }
+    wrong
+}
+
+/// What is wrong with a label key.
+pub(crate) fn label_key(key: &str) -> Vec<String> {
+    qualified(key, "a valid label key")
+}
+
+/// What is wrong with a label value.
+pub(crate) fn label_value(value: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if value.len() > 63 {
+        wrong.push("must be no more than 63 bytes".to_owned());
+    }
+    if !value.is_empty() && !is_name_part(value) {
+        wrong.push(LABEL_VALUE.to_owned());
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_rule_of_their_kind() {
+        for (rule, name, wrong) in [
+            (NameRule::Subdomain, "a.b-1", ""),
+            (NameRule::Subdomain, "Bad_Name", SUBDOMAIN),
+            (NameRule::Label, "a.b", "must not contain dots"),
+            (NameRule::PathSegment, "we:ird", ""),
+            (NameRule::PathSegment, "a/b", "may not contain '/'"),
+        ] {
+            assert_eq!(rule.check(name).join("; "), wrong, "{name}");
+        }
+    }
+}

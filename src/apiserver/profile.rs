@@ -1,0 +1,134 @@
+//! What differs between Kubernetes minors: one table, and nothing about versions anywhere else.
+
+/// The behaviour of one Kubernetes 1.x minor towards custom resources and watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// The x of Kubernetes 1.x.
+    pub minor: u32,
+    /// Whether an update of the object tolerates schema errors of values that did not change
+    /// (`CRDValidationRatcheting`).
+    pub ratchets_objects: bool,
+    /// The same for writes to the status subresource.
+    pub ratchets_status: bool,
+    /// What a write to the status subresource validates against the schema.
+    pub status_scope: StatusScope,
+    /// Whether field paths of schema errors of a status write begin with `status`.
+    pub status_in_field: bool,
+    /// Whether the path within the sentence (`... in body`) of a status write begins with `status`.
+    pub status_in_text: bool,
+    /// Whether an enum violation stops the evaluation of rules (and so adds the remark about it).
+    pub enum_blocks_rules: bool,
+    /// How a string that is too long is worded.
+    pub too_long: TooLong,
+    /// Whether values that are no scalars stand in errors as JSON; else in Go syntax.
+    pub json_values: bool,
+    /// Whether `sendInitialEvents` is served (`WatchList`).
+    pub watch_list: bool,
+}
+
+/// What a status write validates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusScope {
+    /// The whole object: an invalid spec blocks status writes.
+    WholeObject,
+    /// The status alone.
+    StatusOnly,
+}
+
+/// Wordings of a string that is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooLong {
+    /// `may not be longer than N`.
+    LongerThan,
+    /// `may not be more than N bytes`.
+    Bytes,
+    /// The same, with `1 byte`.
+    BytesOrByte,
+}
+
+/// First minor of each row; a row holds until the next one begins.
+const TABLE: &[Profile] = {
+    use StatusScope::{StatusOnly, WholeObject};
+    const OLDEST: Profile = Profile {
+        minor: 0,
+        ratchets_objects: false,
+        ratchets_status: false,
+        status_scope: WholeObject,
+        status_in_field: true,
+        status_in_text: true,
+        enum_blocks_rules: false,
+        too_long: TooLong::LongerThan,
+        json_values: false,
+        watch_list: false,
+    };
+    const V28: Profile = Profile {
+        minor: 28,
+        status_scope: StatusOnly,
+        status_in_field: false,
+        status_in_text: false,
+        ..OLDEST
+    };
+    const V29: Profile = Profile { minor: 29, enum_blocks_rules: true, ..V28 };
+    const V30: Profile = Profile { minor: 30, ratchets_objects: true, ..V29 };
+    const V31: Profile = Profile { minor: 31, status_in_field: true, status_in_text: true, ..V30 };
+    const V32: Profile = Profile { minor: 32, too_long: TooLong::Bytes, watch_list: true, ..V31 };
+    const V33: Profile = Profile { minor: 33, ratchets_status: true, watch_list: false, ..V32 };
+    const V34: Profile =
+        Profile { minor: 34, too_long: TooLong::BytesOrByte, json_values: true, watch_list: true, ..V33 };
+    const V35: Profile = Profile { minor: 35, status_in_text: false, ..V34 };
+    &[OLDEST, V28, V29, V30, V31, V32, V33, V34, V35]
+};
+
+/// The minors before upstream ratchets status writes in which a distribution may carry that fix
+/// (kubernetes/kubernetes#129503, backported by some to 1.31 and 1.32).
+const STATUS_RATCHETING_BACKPORTS: std::ops::RangeInclusive<u32> = 31..=32;
+
+impl Profile {
+    /// The behaviour of upstream Kubernetes 1.`minor`. With `backports`, 1.31 and 1.32 ratchet status writes, as in
+    /// distributions that carry the fix.
+    pub fn of(minor: u32, backports: bool) -> Self {
+        let row = TABLE.iter().rev().find(|row| row.minor <= minor).copied().unwrap_or(TABLE[0]);
+        let carried = backports && STATUS_RATCHETING_BACKPORTS.contains(&minor);
+        Self { minor, ratchets_status: row.ratchets_status || carried, ..row }
+    }
+
+    /// The detail of a `Too long` error for at most `max` characters.
+    pub(crate) fn too_long_text(&self, max: u64) -> String {
+        match self.too_long {
+            TooLong::LongerThan => format!("may not be longer than {max}"),
+            TooLong::BytesOrByte if max == 1 => "may not be more than 1 byte".to_owned(),
+            TooLong::Bytes | TooLong::BytesOrByte => format!("may not be more than {max} bytes"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_writes_are_ratcheted_from_1_33_and_where_the_fix_is_carried() {
+        let ratchets = |minor, backports| Profile::of(minor, backports).ratchets_status;
+        let upstream: Vec<u32> = (24..=36).filter(|minor| ratchets(*minor, false)).collect();
+        assert_eq!(upstream, [33, 34, 35, 36]);
+        let carried: Vec<u32> = (24..=36).filter(|minor| ratchets(*minor, true)).collect();
+        assert_eq!(carried, [31, 32, 33, 34, 35, 36]);
+    }
+
+    #[test]
+    fn the_prefix_of_status_paths_was_lost_from_1_28_to_1_30() {
+        let lost: Vec<u32> = (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_field).collect();
+        assert_eq!(lost, [28, 29, 30]);
+        let lost_in_text: Vec<u32> =
+            (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_text).collect();
+        assert_eq!(lost_in_text, [28, 29, 30, 35, 36]);
+    }
+
+    #[test]
+    fn too_long_is_worded_by_minor() {
+        let text = |minor, max| Profile::of(minor, false).too_long_text(max);
+        assert_eq!(text(31, 3), "may not be longer than 3");
+        assert_eq!(text(33, 1), "may not be more than 1 bytes");
+        assert_eq!(text(36, 1), "may not be more than 1 byte");
+    }
+}

@@ -1,0 +1,62 @@
+//! Duplicates in lists that are sets or maps.
+
+use serde_json::{Map, Value};
+
+use super::path::Path;
+use super::structural::{ListType, Structural};
+use crate::apiserver::field::{Cause, FieldError};
+
+/// All duplicates of a whole object, parents first.
+pub(crate) fn check(value: &Value, schema: &Structural) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    walk(value, schema, &Path::Root, &mut errors);
+    errors
+}
+
+fn walk(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    match value {
+        Value::Object(map) => {
+            for (name, inner) in map {
+                if let Some(property) = schema.property(name) {
+                    walk(inner, property, &path.key(name), errors);
+                }
+            }
+        }
+        Value::Array(items) => {
+            match schema.list_type {
+                ListType::Set => duplicates(items, path, errors),
+                ListType::Map => duplicates(&keys_of(items, schema), path, errors),
+                ListType::Atomic => {}
+            }
+            if let Some(schema) = &schema.items {
+                for (index, item) in items.iter().enumerate() {
+                    walk(item, schema, &path.index(index), errors);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The part of each element that must be unique; elements that are no objects stand for themselves.
+fn keys_of(items: &[Value], schema: &Structural) -> Vec<Value> {
+    let keys = |item: &Value| match item.as_object() {
+        None => item.clone(),
+        Some(map) => {
+            let present =
+                schema.list_map_keys.iter().filter_map(|key| Some((key.clone(), map.get(key)?.clone())));
+            Value::Object(present.collect::<Map<_, _>>())
+        }
+    };
+    items.iter().map(keys).collect()
+}
+
+/// One error for each value that occurs again, at its second occurrence.
+fn duplicates(items: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    for (index, item) in items.iter().enumerate() {
+        if items[..index].iter().filter(|earlier| *earlier == item).count() == 1 {
+            let field = path.index(index).to_string();
+            errors.push(FieldError::new(Cause::Duplicate, field, item.clone(), ""));
+        }
+    }
+}

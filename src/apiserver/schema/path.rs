@@ -1,0 +1,61 @@
+//! Where in an object a walk stands; text only when an error needs it.
+
+use std::fmt;
+
+/// A place in an object, linked to the place above it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'a> {
+    /// The value that the walk began with.
+    Root,
+    /// A property.
+    Key(&'a Path<'a>, &'a str),
+    /// An element of a list.
+    Index(&'a Path<'a>, usize),
+}
+
+impl<'a> Path<'a> {
+    pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path::Key(self, key)
+    }
+
+    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
+        Path::Index(self, index)
+    }
+
+    /// The path below `prefix`, which may be empty.
+    pub(crate) fn under(&self, prefix: &str) -> String {
+        let relative = self.to_string();
+        match (prefix.is_empty(), relative.is_empty() || relative.starts_with('[')) {
+            (true, _) => relative,
+            (false, true) => format!("{prefix}{relative}"),
+            (false, false) => format!("{prefix}.{relative}"),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => Ok(()),
+            Path::Key(Path::Root, key) => f.write_str(key),
+            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_print_as_kubernetes_writes_them() {
+        let (root, spec) = (Path::Root, Path::Root);
+        let spec = spec.key("spec");
+        let list = spec.key("l");
+        assert_eq!(list.index(3).key("b").to_string(), "spec.l[3].b");
+        assert_eq!(root.under("status"), "status");
+        assert_eq!(spec.under("status"), "status.spec");
+        assert_eq!(root.index(1).under("status"), "status[1]");
+    }
+}

@@ -1,0 +1,251 @@
+//! Label selectors: `a=b,c in (d,e),!f,g>1`, with the parse errors of `k8s.io/apimachinery/pkg/labels`.
+
+use serde_json::Value;
+
+use crate::apiserver::gotext::quote;
+use crate::apiserver::names;
+
+/// Requirements that must all hold.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LabelSelector(Vec<Requirement>);
+
+#[derive(Debug, Clone)]
+struct Requirement {
+    key: String,
+    operator: Operator,
+    values: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+    Greater,
+    Less,
+}
+
+impl LabelSelector {
+    /// Reads a selector.
+    ///
+    /// # Errors
+    /// The server's words.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut parser = Parser { tokens: tokens(text), at: 0 };
+        let mut requirements = Vec::new();
+        loop {
+            match parser.peek() {
+                "" => break,
+                "," | "(" | ")" | "=" | "==" | "!=" | ">" | "<" => {
+                    return Err(format!(
+                        "found '{}', expected: !, identifier, or 'end of string'",
+                        parser.peek()
+                    ));
+                }
+                _ => {}
+            }
+            let requirement =
+                parser.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
+            requirements.push(requirement);
+            match parser.next() {
+                "" => break,
+                "," => match parser.peek() {
+                    "" | "," | ")" | "(" => {
+                        return Err(format!("found '{}', expected: identifier after ','", parser.peek()));
+                    }
+                    _ => {}
+                },
+                other => return Err(format!("found '{other}', expected: ',' or 'end of string'")),
+            }
+        }
+        Ok(Self(requirements))
+    }
+
+    pub(crate) fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn matches(&self, labels: &Value) -> bool {
+        self.0.iter().all(|requirement| requirement.matches(labels[&requirement.key].as_str()))
+    }
+}
+
+impl Requirement {
+    fn matches(&self, value: Option<&str>) -> bool {
+        let listed = || value.is_some_and(|value| self.values.iter().any(|one| one == value));
+        let compare = |wanted: std::cmp::Ordering| {
+            let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
+            match (number(value), number(self.values.first().map(String::as_str))) {
+                (Some(value), Some(bound)) => value.cmp(&bound) == wanted,
+                _ => false,
+            }
+        };
+        match self.operator {
+            Operator::In => listed(),
+            Operator::NotIn => !listed(),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::Greater => compare(std::cmp::Ordering::Greater),
+            Operator::Less => compare(std::cmp::Ordering::Less),
+        }
+    }
+}
+
+/// Words and operators.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '=' if rest.starts_with("==") => 2,
+            '!' if rest.starts_with("!=") => 2,
+            '=' | '!' | '(' | ')' | ',' | '<' | '>' => 1,
+            _ => rest
+                .find(|c: char| c.is_whitespace() || matches!(c, '=' | '!' | '(' | ')' | ',' | '<' | '>'))
+                .unwrap_or(rest.len()),
+        };
+        let (token, tail) = rest.split_at(length);
+        out.push(token);
+        rest = tail.trim_start();
+    }
+    out
+}
+
+struct Parser<'a> {
+    tokens: Vec<&'a str>,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> &'a str {
+        self.tokens.get(self.at).copied().unwrap_or("")
+    }
+
+    fn next(&mut self) -> &'a str {
+        let token = self.peek();
+        self.at += 1;
+        token
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, String> {
+        let absent = self.peek() == "!";
+        if absent {
+            self.at += 1;
+        }
+        let key = self.next();
+        if key.is_empty() || is_symbol(key) {
+            return Err(format!("found '{key}', expected: identifier"));
+        }
+        if let Some(why) = names::label_key(key).into_iter().next() {
+            return Err(format!("<nil>: Invalid value: {}: {why}", quote(key)));
+        }
+        let key = key.to_owned();
+        let bare = |operator| Ok(Requirement { key: key.clone(), operator, values: Vec::new() });
+        if absent {
+            return bare(Operator::DoesNotExist);
+        }
+        let operator = match self.peek() {
+            "" | "," => return bare(Operator::Exists),
+            "in" | "=" | "==" => Operator::In,
+            "notin" | "!=" => Operator::NotIn,
+            ">" => Operator::Greater,
+            "<" => Operator::Less,
+            other => return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
+        };
+        let set = matches!(self.next(), "in" | "notin");
+        let values = if set { self.values()? } else { vec![self.value()] };
+        check_values(&key, operator, &values)?;
+        Ok(Requirement { key, operator, values })
+    }
+
+    fn value(&mut self) -> String {
+        match self.peek() {
+            "" | "," => String::new(),
+            _ => self.next().to_owned(),
+        }
+    }
+
+    fn values(&mut self) -> Result<Vec<String>, String> {
+        let open = self.next();
+        if open != "(" {
+            return Err(format!("found '{open}' expected: '('"));
+        }
+        let mut values = Vec::new();
+        loop {
+            match self.next() {
+                ")" => return Ok(values),
+                "," => values.push(String::new()),
+                word if !word.is_empty() && !is_symbol(word) => {
+                    values.push(word.to_owned());
+                    match self.next() {
+                        "," => {}
+                        ")" => return Ok(values),
+                        other => return Err(format!("found '{other}', expected: ',' or ')'")),
+                    }
+                }
+                other => return Err(format!("found '{other}', expected: ',', ')' or identifier")),
+            }
+        }
+    }
+}
+
+fn is_symbol(token: &str) -> bool {
+    matches!(token, "=" | "==" | "!=" | "!" | "(" | ")" | "," | "<" | ">")
+}
+
+fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
+    for (index, value) in values.iter().enumerate() {
+        if matches!(operator, Operator::Greater | Operator::Less) && value.parse::<i64>().is_err() {
+            let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+            return Err(format!("values[{index}]: Invalid value: {}: {why}", quote(value)));
+        }
+        if let Some(why) = names::label_value(value).into_iter().next() {
+            return Err(format!("values[{index}][{key}]: Invalid value: {}: {why}", quote(value)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn selectors_choose_by_equality_sets_and_presence() {
+        let labels = json!({"x": "1", "y": "q"});
+        for (text, matches) in [
+            ("", true),
+            ("x=1", true),
+            ("x!=1", false),
+            ("x in (1,2),y", true),
+            ("x notin (1)", false),
+            ("!z", true),
+            ("x>0", true),
+            ("x<1", false),
+            ("z!=1", true),
+        ] {
+            assert_eq!(LabelSelector::parse(text).unwrap().matches(&labels), matches, "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_selectors_are_refused_in_the_servers_words() {
+        for (text, error) in [
+            ("x in 1", "unable to parse requirement: found '1' expected: '('"),
+            ("x=1,,y", "found ',', expected: identifier after ','"),
+            ("!", "unable to parse requirement: found '', expected: identifier"),
+            ("x=a b", "found 'b', expected: ',' or 'end of string'"),
+            ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+            ("x in (1", "unable to parse requirement: found '', expected: ',' or ')'"),
+            (
+                "/x=1",
+                "unable to parse requirement: <nil>: Invalid value: \"/x\": prefix part must be non-empty",
+            ),
+        ] {
+            assert_eq!(LabelSelector::parse(text).unwrap_err(), error, "{text}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The server: its parts, and the way of a request through it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::call::Call;
+use super::discovery;
+use super::kinds::builtin;
+use super::kinds::catalog::Catalog;
+use super::log::{WriteLog, WriteOutcome};
+use super::profile::Profile;
+use super::reply::Reply;
+use super::request::{Method, Request, Target};
+use super::status::{Outcome, Refused};
+use super::store::{Event, Store, TableId};
+use crate::base::clock::Time;
+use crate::base::rng::{Stream, Streams};
+use crate::model::{Identity, Object, Refusal, Resource, Write, resources};
+
+/// Namespaces that every cluster has.
+const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// An in-memory Kubernetes API server.
+#[derive(Debug)]
+pub struct ApiServer {
+    pub(crate) store: Store,
+    pub(crate) catalog: Catalog,
+    pub(crate) profile: Profile,
+    backports: bool,
+    /// Counts replacements of CustomResourceDefinitions.
+    pub(crate) epoch: u64,
+    pub(crate) crd_table: TableId,
+    pub(crate) namespace_table: TableId,
+    /// Tables of custom resources by group and plural. They outlive their definitions.
+    pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
+    pub(crate) uids: Stream,
+    pub(crate) suffixes: Stream,
+    log: WriteLog,
+}
+
+/// Settings of a server to be built.
+#[derive(Debug, Clone, Copy)]
+pub struct Builder {
+    minor: u32,
+    seed: u64,
+    history: usize,
+    backports: bool,
+}
+
+/// The history asked for is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("events after revision {since} are forgotten")]
+pub struct Forgotten {
+    /// The revision asked for.
+    pub since: u64,
+}
+
+impl Builder {
+    /// Serves as Kubernetes 1.`minor`.
+    #[must_use]
+    pub fn kubernetes_minor(self, minor: u32) -> Self {
+        Self { minor, ..self }
+    }
+
+    /// Draws uids and generated names from streams of this seed.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Remembers this many events of each kind for watches.
+    #[must_use]
+    pub fn history(self, events: usize) -> Self {
+        Self { history: events, ..self }
+    }
+
+    /// Whether 1.31 and 1.32 ratchet status writes, as in distributions that carry the later fix.
+    #[must_use]
+    pub fn status_ratcheting_backports(self, backports: bool) -> Self {
+        Self { backports, ..self }
+    }
+
+    /// Makes the server, with the namespaces that every cluster has created at `now`.
+    pub fn build(self, now: Time) -> ApiServer {
+        let mut store = Store::new(self.history);
+        let mut catalog = Catalog::default();
+        for kind in builtin::all(|| store.add_table()) {
+            catalog.add_builtin(kind);
+        }
+        let table = |resource: &Resource| {
+            catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
+        };
+        let streams = Streams::new(self.seed);
+        let mut server = ApiServer {
+            crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
+            namespace_table: table(&resources::NAMESPACES),
+            store,
+            catalog,
+            profile: Profile::of(self.minor, self.backports),
+            backports: self.backports,
+            epoch: 0,
+            custom_tables: BTreeMap::new(),
+            uids: streams.stream("apiserver/uid"),
+            suffixes: streams.stream("apiserver/generate-name"),
+            log: WriteLog::default(),
+        };
+        let admin = Identity::admin();
+        for name in NAMESPACES {
+            let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+            let write = Write::create(&resources::NAMESPACES, namespace);
+            server.handle(&Request::from_write(&write, &admin), now);
+        }
+        server
+    }
+}
+
+impl ApiServer {
+    /// A server to be built: Kubernetes 1.36, seed 0, 10,000 events of history per kind.
+    pub fn builder() -> Builder {
+        Builder { minor: 36, seed: 0, history: 10_000, backports: false }
+    }
+
+    /// Answers a request.
+    pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
+        let path = match &request.target {
+            Target::Path(path) => {
+                return discovery::answer(self, request.method, path)
+                    .unwrap_or_else(|refused| Reply::refused(&refused));
+            }
+            Target::Resource(path) => path,
+        };
+        let kind = match self.catalog.resolve(path) {
+            Ok(kind) => kind,
+            Err(refused) => return Reply::refused(&refused),
+        };
+        let mut call = Call::new(kind, path, request, now);
+        let mut reply = self.verb(&mut call).unwrap_or_else(|refused| Reply::refused(&refused));
+        reply.warnings.append(&mut call.warnings);
+        if !matches!(request.method, Method::Get) && !call.dry_run {
+            self.log.add(&call, &reply);
+        }
+        reply
+    }
+
+    /// The verb that a method and a path come to. Access control belongs before it.
+    fn verb(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        call.check_options(&self.profile)?;
+        if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
+            call.warnings.push(warning);
+        }
+        let named = !call.path.name.is_empty();
+        match (call.request.method, named) {
+            (Method::Get, _) if call.path.watch => self.watch(call),
+            (Method::Get, true) => self.get(call),
+            (Method::Get, false) if call.request.query.is_true("watch") => self.watch(call),
+            (Method::Get, false) => self.list(call),
+            (Method::Post, _) => self.create(call),
+            (Method::Put, true) => self.update(call),
+            (Method::Patch, true) => self.patch(call),
+            (Method::Delete, true) => self.delete(call),
+            (Method::Delete, false) => self.delete_collection(call),
+            (Method::Put | Method::Patch, false) | (Method::Other, _) => Err(Refused::method_not_allowed()),
+        }
+    }
+
+    /// Makes a write and gives the object as stored (of a deletion, its last state), or the refusal. Nothing is encoded.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+        self.handle(&Request::from_write(write, who), now).into_object()
+    }
+
+    /// An object as it is read in the version of `resource`.
+    pub fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Object> {
+        let kind = self.catalog.find(&resource.group, &resource.version, &resource.plural)?;
+        let namespace = if resource.namespaced { namespace } else { "" };
+        let entry = self.store.get(kind.table, namespace, name)?;
+        Some(Object::from(self.served(kind, entry)))
+    }
+
+    /// All objects as they are read in the version that they are stored in, by kind, namespace and name.
+    pub fn objects(&self) -> impl Iterator<Item = (crate::model::Key, Object)> {
+        let mut kinds: Vec<_> = self.catalog.all().collect();
+        kinds.dedup_by_key(|kind| kind.table);
+        kinds.into_iter().flat_map(move |kind| {
+            self.store.list(kind.table, "").map(move |(namespace, name, entry)| {
+                (kind.resource.key(namespace, name), Object::from(Arc::clone(&entry.served)))
+            })
+        })
+    }
+
+    /// The revision of the last write.
+    pub fn revision(&self) -> u64 {
+        self.store.revision()
+    }
+
+    /// What happened to all kinds after a revision, in order.
+    ///
+    /// # Errors
+    /// History no longer reaches back to it; read [`ApiServer::objects`] instead.
+    pub fn events_since(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, Forgotten> {
+        self.store.all().since(revision).map_err(|_| Forgotten { since: revision })
+    }
+
+    /// Forgets all history, as a compaction of etcd does: older watches get 410.
+    pub fn compact(&mut self) {
+        self.store.compact();
+    }
+
+    /// The behaviour in force.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Serves as Kubernetes 1.`minor` from now on; what is stored stays as it is.
+    pub fn set_kubernetes_minor(&mut self, minor: u32) {
+        self.profile = Profile::of(minor, self.backports);
+    }
+
+    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
+    pub fn keep_log(&mut self, limit: usize) {
+        self.log.keep(limit);
+    }
+
+    /// The outcomes of writes since the last call, refusals as well, oldest first.
+    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
+        self.log.take()
+    }
+}

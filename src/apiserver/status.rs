@@ -1,0 +1,210 @@
+//! Refusals: `metav1.Status` bodies with the texts of a kube-apiserver.
+
+use serde_json::{Map, Value, json};
+
+use super::field::{FieldError, aggregate};
+use super::profile::Profile;
+use crate::model::{Refusal, Resource};
+
+/// A request refused.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refused {
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    pub(crate) details: Option<Value>,
+    /// Seconds for a `Retry-After` header.
+    pub(crate) retry_after: Option<u32>,
+    /// Whether the body is the message as plain text instead of a Status.
+    pub(crate) plain: bool,
+}
+
+/// A result whose error is a refusal. The box keeps the happy path small.
+pub(crate) type Outcome<T> = Result<T, Box<Refused>>;
+
+impl Refused {
+    fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Box<Self> {
+        Box::new(Self { code, reason, message: message.into(), details, retry_after: None, plain: false })
+    }
+
+    /// 404 of an object.
+    pub(crate) fn not_found(resource: &Resource, name: &str) -> Box<Self> {
+        let message = format!("{} {} not found", qualified(resource), quote(name));
+        Self::new(404, "NotFound", message, Some(details(name, &resource.group, &resource.plural)))
+    }
+
+    /// 404 of a path within a known group and version.
+    pub(crate) fn unknown_resource() -> Box<Self> {
+        Self::new(404, "NotFound", "the server could not find the requested resource", Some(json!({})))
+    }
+
+    /// 404 of a path that nothing is behind.
+    pub(crate) fn unknown_path() -> Box<Self> {
+        let mut refused = Self::new(404, "", "404 page not found\n", None);
+        refused.plain = true;
+        refused
+    }
+
+    pub(crate) fn already_exists(resource: &Resource, name: &str) -> Box<Self> {
+        let message = format!("{} {} already exists", qualified(resource), quote(name));
+        Self::new(409, "AlreadyExists", message, Some(details(name, &resource.group, &resource.plural)))
+    }
+
+    /// 409 with the text of a failed precondition; `kind` is the plural or, for deletions, the kind.
+    pub(crate) fn conflict(resource: &Resource, kind: &str, name: &str, text: &str) -> Box<Self> {
+        let qualified = if resource.group.is_empty() || kind == resource.kind {
+            kind.to_owned()
+        } else {
+            format!("{kind}.{}", resource.group)
+        };
+        let message = format!("Operation cannot be fulfilled on {qualified} {}: {text}", quote(name));
+        Self::new(409, "Conflict", message, Some(details(name, &resource.group, kind)))
+    }
+
+    /// 409 of an update made from an old version of the object.
+    pub(crate) fn modified(resource: &Resource, name: &str) -> Box<Self> {
+        let text =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(resource, &resource.plural, name, text)
+    }
+
+    /// 422 with field errors of an object; `kind` stands in the text as given.
+    pub(crate) fn invalid(
+        group: &str,
+        kind: &str,
+        name: &str,
+        errors: &[FieldError],
+        profile: &Profile,
+    ) -> Box<Self> {
+        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let message = format!("{qualified} {} is invalid: {}", quote(name), aggregate(errors, profile));
+        let mut details = details(name, group, kind);
+        details["causes"] = errors.iter().map(|error| error.as_cause(profile)).collect();
+        Self::new(422, "Invalid", message, Some(details))
+    }
+
+    /// 422 of a JSON patch that cannot be applied.
+    pub(crate) fn unprocessable() -> Box<Self> {
+        let message = "the server rejected our request due to an error in our request";
+        Self::new(422, "Invalid", message, Some(json!({})))
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Box<Self> {
+        Self::new(400, "BadRequest", message, None)
+    }
+
+    /// 403 by admission.
+    pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> Box<Self> {
+        let message = format!("{} {} is forbidden: {why}", qualified(resource), quote(name));
+        Self::new(403, "Forbidden", message, Some(details(name, &resource.group, &resource.plural)))
+    }
+
+    /// 405 of a method that the path does not know.
+    pub(crate) fn method_not_allowed() -> Box<Self> {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message, Some(json!({})))
+    }
+
+    /// 405 of a verb that a custom resource's subresource does not know.
+    pub(crate) fn not_supported(resource: &Resource, verb: &str) -> Box<Self> {
+        let message = format!("{verb} is not supported on resources of kind {}", quote(&qualified(resource)));
+        Self::new(405, "MethodNotAllowed", message, Some(details("", &resource.group, &resource.plural)))
+    }
+
+    /// 415 with the types that are accepted.
+    pub(crate) fn media_type(accepted: &[&str]) -> Box<Self> {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message, Some(json!({})))
+    }
+
+    /// 415 of a patch type that nothing accepts.
+    pub(crate) fn patch_type() -> Box<Self> {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
+    }
+
+    /// 406 with the types that can be given.
+    pub(crate) fn not_acceptable() -> Box<Self> {
+        let message = "only the following media types are accepted: application/json, application/yaml, \
+                       application/vnd.kubernetes.protobuf";
+        Self::new(406, "NotAcceptable", message, Some(json!({})))
+    }
+
+    pub(crate) fn too_large(message: impl Into<String>) -> Box<Self> {
+        Self::new(413, "RequestEntityTooLarge", message, Some(json!({})))
+    }
+
+    /// 410 of a resource version, watch cursor or continue token that history no longer reaches.
+    pub(crate) fn expired(message: impl Into<String>) -> Box<Self> {
+        Self::new(410, "Expired", message, None)
+    }
+
+    /// 504 of a resource version that is yet to come.
+    pub(crate) fn too_large_version(asked: u64, current: u64) -> Box<Self> {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let causes =
+            json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
+        let mut refused =
+            Self::new(504, "Timeout", message, Some(json!({ "causes": causes, "retryAfterSeconds": 1 })));
+        refused.retry_after = Some(1);
+        refused
+    }
+
+    /// 500 without a reason: an error that the server passes on as it is.
+    pub(crate) fn internal(message: impl Into<String>) -> Box<Self> {
+        Self::new(500, "", message, None)
+    }
+
+    /// The Status object.
+    pub(crate) fn body(&self) -> Value {
+        let mut body = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code,
+        });
+        if !self.reason.is_empty() {
+            body["reason"] = json!(self.reason);
+        }
+        if let Some(details) = &self.details {
+            body["details"] = details.clone();
+        }
+        body
+    }
+
+    /// The refusal as the engine's door gives it.
+    pub(crate) fn into_refusal(self) -> Refusal {
+        Refusal {
+            code: self.code,
+            reason: self.reason.to_owned(),
+            message: self.message,
+            details: self.details.unwrap_or_default(),
+        }
+    }
+}
+
+/// `metav1.Status` of a deletion that is done.
+pub(crate) fn deleted(resource: &Resource, name: &str, uid: &str) -> Value {
+    let mut details = details(name, &resource.group, &resource.plural);
+    details["uid"] = json!(uid);
+    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+}
+
+/// `plural.group`, or the plural alone for the core group (`schema.GroupResource`).
+pub(crate) fn qualified(resource: &Resource) -> String {
+    if resource.group.is_empty() {
+        resource.plural.to_string()
+    } else {
+        format!("{}.{}", resource.plural, resource.group)
+    }
+}
+
+fn details(name: &str, group: &str, kind: &str) -> Value {
+    let given = [("name", name), ("group", group), ("kind", kind)];
+    let fields = given.into_iter().filter(|(_, text)| !text.is_empty());
+    Value::Object(fields.map(|(key, text)| (key.to_owned(), json!(text))).collect::<Map<_, _>>())
+}
+
+fn quote(text: &str) -> String {
+    super::gotext::quote(text)
+}

@@ -1,0 +1,78 @@
+//! One change in the history, with its encoded watch line.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use serde_json::Value;
+
+use crate::model::Key;
+
+/// What happened to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// It was created.
+    Added,
+    /// It was written.
+    Modified,
+    /// It was removed.
+    Deleted,
+    /// It was not touched, but reads differently since its CustomResourceDefinition was replaced.
+    Reread,
+}
+
+impl EventKind {
+    /// The `type` of a watch event.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified | Self::Reread => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// One change of one object.
+#[derive(Debug)]
+pub struct Event {
+    /// The store's revision after it.
+    pub revision: u64,
+    /// What happened.
+    pub kind: EventKind,
+    /// To which object.
+    pub key: Key,
+    /// The object after it; for a removal, its last state with the revision of the removal.
+    pub object: Arc<Value>,
+    /// The object before it, as it was read then.
+    pub old: Option<Arc<Value>>,
+    /// Which schema the object was read by; a later one means that it must be read anew.
+    pub(crate) epoch: u64,
+    line: OnceLock<Bytes>,
+}
+
+impl Event {
+    pub(crate) fn new(
+        revision: u64,
+        kind: EventKind,
+        key: Key,
+        object: Arc<Value>,
+        old: Option<Arc<Value>>,
+        epoch: u64,
+    ) -> Self {
+        Self { revision, kind, key, object, old, epoch, line: OnceLock::new() }
+    }
+
+    /// The line of a watch stream, made once and shared by all watchers.
+    pub(crate) fn line(&self) -> Bytes {
+        self.line.get_or_init(|| line(self.kind.name(), &self.object)).clone()
+    }
+}
+
+/// One line of a watch stream.
+pub(crate) fn line(kind: &str, object: &Value) -> Bytes {
+    let mut out = BytesMut::with_capacity(1024).writer();
+    // Writing JSON to memory cannot fail; an error would leave a line that clients refuse.
+    let _ = std::io::Write::write_all(&mut out, format!("{{\"type\":\"{kind}\",\"object\":").as_bytes());
+    let _ = serde_json::to_writer(&mut out, object);
+    let _ = std::io::Write::write_all(&mut out, b"}\n");
+    out.into_inner().freeze()
+}

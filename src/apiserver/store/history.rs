@@ -1,0 +1,91 @@
+//! A bounded ring of events in order of revision.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::Event;
+
+/// History does not reach back that far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooOld;
+
+/// The last events, and up to which revision they were forgotten.
+#[derive(Debug)]
+pub(crate) struct History {
+    events: VecDeque<Arc<Event>>,
+    forgotten: u64,
+    limit: usize,
+}
+
+impl History {
+    pub(crate) fn new(forgotten: u64, limit: usize) -> Self {
+        Self { events: VecDeque::new(), forgotten, limit: limit.max(1) }
+    }
+
+    pub(crate) fn push(&mut self, event: Arc<Event>) {
+        if self.events.len() >= self.limit
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.forgotten = oldest.revision;
+        }
+        self.events.push_back(event);
+    }
+
+    /// The events after a revision.
+    ///
+    /// # Errors
+    /// Some of them are forgotten.
+    pub(crate) fn since(&self, revision: u64) -> Result<impl Iterator<Item = &Arc<Event>>, TooOld> {
+        if revision < self.forgotten {
+            return Err(TooOld);
+        }
+        let start = self.events.partition_point(|event| event.revision <= revision);
+        Ok(self.events.range(start..))
+    }
+
+    /// Forgets everything up to a revision.
+    pub(crate) fn compact(&mut self, revision: u64) {
+        let end = self.events.partition_point(|event| event.revision <= revision);
+        self.events.drain(..end);
+        self.forgotten = self.forgotten.max(revision);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::apiserver::store::EventKind;
+    use crate::model::resources;
+
+    fn history(limit: usize, revisions: impl IntoIterator<Item = u64>) -> History {
+        let mut history = History::new(0, limit);
+        for revision in revisions {
+            let key = resources::NODES.key("", "n");
+            let event = Event::new(revision, EventKind::Added, key, Arc::new(json!({})), None, 0);
+            history.push(Arc::new(event));
+        }
+        history
+    }
+
+    fn since(history: &History, revision: u64) -> Result<Vec<u64>, TooOld> {
+        history.since(revision).map(|events| events.map(|event| event.revision).collect())
+    }
+
+    #[test]
+    fn a_cursor_sees_what_came_after_it() {
+        assert_eq!(since(&history(9, [2, 4, 7]), 2), Ok(vec![4, 7]));
+        assert_eq!(since(&history(9, [2, 4, 7]), 7), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_cursor_older_than_history_is_refused() {
+        let mut history = history(2, [2, 4, 7]);
+        assert_eq!(since(&history, 1), Err(TooOld));
+        assert_eq!(since(&history, 2), Ok(vec![4, 7]));
+        history.compact(4);
+        assert_eq!(since(&history, 3), Err(TooOld));
+        assert_eq!(since(&history, 4), Ok(vec![7]));
+    }
+}

@@ -1,0 +1,177 @@
+//! Where objects live: tables by kind, one revision for all of them, and a bounded history.
+
+mod event;
+mod history;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+pub use event::{Event, EventKind};
+pub(crate) use history::{History, TooOld};
+
+use crate::model::Key;
+
+/// A stored object.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// As it was written.
+    pub(crate) stored: Arc<Value>,
+    /// As it is read under the schema in force; the same `Arc` unless that changed since the write.
+    pub(crate) served: Arc<Value>,
+}
+
+/// The objects of one kind by namespace and name, and what happened to them.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) objects: BTreeMap<String, BTreeMap<String, Entry>>,
+    pub(crate) history: History,
+}
+
+/// Which table.
+pub(crate) type TableId = usize;
+
+/// All objects.
+#[derive(Debug)]
+pub(crate) struct Store {
+    revision: u64,
+    tables: Vec<Table>,
+    all: History,
+    limit: usize,
+}
+
+/// The revision that a new store starts from. A real server has written its own objects long before its first client
+/// comes; resource versions below this are too old to watch from.
+const FIRST_REVISION: u64 = 100;
+
+/// How many times longer the history of all kinds together is than that of one kind.
+const ALL_KINDS: usize = 4;
+
+impl Store {
+    pub(crate) fn new(limit: usize) -> Self {
+        let all = History::new(FIRST_REVISION, limit.saturating_mul(ALL_KINDS));
+        Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit }
+    }
+
+    pub(crate) fn add_table(&mut self) -> TableId {
+        let history = History::new(FIRST_REVISION, self.limit);
+        self.tables.push(Table { objects: BTreeMap::new(), history });
+        self.tables.len() - 1
+    }
+
+    /// The revision of the last write.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    pub(crate) fn table(&self, id: TableId) -> &Table {
+        &self.tables[id]
+    }
+
+    /// What happened to all kinds.
+    pub(crate) fn all(&self) -> &History {
+        &self.all
+    }
+
+    pub(crate) fn get(&self, id: TableId, namespace: &str, name: &str) -> Option<&Entry> {
+        self.tables[id].objects.get(namespace)?.get(name)
+    }
+
+    /// The objects of a namespace, or of all if `namespace` is empty, in order of namespace and name.
+    pub(crate) fn list<'a>(
+        &'a self,
+        id: TableId,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a str, &'a Entry)> {
+        let objects = &self.tables[id].objects;
+        // A cluster-scoped kind has everything under the empty namespace: both cases are all of it.
+        let chosen = objects.iter().filter(move |(found, _)| namespace.is_empty() || *found == namespace);
+        chosen.flat_map(|(namespace, named)| {
+            named.iter().map(move |(name, entry)| (namespace.as_str(), name.as_str(), entry))
+        })
+    }
+
+    /// Stores an object under the next revision.
+    pub(crate) fn put(&mut self, id: TableId, key: &Key, epoch: u64, mut object: Value) -> Arc<Value> {
+        self.revision += 1;
+        object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
+        let object = Arc::new(object);
+        let entry = Entry { stored: Arc::clone(&object), served: Arc::clone(&object) };
+        let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();
+        let old = named.insert(key.name.clone(), entry).map(|entry| entry.served);
+        let kind = if old.is_some() { EventKind::Modified } else { EventKind::Added };
+        self.record(id, Event::new(self.revision, kind, key.clone(), Arc::clone(&object), old, epoch));
+        object
+    }
+
+    /// Removes an object. Watchers get `last`, or the object itself, with the revision of the removal.
+    pub(crate) fn remove(
+        &mut self,
+        id: TableId,
+        key: &Key,
+        epoch: u64,
+        last: Option<Value>,
+    ) -> Option<Arc<Value>> {
+        let named = self.tables[id].objects.get_mut(&key.namespace)?;
+        let entry = named.remove(&key.name)?;
+        if named.is_empty() {
+            self.tables[id].objects.remove(&key.namespace);
+        }
+        self.revision += 1;
+        let mut object = last.unwrap_or_else(|| (*entry.served).clone());
+        object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
+        let object = Arc::new(object);
+        let old = Some(entry.served);
+        self.record(
+            id,
+            Event::new(self.revision, EventKind::Deleted, key.clone(), Arc::clone(&object), old, epoch),
+        );
+        Some(object)
+    }
+
+    /// Reads all objects of a table anew, because the schema that they are read by was replaced. What looks different
+    /// now is told to those who follow all kinds; watchers of the kind are closed anyway.
+    pub(crate) fn reread(
+        &mut self,
+        id: TableId,
+        epoch: u64,
+        key: impl Fn(&str, &str) -> Key,
+        read: impl Fn(&Value) -> Value,
+    ) {
+        let revision = self.revision;
+        for (namespace, named) in &mut self.tables[id].objects {
+            for (name, entry) in named {
+                let served = read(&entry.stored);
+                if served == *entry.served {
+                    continue;
+                }
+                let served = Arc::new(served);
+                let old = std::mem::replace(&mut entry.served, Arc::clone(&served));
+                let event =
+                    Event::new(revision, EventKind::Reread, key(namespace, name), served, Some(old), epoch);
+                self.all.push(Arc::new(event));
+            }
+        }
+    }
+
+    /// Forgets the history up to now, as a compaction of etcd does.
+    pub(crate) fn compact(&mut self) {
+        let revision = self.revision;
+        self.all.compact(revision);
+        self.tables.iter_mut().for_each(|table| table.history.compact(revision));
+    }
+
+    fn record(&mut self, id: TableId, event: Event) {
+        let event = Arc::new(event);
+        self.all.push(Arc::clone(&event));
+        self.tables[id].history.push(event);
+    }
+}
+
+/// The watch line of an object that was there when the watch began.
+pub(crate) fn added(object: &Value) -> bytes::Bytes {
+    event::line("ADDED", object)
+}
+
+pub(crate) use event::line;

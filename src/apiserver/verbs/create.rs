@@ -1,0 +1,155 @@
+//! Creating objects.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::validation;
+use crate::apiserver::call::Call;
+use crate::apiserver::crd;
+use crate::apiserver::decode;
+use crate::apiserver::kinds::{Generation, strategy};
+use crate::apiserver::metadata;
+use crate::apiserver::reply::Reply;
+use crate::apiserver::schema::default;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::status::{Outcome, Refused};
+use crate::base::clock::rfc3339;
+
+/// The longest prefix that a generated name keeps: 63 less the five letters.
+const PREFIX_LIMIT: usize = 58;
+
+impl ApiServer {
+    pub(crate) fn create(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        self.check_creatable(call)?;
+        let body = decode::body(call)?;
+        let object = decode::object(call, body, &self.profile)?;
+        self.create_object(call, object)
+    }
+
+    fn check_creatable(&self, call: &Call<'_>) -> Outcome<()> {
+        let resource = &call.kind.resource;
+        if !call.path.subresource.is_empty() {
+            call.check_subresource()?;
+            return Err(if call.kind.custom.is_some() {
+                Refused::not_supported(resource, "create")
+            } else {
+                Refused::method_not_allowed()
+            });
+        }
+        if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
+            return Err(Refused::method_not_allowed());
+        }
+        Ok(())
+    }
+
+    /// Creates a decoded object, also for updates of kinds that may be created by one.
+    pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        validation::match_namespace(call, &mut object)?;
+        self.make_name(call, &mut object);
+        let name = metadata::text(&object, "name").to_owned();
+        self.admit_create(call, &name)?;
+        let version = metadata::text(&object, "resourceVersion").to_owned();
+        self.begin_metadata(call, &mut object);
+        if kind.custom.is_none() {
+            strategy::prepare_create(&kind, &mut object, self.profile.minor);
+        } else if kind.rules.status {
+            strategy::take(&mut object, &Value::Null, "status");
+        }
+        if kind.table == self.crd_table {
+            crd::lifecycle::prepare_create(&mut object);
+        }
+        validation::created(&kind, &object, &self.profile)?;
+        if let Some(custom) = &kind.custom {
+            default::fill(&mut object, &custom.version.schema);
+        }
+        call.warnings.extend(metadata::finalizer_warnings(&object));
+        if !version.is_empty() && version != "0" {
+            return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
+        }
+        let namespace = metadata::text(&object, "namespace").to_owned();
+        if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
+            let mut refused = Refused::already_exists(&kind.resource, &name);
+            if metadata::is_terminating(&existing.served) {
+                refused.message = format!("object is being deleted: {}", refused.message);
+            }
+            return Err(refused);
+        }
+        if call.dry_run {
+            return Ok(Reply::object(201, Arc::new(object)));
+        }
+        let key = kind.resource.key(&namespace, &name);
+        let stored = self.store.put(kind.table, &key, kind.epoch(), self.to_storage(&kind, object));
+        let reply = match &kind.custom {
+            Some(custom) if !custom.version.storage => {
+                Arc::new(custom.version.read_object(&stored, &kind.resource.group))
+            }
+            _ => Arc::clone(&stored),
+        };
+        call.after = Some(Arc::clone(&reply));
+        if kind.table == self.crd_table {
+            self.definition_written(&key, None, call.now);
+        }
+        Ok(Reply::object(201, reply))
+    }
+
+    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value) {
+        let prefix = metadata::text(object, "generateName").to_owned();
+        if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
+            return;
+        }
+        let mut kept = prefix.len().min(PREFIX_LIMIT);
+        while !prefix.is_char_boundary(kept) {
+            kept -= 1;
+        }
+        let name = format!("{}{}", &prefix[..kept], self.suffixes.suffix(5));
+        metadata::of(object).insert("name".to_owned(), json!(name));
+        call.made_name = Some(name);
+    }
+
+    /// The namespace must be there and not going away; nor may the definition be.
+    fn admit_create(&self, call: &Call<'_>, name: &str) -> Outcome<()> {
+        let resource = &call.kind.resource;
+        if resource.namespaced {
+            let namespace = &*call.path.namespace;
+            let Some(found) = self.store.get(self.namespace_table, "", namespace) else {
+                return Err(Refused::not_found(&crate::model::resources::NAMESPACES, namespace));
+            };
+            if metadata::is_terminating(&found.served) {
+                let why = format!(
+                    "unable to create new content in namespace {namespace} because it is being terminated"
+                );
+                let mut refused = Refused::forbidden(resource, name, &why);
+                if let Some(details) = &mut refused.details {
+                    details["causes"] = json!([{
+                        "reason": "NamespaceTerminating",
+                        "message": format!("namespace {namespace} is being terminated"),
+                        "field": "metadata.namespace",
+                    }]);
+                }
+                return Err(refused);
+            }
+        }
+        if call.kind.custom.as_ref().is_some_and(|custom| custom.family.terminating) {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(Refused::forbidden(resource, name, why));
+        }
+        Ok(())
+    }
+
+    /// What the server sets on new objects, whatever the client says.
+    fn begin_metadata(&mut self, call: &Call<'_>, object: &mut Value) {
+        let uid = self.uids.uuid();
+        let counts = call.kind.rules.generation != Generation::None;
+        let metadata = metadata::of(object);
+        for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
+            metadata.remove(field);
+        }
+        metadata.insert("uid".to_owned(), json!(uid));
+        metadata.insert("creationTimestamp".to_owned(), json!(rfc3339(call.now)));
+        if counts {
+            metadata.insert("generation".to_owned(), json!(1));
+        }
+    }
+}

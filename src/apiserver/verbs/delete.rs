@@ -1,0 +1,220 @@
+//! Deleting objects: preconditions, grace, finalizers.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::apiserver::call::Call;
+use crate::apiserver::crd::lifecycle;
+use crate::apiserver::kinds::Kind;
+use crate::apiserver::metadata;
+use crate::apiserver::options::{self, Deletion};
+use crate::apiserver::reply::{List, Reply, ReplyBody};
+use crate::apiserver::selector::Selector;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::status::{self, Outcome, Refused};
+use crate::base::clock::{Time, rfc3339};
+use crate::model::Key;
+
+/// Namespaces that may not be deleted.
+const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
+/// Finalizers that stand for a propagation policy.
+const PROPAGATION: [&str; 2] = ["foregroundDeletion", "orphan"];
+
+impl ApiServer {
+    pub(crate) fn delete(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        if !call.path.subresource.is_empty() {
+            call.check_subresource()?;
+            return Err(if kind.custom.is_some() {
+                Refused::not_supported(&kind.resource, "delete")
+            } else {
+                Refused::method_not_allowed()
+            });
+        }
+        let mut options = Deletion::read(call.request, &self.profile)?;
+        options.dry_run |= call.dry_run;
+        call.dry_run = options.dry_run;
+        if kind.table == self.namespace_table && UNDELETABLE.contains(&&*call.path.name) {
+            return Err(Refused::forbidden(
+                &kind.resource,
+                &call.path.name,
+                "this namespace may not be deleted",
+            ));
+        }
+        let entry = self.entry(call)?;
+        let object = self.served(&kind, entry);
+        call.before = Some(Arc::clone(&object));
+        let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
+        if reply.removed.is_none()
+            && let ReplyBody::Object(after) = &reply.body
+        {
+            call.after = Some(Arc::clone(after));
+        }
+        Ok(reply)
+    }
+
+    pub(crate) fn delete_collection(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        if kind.resource.namespaced && call.path.namespace.is_empty() {
+            return Err(Refused::method_not_allowed());
+        }
+        options::check_list(&call.request.query, false, &self.profile)?;
+        let selector = Selector::read(&kind, &call.request.query)?;
+        let mut options = Deletion::read(call.request, &self.profile)?;
+        options.dry_run |= call.dry_run;
+        let chosen: Vec<(Key, Arc<Value>)> = self
+            .store
+            .list(kind.table, &call.path.namespace)
+            .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), self.served(&kind, entry)))
+            .filter(|(_, object)| selector.matches(object))
+            .collect();
+        for (key, object) in &chosen {
+            self.delete_object(&kind, key, object, &options, call.now)?;
+        }
+        let list = List {
+            api_version: kind.resource.api_version(),
+            kind: kind.list_kind.clone(),
+            metadata: json!({}),
+            items: chosen.into_iter().map(|(_, object)| object).collect(),
+            typed_items: kind.custom.is_some(),
+        };
+        Ok(Reply::new(200, ReplyBody::List(list)))
+    }
+
+    fn delete_object(
+        &mut self,
+        kind: &Arc<Kind>,
+        key: &Key,
+        object: &Arc<Value>,
+        options: &Deletion,
+        now: Time,
+    ) -> Outcome<Reply> {
+        check_preconditions(kind, key, object, options)?;
+        let (finalizers, changed) = finalizers_after(kind, object, options);
+        let grace = grace(kind, object, options);
+        let namespace_held = kind.table == self.namespace_table
+            && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        if finalizers.is_empty() && grace == 0 && !namespace_held {
+            let removed =
+                if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key, None) };
+            let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
+            return Ok(Reply { removed, ..Reply::value(200, body) });
+        }
+        let marked = metadata::is_terminating(object);
+        let shorter =
+            object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|old| grace < old);
+        if marked && !shorter && !changed {
+            return Ok(Reply::object(200, Arc::clone(object)));
+        }
+        let mut next = (**object).clone();
+        mark(&mut next, &finalizers, grace, marked, now);
+        if kind.table == self.namespace_table {
+            next["status"]["phase"] = json!("Terminating");
+            metadata::of(&mut next).remove("deletionGracePeriodSeconds");
+        }
+        if options.dry_run {
+            return Ok(Reply::object(200, Arc::new(next)));
+        }
+        let stored = self.store.put(kind.table, key, kind.epoch(), self.to_storage(kind, next));
+        if kind.table == self.crd_table {
+            self.definition_written(key, Some(object), now);
+        }
+        Ok(Reply::object(200, stored))
+    }
+
+    /// Deletes an object on the server's own account.
+    pub(crate) fn delete_internally(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str, now: Time) {
+        let Some(entry) = self.store.get(kind.table, namespace, name) else { return };
+        let object = Arc::clone(&entry.served);
+        let key = kind.resource.key(namespace, name);
+        // Without preconditions nothing can be refused.
+        let _ = self.delete_object(kind, &key, &object, &Deletion::default(), now);
+    }
+
+    /// Takes an object out of the store, and its definition with the last one.
+    pub(crate) fn remove_object(
+        &mut self,
+        kind: &Kind,
+        key: &Key,
+        last: Option<Value>,
+    ) -> Option<Arc<Value>> {
+        let removed = self.store.remove(kind.table, key, kind.epoch(), last);
+        if kind.custom.is_some() {
+            self.definition_emptied(kind);
+        }
+        removed
+    }
+}
+
+fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
+    let conflict = |text: &str| Err(Refused::conflict(&kind.resource, &kind.resource.kind, &key.name, text));
+    let uid = metadata::text(object, "uid");
+    if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
+        return conflict(&format!(
+            "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have \
+             been deleted and then recreated"
+        ));
+    }
+    let version = metadata::text(object, "resourceVersion");
+    if let Some(asked) = options.resource_version.as_deref().filter(|asked| *asked != version) {
+        return conflict(&format!(
+            "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record \
+             ({version}). The object might have been modified"
+        ));
+    }
+    Ok(())
+}
+
+/// The finalizers once the propagation policy has had its say, and whether that changed them.
+fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<String>, bool) {
+    let before: Vec<String> = metadata::finalizers(object).into_iter().map(str::to_owned).collect();
+    let mut after = before.clone();
+    if let Some(policy) = options.propagation {
+        after.retain(|name| !PROPAGATION.contains(&name.as_str()));
+        if !policy.is_empty() {
+            after.push(policy.to_owned());
+        }
+    }
+    let definition = kind.is("apiextensions.k8s.io", "customresourcedefinitions");
+    if definition
+        && !metadata::is_terminating(object)
+        && !after.iter().any(|name| name == lifecycle::FINALIZER)
+    {
+        after.push(lifecycle::FINALIZER.to_owned());
+    }
+    let changed = after != before;
+    (after, changed)
+}
+
+/// Seconds until the object may go: only pods that were scheduled and have not ended get any.
+fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
+    if !kind.is("", "pods") {
+        return 0;
+    }
+    let scheduled = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    if !scheduled || ended {
+        return 0;
+    }
+    let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    options.grace.unwrap_or(own).max(0)
+}
+
+/// Marks an object for deletion, or shortens the grace of one that is marked.
+fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now: Time) {
+    let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
+    let metadata = metadata::of(object);
+    let ends = now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
+    metadata.insert("deletionTimestamp".to_owned(), json!(rfc3339(ends)));
+    metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".to_owned(), json!(finalizers));
+    }
+    if let Some(count) = generation {
+        metadata.insert("generation".to_owned(), json!(count + 1));
+    }
+}

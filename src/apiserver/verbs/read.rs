@@ -1,0 +1,47 @@
+//! Reading one object.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::apiserver::call::Call;
+use crate::apiserver::kinds::Kind;
+use crate::apiserver::reply::Reply;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Entry;
+
+impl ApiServer {
+    pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
+        call.check_subresource()?;
+        let entry = self.entry(call)?;
+        Ok(Reply::object(200, self.served(&call.kind, entry)))
+    }
+
+    /// The stored object that a call is for.
+    pub(crate) fn entry(&self, call: &Call<'_>) -> Outcome<&Entry> {
+        let found = self.store.get(call.kind.table, &call.path.namespace, &call.path.name);
+        found.ok_or_else(|| Refused::not_found(&call.kind.resource, &call.path.name))
+    }
+
+    /// A stored object as a version of its kind serves it. The storage version shares what the store holds.
+    pub(crate) fn served(&self, kind: &Kind, entry: &Entry) -> Arc<Value> {
+        match &kind.custom {
+            Some(custom) if !custom.version.storage => {
+                Arc::new(custom.version.read_object(&entry.stored, &kind.resource.group))
+            }
+            _ => Arc::clone(&entry.served),
+        }
+    }
+
+    /// An object as it goes into the store: in the storage version.
+    pub(crate) fn to_storage(&self, kind: &Kind, mut object: Value) -> Value {
+        if let Some(custom) = &kind.custom
+            && !custom.version.storage
+        {
+            object["apiVersion"] =
+                Value::String(format!("{}/{}", kind.resource.group, custom.family.storage));
+        }
+        object
+    }
+}

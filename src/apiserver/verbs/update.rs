@@ -1,0 +1,240 @@
+//! Replacing objects: the common path of updates and patches.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::validation;
+use crate::apiserver::call::Call;
+use crate::apiserver::crd;
+use crate::apiserver::decode;
+use crate::apiserver::field::{Cause, FieldError, Shown};
+use crate::apiserver::kinds::{Generation, Kind, StatusMetadata, strategy};
+use crate::apiserver::metadata;
+use crate::apiserver::options;
+use crate::apiserver::reply::Reply;
+use crate::apiserver::schema::default;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Entry;
+
+/// Metadata that an update keeps whatever it says.
+const KEPT: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
+/// Metadata that an update keeps if it says nothing.
+const KEPT_IF_ABSENT: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
+
+impl ApiServer {
+    pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        call.check_subresource()?;
+        let body = decode::body(call)?;
+        let object = decode::object(call, body, &self.profile)?;
+        self.update_object(call, object)
+    }
+
+    /// Replaces the object of the call by a decoded one.
+    pub(super) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        check_name(call, &object)?;
+        validation::match_namespace(call, &mut object)?;
+        let entry = match self.entry(call) {
+            Ok(entry) => entry.clone(),
+            Err(_) if kind.rules.create_on_update && call.path.subresource.is_empty() => {
+                return self.create_object(call, object);
+            }
+            Err(refused) => return Err(refused),
+        };
+        let old = self.served(&kind, &entry);
+        call.before = Some(Arc::clone(&old));
+        self.check_versions(call, &mut object, &old)?;
+        prepare(call, &mut object, &old);
+        if kind.table == self.crd_table && call.path.subresource.is_empty() {
+            crd::lifecycle::prepare_update(&mut object);
+        }
+        count_generation(&kind, &mut object, &old);
+        validation::updated(&kind, &object, &old, call.is_status(), &self.profile)?;
+        if call.path.subresource.is_empty() {
+            call.warnings.extend(metadata::finalizer_warnings(&object));
+        }
+        self.store_update(call, &kind, object, &entry, &old)
+    }
+
+    /// The uid and the resource version that the client knew.
+    fn check_versions(&self, call: &Call<'_>, object: &mut Value, old: &Value) -> Outcome<()> {
+        let (resource, name) = (&call.kind.resource, &*call.path.name);
+        let uid = metadata::text(object, "uid");
+        let actual = metadata::text(old, "uid");
+        if !uid.is_empty() && uid != actual {
+            let key = if call.path.namespace.is_empty() {
+                String::new()
+            } else {
+                format!("{}/", call.path.namespace)
+            };
+            let text = format!(
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}{name}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}",
+                resource.plural
+            );
+            return Err(Refused::conflict(resource, &resource.plural, name, &text));
+        }
+        let version =
+            options::version(metadata::text(object, "resourceVersion")).map_err(Refused::internal)?;
+        let current = metadata::text(old, "resourceVersion");
+        match version.filter(|version| *version != 0) {
+            None if !call.kind.rules.unconditional_update => {
+                let error = FieldError {
+                    cause: Cause::Invalid,
+                    field: "metadata.resourceVersion".to_owned(),
+                    value: Shown::Unsigned(0),
+                    detail: "must be specified for an update".to_owned(),
+                };
+                Err(Refused::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
+            }
+            None => {
+                metadata::of(object).insert("resourceVersion".to_owned(), json!(current));
+                Ok(())
+            }
+            Some(version) if version.to_string() == current => Ok(()),
+            Some(_) => Err(Refused::modified(resource, name)),
+        }
+    }
+
+    fn store_update(
+        &mut self,
+        call: &mut Call<'_>,
+        kind: &Arc<Kind>,
+        object: Value,
+        entry: &Entry,
+        old: &Arc<Value>,
+    ) -> Outcome<Reply> {
+        let key = call.key();
+        if self.is_last_update(kind, &object) {
+            if !call.dry_run {
+                self.remove_object(kind, &key, Some(object.clone()));
+            }
+            return Ok(Reply {
+                removed: Some(Arc::new(object.clone())),
+                ..Reply::object(200, Arc::new(object))
+            });
+        }
+        let object = self.to_storage(kind, object);
+        if object == *entry.stored {
+            call.after = Some(Arc::clone(old));
+            return Ok(Reply::object(200, Arc::clone(old)));
+        }
+        if call.dry_run {
+            return Ok(Reply::object(200, Arc::new(object)));
+        }
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object);
+        let reply = match &kind.custom {
+            Some(custom) if !custom.version.storage => {
+                Arc::new(custom.version.read_object(&stored, &kind.resource.group))
+            }
+            _ => stored,
+        };
+        call.after = Some(Arc::clone(&reply));
+        if kind.table == self.crd_table {
+            self.definition_written(&key, Some(old), call.now);
+        }
+        Ok(Reply::object(200, reply))
+    }
+
+    /// Whether the update takes away the last thing that held a terminating object.
+    fn is_last_update(&self, kind: &Kind, object: &Value) -> bool {
+        let namespace_held = kind.table == self.namespace_table
+            && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        let grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+        metadata::is_terminating(object)
+            && metadata::finalizers(object).is_empty()
+            && grace == 0
+            && !namespace_held
+    }
+}
+
+fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
+    let (name, url) = (metadata::text(object, "name"), &*call.path.name);
+    if name.is_empty() {
+        let why = "was undeterminable: name must be provided";
+        return Err(Refused::bad_request(format!("the name of the object ({url} based on URL) {why}")));
+    }
+    if name != url {
+        let why = "does not match the name on the URL";
+        return Err(Refused::bad_request(format!("the name of the object ({name}) {why} ({url})")));
+    }
+    Ok(())
+}
+
+/// Takes from the stored object what the endpoint does not write.
+fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
+    let kind = &*call.kind;
+    for (fields, always) in [(KEPT, true), (KEPT_IF_ABSENT, false)] {
+        for field in fields {
+            let given = object["metadata"].get(field).is_some();
+            match old["metadata"].get(field) {
+                Some(value) if always || !given => {
+                    metadata::of(object).insert(field.to_owned(), value.clone());
+                }
+                None if always => {
+                    metadata::of(object).remove(field);
+                }
+                _ => {}
+            }
+        }
+    }
+    match &*call.path.subresource {
+        "status" => only_status(kind, object, old),
+        "finalize" => {
+            let finalizers = object["spec"]["finalizers"].take();
+            *object = old.clone();
+            object["spec"]["finalizers"] = finalizers;
+            strategy::drop_nulls(object);
+        }
+        _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old),
+        _ if kind.rules.status => strategy::take(object, old, "status"),
+        _ => {}
+    }
+}
+
+/// Leaves of a status write the status and what the kind lets through of the metadata.
+fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
+    let mut next = old.clone();
+    strategy::take(&mut next, object, "status");
+    if kind.rules.status_metadata != StatusMetadata::Ignored {
+        let labels = old["metadata"].get("labels").cloned();
+        next["metadata"] = object["metadata"].take();
+        if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
+            let metadata = metadata::of(&mut next);
+            match labels {
+                Some(labels) => metadata.insert("labels".to_owned(), labels),
+                None => metadata.remove("labels"),
+            };
+        }
+    }
+    if kind.custom.is_none() {
+        strategy::drop_nulls(&mut next);
+    } else if let Some(custom) = &kind.custom {
+        default::fill(&mut next, &custom.version.schema);
+    }
+    *object = next;
+}
+
+/// Counts changes of the specification.
+fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.rules.generation == Generation::None {
+        return;
+    }
+    let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
+    let relevant =
+        |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
+    let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
+        && object["metadata"]["annotations"] != old["metadata"]["annotations"];
+    if differ(object, old, relevant) || annotations {
+        object["metadata"]["generation"] = json!(generation + 1);
+    }
+}
+
+/// Whether two objects differ in a top-level field that matters.
+fn differ(one: &Value, other: &Value, matters: impl Fn(&str) -> bool) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return one != other };
+    let of = |map: &'_ serde_json::Map<String, Value>| map.keys().filter(|name| matters(name)).count();
+    of(one) != of(other) || one.iter().any(|(name, value)| matters(name) && other.get(name) != Some(value))
+}

@@ -1,0 +1,140 @@
+//! What is checked of an object before it is stored.
+
+use serde_json::Value;
+
+use crate::apiserver::call::Call;
+use crate::apiserver::crd;
+use crate::apiserver::field::FieldError;
+use crate::apiserver::gotext;
+use crate::apiserver::kinds::{Custom, Kind};
+use crate::apiserver::metadata;
+use crate::apiserver::profile::{Profile, StatusScope};
+use crate::apiserver::schema::{embedded, list_type, rules, validate};
+use crate::apiserver::status::{Outcome, Refused};
+
+/// The namespace of the path is the object's.
+pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+    if !call.kind.resource.namespaced {
+        metadata::of(object).remove("namespace");
+        return Ok(());
+    }
+    let given = metadata::text(object, "namespace");
+    if !given.is_empty() && given != call.path.namespace {
+        return Err(Refused::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+    Ok(())
+}
+
+/// Checks a new object.
+pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
+    let mut errors = metadata::check(object, kind.rules.names);
+    if let Some(custom) = &kind.custom {
+        let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
+        errors.extend(validate::validate(object, None, &custom.version.schema, context));
+        errors.extend(beyond_schema(custom, object, None));
+        let rules = rules::check(&custom.version.schema, &errors, profile);
+        errors.extend(rules);
+    }
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        errors.extend(crd::validation::check(object, None, profile));
+    }
+    finish(kind, object, &errors, profile)
+}
+
+/// Checks an updated object, or with `status` a written status.
+pub(super) fn updated(
+    kind: &Kind,
+    object: &Value,
+    old: &Value,
+    status: bool,
+    profile: &Profile,
+) -> Outcome<()> {
+    let mut errors = metadata_of_update(object, old);
+    if let Some(custom) = &kind.custom {
+        errors.extend(custom_update(custom, object, old, status, profile));
+    }
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        errors.extend(crd::validation::check(object, Some(old), profile));
+    }
+    finish(kind, object, &errors, profile)
+}
+
+fn custom_update(
+    custom: &Custom,
+    object: &Value,
+    old: &Value,
+    status: bool,
+    profile: &Profile,
+) -> Vec<FieldError> {
+    let schema = &custom.version.schema;
+    let ratchets = if status { profile.ratchets_status } else { profile.ratchets_objects };
+    let mut errors = if status && profile.status_scope == StatusScope::StatusOnly {
+        let prefix = |named: bool| if named { "status" } else { "" };
+        let context = validate::Context {
+            profile,
+            field_prefix: prefix(profile.status_in_field),
+            text_prefix: prefix(profile.status_in_text),
+        };
+        match (object.get("status"), schema.properties.get("status")) {
+            (Some(value), Some(schema)) => {
+                let old = old.get("status").filter(|_| ratchets);
+                validate::validate(value, old, schema, context)
+            }
+            _ => Vec::new(),
+        }
+    } else {
+        let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
+        validate::validate(object, ratchets.then_some(old), schema, context)
+    };
+    errors.extend(beyond_schema(custom, object, Some(old)));
+    let rules = rules::check(schema, &errors, profile);
+    errors.extend(rules);
+    errors
+}
+
+/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some.
+fn beyond_schema(custom: &Custom, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let schema = &custom.version.schema;
+    let mut errors = embedded::check(object, schema);
+    let tolerated = old.is_some_and(|old| !list_type::check(old, schema).is_empty());
+    if !tolerated {
+        errors.extend(list_type::check(object, schema));
+    }
+    errors
+}
+
+fn metadata_of_update(object: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let (new_time, old_time) =
+        (metadata::text(object, "deletionTimestamp"), metadata::text(old, "deletionTimestamp"));
+    if new_time != old_time {
+        errors.push(FieldError::invalid("metadata.deletionTimestamp", new_time, "field is immutable"));
+    }
+    if metadata::is_terminating(old) {
+        let before = metadata::finalizers(old);
+        let mut added: Vec<&str> =
+            metadata::finalizers(object).into_iter().filter(|name| !before.contains(name)).collect();
+        added.sort_unstable();
+        if !added.is_empty() {
+            let quoted: Vec<String> = added.into_iter().map(gotext::quote).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                quoted.join(", ")
+            );
+            errors.push(FieldError::forbidden("metadata.finalizers", why));
+        }
+    }
+    errors.extend(metadata::check_maps(object));
+    errors
+}
+
+fn finish(kind: &Kind, object: &Value, errors: &[FieldError], profile: &Profile) -> Outcome<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let resource = &kind.resource;
+    Err(Refused::invalid(&resource.group, &resource.kind, metadata::text(object, "name"), errors, profile))
+}

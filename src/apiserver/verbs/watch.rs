@@ -1,0 +1,72 @@
+//! Beginning a watch.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::apiserver::call::Call;
+use crate::apiserver::kinds::Kind;
+use crate::apiserver::options;
+use crate::apiserver::reply::{Reply, ReplyBody};
+use crate::apiserver::selector::Selector;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store;
+use crate::apiserver::watch::{Watch, bookmark};
+
+/// How long a watch lasts that does not say: between 30 and 60 minutes in a real server.
+const TIMEOUT_SECONDS: i64 = 1800;
+
+impl ApiServer {
+    pub(crate) fn watch(&self, call: &Call<'_>) -> Outcome<Reply> {
+        let query = &call.request.query;
+        options::check_list(query, true, &self.profile)?;
+        let mut selector = Selector::read(&call.kind, query)?;
+        if !call.path.name.is_empty() {
+            selector.only_name(&call.path.name);
+        }
+        let text = query.get("resourceVersion");
+        let asked = options::version(text).map_err(|why| {
+            let value = crate::apiserver::gotext::quote(text);
+            Refused::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
+        })?;
+        let bookmarks = query.is_true("allowWatchBookmarks");
+        let from_now = matches!(asked, None | Some(0));
+        let send_initial = query.get("sendInitialEvents");
+        let initial_wanted = if self.profile.watch_list && !send_initial.is_empty() {
+            send_initial == "true"
+        } else {
+            from_now
+        };
+        let revision = self.store.revision();
+        let mut initial = VecDeque::new();
+        let mut cursor = asked.unwrap_or(revision);
+        if initial_wanted {
+            cursor = revision;
+            initial = self.initial(&call.kind, &call.path.namespace, &selector);
+            if bookmarks && self.profile.watch_list {
+                initial.push_back(bookmark(&call.kind, revision, true));
+            }
+        } else if from_now {
+            cursor = revision;
+        }
+        let seconds = options::integer(query, "timeoutSeconds")?;
+        let seconds = if seconds > 0 { seconds } else { TIMEOUT_SECONDS };
+        let ends = call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(call.now);
+        let watch = Watch::new(&call.kind, &call.path.namespace, selector, cursor, initial)
+            .with_bookmarks(bookmarks, call.now)
+            .ending(ends);
+        Ok(Reply::new(200, ReplyBody::Watch(Box::new(watch))))
+    }
+
+    /// An ADDED line for each object that is there.
+    fn initial(&self, kind: &Kind, namespace: &str, selector: &Selector) -> VecDeque<Bytes> {
+        let chosen = self.store.list(kind.table, namespace).map(|(_, _, entry)| self.served(kind, entry));
+        chosen
+            .filter(|object| selector.matches(object))
+            .map(|object: std::sync::Arc<Value>| store::added(&object))
+            .collect()
+    }
+}
