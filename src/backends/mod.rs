@@ -1,5 +1,9 @@
 //! "Give me a cluster": where a run takes place.
 
+mod in_process;
+
+pub use in_process::InProcess;
+
 use crate::base::clock::Time;
 use crate::model::{Change, Identity, Object, Refusal, Write};
 
