@@ -197,6 +197,11 @@ impl ApiServer {
         self.store.revision()
     }
 
+    /// The oldest revision that [`ApiServer::events_since`] still answers.
+    pub fn oldest_revision(&self) -> u64 {
+        self.store.all().forgotten()
+    }
+
     /// What happened to all kinds after a revision, in order.
     ///
     /// # Errors

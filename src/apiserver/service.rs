@@ -1,1 +1,170 @@
-//! Async edge.
+//! The server behind a `tower::Service`, for kube clients in process.
+//!
+//! [`Shared`] is the handle that others lock for direct calls; whatever door a write came through, watchers wake.
+
+mod body;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use tokio::sync::watch;
+
+use super::reply::{Reply, ReplyBody};
+use super::request::{Body, Method, Query, Request, Target, Via};
+use super::server::ApiServer;
+use crate::base::clock::{Clock, Time};
+use crate::base::limits::REQUEST_LATENCY_MS;
+use crate::model::{Identity, Object, Refusal, Write};
+
+/// The body of an answer.
+pub type ReplyStream = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A server that several hold.
+#[derive(Clone)]
+pub struct Shared {
+    server: Arc<Mutex<ApiServer>>,
+    /// Counts what may concern a watcher: writes, and changes of what is served.
+    moved: Arc<watch::Sender<u64>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Shared {
+    /// Shares a server whose clients live by `clock`.
+    pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
+        let (moved, _) = watch::channel(server.revision());
+        Self { server: Arc::new(Mutex::new(server)), moved: Arc::new(moved), clock }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ApiServer> {
+        // A panic elsewhere while the lock was held leaves the store whole: it is changed last.
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the server directly, and wakes watchers if it moved.
+    pub fn with<T>(&self, call: impl FnOnce(&mut ApiServer) -> T) -> T {
+        let mut server = self.lock();
+        let before = (server.revision(), server.epoch);
+        let result = call(&mut server);
+        let after = (server.revision(), server.epoch);
+        drop(server);
+        if before != after {
+            self.moved.send_modify(|count| *count += 1);
+        }
+        result
+    }
+
+    /// Makes a write without HTTP in between.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn write(&self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+        self.with(|server| server.write(write, who, now))
+    }
+
+    /// Tells of writes through any door: the receiver's value changes with each.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.moved.subscribe()
+    }
+
+    /// A service that acts as `who`.
+    pub fn service(&self, who: &Identity) -> Service {
+        Service { shared: self.clone(), who: Arc::new(who.clone()) }
+    }
+
+    /// A kube client that acts as `who`. Must be called on a tokio runtime, and lives as long as that.
+    pub fn client(&self, who: &Identity) -> kube::Client {
+        kube::Client::new(self.service(who), "default")
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+/// Answers HTTP requests as one identity. Each takes [`REQUEST_LATENCY_MS`] of the runtime's time.
+#[derive(Debug, Clone)]
+pub struct Service {
+    shared: Shared,
+    who: Arc<Identity>,
+}
+
+impl tower::Service<http::Request<kube::client::Body>> for Service {
+    type Response = http::Response<ReplyStream>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<kube::client::Body>) -> Self::Future {
+        let (shared, who) = (self.shared.clone(), Arc::clone(&self.who));
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
+            let now = shared.clock.now();
+            let reply = shared.with(|server| server.handle(&read(&head, body, &who), now));
+            Ok(respond(shared, reply))
+        })
+    }
+}
+
+/// The request that an HTTP request is.
+fn read<'a>(head: &'a http::request::Parts, body: Bytes, who: &'a Identity) -> Request<'a> {
+    let method = match head.method {
+        http::Method::GET => Method::Get,
+        http::Method::POST => Method::Post,
+        http::Method::PUT => Method::Put,
+        http::Method::PATCH => Method::Patch,
+        http::Method::DELETE => Method::Delete,
+        _ => Method::Other,
+    };
+    let header =
+        |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().into();
+    Request {
+        method,
+        target: Target::parse(head.uri.path()),
+        query: Query::parse(head.uri.query().unwrap_or_default()),
+        content_type: header(http::header::CONTENT_TYPE),
+        accept: header(http::header::ACCEPT),
+        user: who,
+        body: if body.is_empty() && method == Method::Get { Body::Empty } else { Body::Bytes(body) },
+        via: Via::Client,
+    }
+}
+
+fn respond(shared: Shared, reply: Reply) -> http::Response<ReplyStream> {
+    let mut builder = http::Response::builder().status(reply.code);
+    for warning in &reply.warnings {
+        builder = builder.header(http::header::WARNING, format!("299 - {}", super::gotext::quote(warning)));
+    }
+    if let Some(seconds) = reply.retry_after {
+        builder = builder.header(http::header::RETRY_AFTER, seconds);
+    }
+    let plain = matches!(reply.body, ReplyBody::Text(_));
+    let content_type = if plain { "text/plain; charset=utf-8" } else { "application/json" };
+    builder = builder.header(http::header::CONTENT_TYPE, content_type);
+    let body = match reply.body {
+        ReplyBody::Object(object) => body::full(encode(&*object)),
+        ReplyBody::Value(value) => body::full(encode(&value)),
+        ReplyBody::List(list) => body::full(encode(&list)),
+        ReplyBody::Text(text) => body::full(text.into()),
+        ReplyBody::Watch(watch) => body::watch(shared, *watch),
+    };
+    // A warning with letters that no header can hold is the only way for this to fail.
+    builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())))
+}
+
+fn encode(value: &impl serde::Serialize) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}

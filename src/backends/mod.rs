@@ -2,9 +2,7 @@
 
 pub mod in_process;
 
-use std::sync::Arc;
-
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::base::clock::Time;
 use crate::model::{Change, Identity, Object, Refusal, Write};
@@ -24,11 +22,11 @@ pub trait Door {
     /// Rolls the kube-apiserver to Kubernetes 1.`minor`.
     fn serve_kubernetes(&mut self, minor: u32);
 
-    /// What kube clients asked to change since the last call, with the answers, for the record.
-    fn client_writes(&mut self) -> Vec<WriteEvent>;
+    /// What kube clients asked to change since the last call, with the answers and when, for the record.
+    fn client_writes(&mut self) -> Vec<(Time, WriteEvent)>;
 
-    /// Is notified after each request of a kube client that asked to change something.
-    fn client_wrote(&self) -> Arc<Notify>;
+    /// Tells of writes from now on, through whichever door: the receiver's value changes with each.
+    fn subscribe(&self) -> watch::Receiver<u64>;
 
     /// A kube client that acts as `who`, for controllers that run beside the engine.
     fn client(&self, who: &Identity) -> kube::Client;

@@ -163,9 +163,9 @@ impl Simulation {
 
     /// Lets time pass until `moment`, or until a controller beside the engine has written something.
     async fn idle_until(&self, moment: Time) {
-        let wrote = self.door.client_wrote();
+        let mut writes = self.door.subscribe();
         // Either is a reason to look again, so it does not matter which it was.
-        let _ = tokio::time::timeout_at(self.clock.instant_of(moment), wrote.notified()).await;
+        let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
     }
 
     /// Makes the actors ready whose time has come.
@@ -245,9 +245,8 @@ impl Simulation {
 
     /// Takes what changed behind the door into the view, records what kube clients wrote, and hands changes out.
     pub(super) fn take_changes(&mut self) {
-        let now = self.now();
-        for event in self.door.client_writes() {
-            self.record.entries.push(Entry { at: now, event: Event::Write(Box::new(event)) });
+        for (at, event) in self.door.client_writes() {
+            self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
         for change in self.door.changes() {
             self.view.apply(&change);

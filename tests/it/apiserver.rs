@@ -1,1 +1,6 @@
-//! (being written)
+//! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
+
+mod client;
+mod corpus;
+mod door;
+mod requests;

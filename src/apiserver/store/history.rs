@@ -31,6 +31,11 @@ impl History {
         self.events.push_back(event);
     }
 
+    /// Up to which revision events are forgotten.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
     /// The events after a revision.
     ///
     /// # Errors

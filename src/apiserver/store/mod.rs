@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 pub use event::{Event, EventKind};
-pub(crate) use history::{History, TooOld};
+pub(crate) use history::History;
 
 use crate::model::Key;
 

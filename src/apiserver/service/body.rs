@@ -1,0 +1,62 @@
+//! Bodies of answers: bytes at once, or the lines of a watch as they come.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream;
+use http_body::Frame;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+
+use super::{ReplyStream, Shared};
+use crate::apiserver::watch::{Poll, Watch};
+
+/// A body that is there.
+pub(super) fn full(bytes: Bytes) -> ReplyStream {
+    Full::new(bytes).boxed_unsync()
+}
+
+struct Lines {
+    shared: Shared,
+    watch: Watch,
+    moved: tokio::sync::watch::Receiver<u64>,
+    ready: VecDeque<Bytes>,
+}
+
+/// The lines of a watch. It sleeps until the server moves, a bookmark is due or the watch ends.
+pub(super) fn watch(shared: Shared, watch: Watch) -> ReplyStream {
+    let moved = shared.subscribe();
+    let lines = Lines { shared, watch, moved, ready: VecDeque::new() };
+    let frames = stream::unfold(lines, |mut lines| async move {
+        let line = lines.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(line)), lines))
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+impl Lines {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Some(line);
+            }
+            // Mark what moved as seen before looking, so that a write in between wakes the wait below.
+            self.moved.borrow_and_update();
+            let now = self.shared.clock.now();
+            let poll = self.shared.lock().poll(&mut self.watch, now);
+            match poll {
+                Poll::Lines(lines) => self.ready.extend(lines),
+                Poll::Ended => return None,
+                Poll::PendingUntil(at) => {
+                    let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
+                    // Clocks have a grain; a wait of nothing would be a busy loop.
+                    let wait = wait.max(Duration::from_millis(1));
+                    if let Ok(Err(_)) = tokio::time::timeout(wait, self.moved.changed()).await {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}

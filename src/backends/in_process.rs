@@ -1,0 +1,147 @@
+//! A cluster in this process: the in-memory API server, called directly.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::Door;
+use crate::apiserver::service::Shared;
+use crate::apiserver::{ApiServer, Event, EventKind, Via, WriteOutcome};
+use crate::base::clock::{Clock, Time};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, Write};
+use crate::record::WriteEvent;
+
+/// Outcomes of writes that are kept until the engine takes them, which it does at each moment.
+const LOG_LIMIT: usize = 100_000;
+
+/// A simulated cluster's API.
+#[derive(Debug)]
+pub struct InProcess {
+    shared: Shared,
+    /// Everything up to this revision was given by [`Door::changes`].
+    seen: u64,
+    /// The objects that were given, kept only to find out what changed where history did not reach.
+    known: BTreeMap<Key, Object>,
+}
+
+impl InProcess {
+    /// A new cluster that serves Kubernetes 1.`minor`. The clock is that of its clients; it gives the time of the first
+    /// objects as well.
+    pub fn new(minor: u32, seed: u64, clock: Arc<dyn Clock>) -> Self {
+        let mut server = ApiServer::builder()
+            .kubernetes_minor(minor)
+            .seed(seed)
+            .status_ratcheting_backports(true)
+            .build(clock.now());
+        server.keep_log(LOG_LIMIT);
+        let seen = server.oldest_revision();
+        Self { shared: Shared::new(server, clock), seen, known: BTreeMap::new() }
+    }
+
+    /// The server, for direct calls and for clients beside the engine.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl Door for InProcess {
+    fn write(&mut self, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
+        self.shared.write(write, who, now)
+    }
+
+    fn changes(&mut self) -> Vec<Change> {
+        let (seen, known) = (self.seen, &self.known);
+        let (revision, changes) = self.shared.with(|server| {
+            let changes = match server.events_since(seen) {
+                Ok(events) => events.map(|event| change(event)).collect(),
+                Err(_) => difference(server, known),
+            };
+            (server.revision(), changes)
+        });
+        self.seen = revision;
+        for change in &changes {
+            match change.kind {
+                ChangeKind::Deleted => self.known.remove(&change.key),
+                ChangeKind::Added | ChangeKind::Modified => {
+                    self.known.insert(change.key.clone(), change.object.clone())
+                }
+            };
+        }
+        changes
+    }
+
+    fn serve_kubernetes(&mut self, minor: u32) {
+        self.shared.with(|server| server.set_kubernetes_minor(minor));
+    }
+
+    fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {
+        let log = self.shared.with(ApiServer::take_log);
+        log.into_iter().filter(|outcome| outcome.via == Via::Client).map(event).collect()
+    }
+
+    fn subscribe(&self) -> watch::Receiver<u64> {
+        self.shared.subscribe()
+    }
+
+    fn client(&self, who: &Identity) -> kube::Client {
+        self.shared.client(who)
+    }
+}
+
+/// What the record tells of a client's write; a ServiceAccount is called by its own name.
+fn event(outcome: WriteOutcome) -> (Time, WriteEvent) {
+    let by = outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
+    let event = WriteEvent {
+        by,
+        verb: outcome.verb.to_owned(),
+        kind: outcome.kind,
+        key: outcome.key,
+        subresource: outcome.subresource,
+        code: outcome.code,
+        message: outcome.message,
+        before: outcome.before,
+        after: outcome.after,
+    };
+    (outcome.at, event)
+}
+
+fn change(event: &Event) -> Change {
+    let kind = match event.kind {
+        EventKind::Added => ChangeKind::Added,
+        EventKind::Modified | EventKind::Reread => ChangeKind::Modified,
+        EventKind::Deleted => ChangeKind::Deleted,
+    };
+    Change {
+        key: event.key.clone(),
+        kind,
+        object: Object::from(Arc::clone(&event.object)),
+        old: event.old.as_ref().map(|old| Object::from(Arc::clone(old))),
+    }
+}
+
+/// What differs between the objects that are there and those that were known.
+fn difference(server: &ApiServer, known: &BTreeMap<Key, Object>) -> Vec<Change> {
+    let now: BTreeMap<Key, Object> = server.objects().collect();
+    let mut changes: Vec<Change> = Vec::new();
+    for (key, old) in known {
+        if !now.contains_key(key) {
+            changes.push(Change {
+                key: key.clone(),
+                kind: ChangeKind::Deleted,
+                object: old.clone(),
+                old: Some(old.clone()),
+            });
+        }
+    }
+    for (key, object) in now {
+        let old = known.get(&key).cloned();
+        let kind = match &old {
+            None => ChangeKind::Added,
+            Some(old) if *old != object => ChangeKind::Modified,
+            Some(_) => continue,
+        };
+        changes.push(Change { key, kind, object, old });
+    }
+    changes
+}

@@ -1,0 +1,472 @@
+//! Replays exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP.
+//!
+//! A line of `SUPPORTED` names a case that must agree with the recording; add a line when one more does.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Poll, Query, Reply, ReplyBody, Request};
+use windtunnel::model::Identity;
+
+const SUPPORTED: &[(&str, &str)] = &[];
+
+type Env = BTreeMap<String, Value>;
+
+fn corpus() -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/conformance/corpus");
+    folder.is_dir().then_some(folder)
+}
+
+fn read(folder: &std::path::Path, group: &str) -> Value {
+    let text = std::fs::read_to_string(folder.join(format!("{group}.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn recorded_exchanges_are_answered_as_the_real_server_answered_them() {
+    let Some(folder) = corpus() else {
+        println!("skipped: no recorded exchanges beside this crate");
+        return;
+    };
+    let mut wrong = Vec::new();
+    for group in SUPPORTED.iter().map(|(group, _)| *group).collect::<std::collections::BTreeSet<_>>() {
+        let file = read(&folder, group);
+        for (_, name) in SUPPORTED.iter().filter(|(of, _)| *of == group) {
+            let Some(case) = file["cases"].as_array().unwrap().iter().find(|case| case["name"] == *name)
+            else {
+                wrong.push(format!("{group}: there is no case `{name}`"));
+                continue;
+            };
+            wrong.extend(Case::new(&file).run(case).into_iter().map(|why| format!("{group}/{name}: {why}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Lists which cases of the recorded groups agree: `WINDTUNNEL_CORPUS=<group> cargo test survey -- --ignored --nocapture`.
+#[test]
+#[ignore = "a survey for those who extend the list above"]
+fn survey_of_recorded_exchanges() {
+    let Some(folder) = corpus() else { return };
+    #[expect(clippy::disallowed_methods, reason = "a survey is asked for by hand")]
+    let groups = std::env::var("WINDTUNNEL_CORPUS").unwrap_or_default();
+    for group in groups.split(',') {
+        let file = read(&folder, group);
+        for case in file["cases"].as_array().unwrap() {
+            let problems = Case::new(&file).run(case);
+            let name = case["name"].as_str().unwrap();
+            if problems.is_empty() {
+                println!("OK    (\"{group}\", {name:?}),");
+            } else {
+                println!("FAIL  {group}/{name}");
+                problems.iter().for_each(|problem| println!("        {problem}"));
+            }
+        }
+    }
+}
+
+struct Case {
+    server: ApiServer,
+    now: windtunnel::base::clock::Time,
+    env: Env,
+    definitions: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Case {
+    fn new(file: &Value) -> Self {
+        let now = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut env: Env = Env::new();
+        env.insert("case".into(), json!("ctest"));
+        env.insert("ns".into(), json!("ns-test"));
+        for (name, value) in file["defs"].as_object().into_iter().flatten() {
+            let value = fill(value, &env);
+            env.insert(name.clone(), value);
+        }
+        let server = ApiServer::builder().kubernetes_minor(36).build(now);
+        Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
+    }
+
+    fn run(mut self, case: &Value) -> Vec<String> {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns-test"}});
+        self.ask("POST", "/api/v1/namespaces", &Query::default(), "", Some(&namespace));
+        for (index, step) in case["steps"].as_array().unwrap().iter().enumerate() {
+            self.step(step, &format!("step {index}"));
+        }
+        self.problems
+    }
+
+    fn step(&mut self, step: &Value, at: &str) {
+        if step.get("watch").is_some() {
+            self.watch(step, at);
+        } else if let Some(crd) = step.get("crd") {
+            self.definition(&fill(crd, &self.env), at);
+        } else if step.get("request").is_some() {
+            self.request(step, at);
+        }
+    }
+
+    fn definition(&mut self, crd: &Value, at: &str) {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
+        let mut crd = crd.clone();
+        let (status, body, _) = if self.definitions.contains(&name) {
+            let path = format!("{path}/{name}");
+            let (_, old, _) = self.ask("GET", &path, &Query::default(), "", None);
+            crd["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
+            self.ask("PUT", &path, &Query::default(), "", Some(&crd))
+        } else {
+            self.definitions.push(name);
+            self.ask("POST", path, &Query::default(), "", Some(&crd))
+        };
+        if status >= 300 {
+            self.problems.push(format!("{at}: crd: {status} {body}"));
+        }
+    }
+
+    fn request(&mut self, step: &Value, at: &str) {
+        let request = fill(&step["request"], &self.env);
+        let (status, body, warnings) = self.send(&request);
+        for (name, pointer) in step["capture"].as_object().into_iter().flatten() {
+            let value = find(&body, pointer.as_str().unwrap());
+            self.env.insert(name.clone(), value);
+        }
+        if step["setup"] == true {
+            if status >= 400 && step.get("retry").is_none() {
+                self.problems.push(format!("{at}: setup answered {status} {body}"));
+            }
+            return;
+        }
+        let mut got = json!({ "status": status });
+        if !warnings.is_empty() {
+            got["warnings"] = json!(warnings.iter().map(|text| volatile(text)).collect::<Vec<_>>());
+        }
+        if let Some(same) = step["same"].as_object() {
+            let same = same.iter().map(|(pointer, value)| {
+                (pointer.clone(), json!(find(&body, pointer) == fill(value, &self.env)))
+            });
+            got["same"] = Value::Object(same.collect());
+        }
+        got["body"] = shape(step, body);
+        let mut want = step["response"].clone();
+        want.as_object_mut().unwrap().remove("headers");
+        let mut differences = Vec::new();
+        compare(&want, &got, "", &mut differences);
+        self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
+    }
+
+    fn send(&mut self, request: &Value) -> (u16, Value, Vec<String>) {
+        let pairs = request["query"].as_object().into_iter().flatten();
+        let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
+        let query = Query::new(pairs.collect());
+        let method = request["method"].as_str().unwrap_or("GET");
+        let content_type = request["type"].as_str().unwrap_or("");
+        self.ask(method, request["path"].as_str().unwrap(), &query, content_type, request.get("body"))
+    }
+
+    fn reply(
+        &mut self,
+        method: &str,
+        path: &str,
+        query: &Query,
+        content_type: &str,
+        body: Option<&Value>,
+    ) -> Reply {
+        let method = match method {
+            "GET" => Method::Get,
+            "POST" => Method::Post,
+            "PUT" => Method::Put,
+            "PATCH" => Method::Patch,
+            "DELETE" => Method::Delete,
+            _ => Method::Other,
+        };
+        let admin = Identity::admin();
+        let mut request = Request::new(method, path, &admin).with_content_type(content_type);
+        request.query = query.clone();
+        if let Some(body) = body {
+            let bytes = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+            request.body = windtunnel::apiserver::Body::Bytes(bytes.into());
+        }
+        self.server.handle(&request, self.now)
+    }
+
+    fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        query: &Query,
+        content_type: &str,
+        body: Option<&Value>,
+    ) -> (u16, Value, Vec<String>) {
+        let reply = self.reply(method, path, query, content_type, body);
+        let mut warnings: Vec<String> = reply
+            .warnings
+            .iter()
+            .map(|text| format!("299 - {}", serde_json::to_string(text).unwrap()))
+            .collect();
+        warnings.sort();
+        let json = match &reply.body {
+            ReplyBody::Text(text) => json!(text),
+            _ => reply.json().unwrap_or_default(),
+        };
+        (reply.code, json, warnings)
+    }
+
+    fn watch(&mut self, step: &Value, at: &str) {
+        let request = fill(&step["watch"], &self.env);
+        let pairs = request["query"].as_object().into_iter().flatten();
+        let mut pairs: Vec<_> = pairs
+            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+            .collect();
+        pairs.push(("watch".into(), "true".into()));
+        let path = request["path"].as_str().unwrap().to_owned();
+        let reply = self.reply("GET", &path, &Query::new(pairs), "", None);
+        let status = reply.code;
+        let mut events = Vec::new();
+        let ReplyBody::Watch(mut watch) = reply.body else {
+            let events = json!([shape(step, reply.json().unwrap_or_default())]);
+            return self.compare_watch(step, at, json!({ "status": status, "events": events }));
+        };
+        self.drain(&mut watch, &mut events);
+        for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
+            self.step(inner, &format!("{at}.during[{index}]"));
+            self.drain(&mut watch, &mut events);
+        }
+        let seconds = request["seconds"].as_i64().unwrap_or(3);
+        self.now += jiff::SignedDuration::from_secs(seconds);
+        let ended = self.drain(&mut watch, &mut events);
+        let events: Vec<Value> = events.into_iter().map(|event| shape(step, event)).collect();
+        let mut got = json!({ "status": status, "events": events });
+        if step["untilEnd"] == true {
+            got["ended"] = json!(ended);
+        }
+        self.compare_watch(step, at, got);
+    }
+
+    fn compare_watch(&mut self, step: &Value, at: &str, got: Value) {
+        let want: Map<String, Value> =
+            got.as_object().unwrap().keys().map(|key| (key.clone(), step[key].clone())).collect();
+        let mut differences = Vec::new();
+        compare(&Value::Object(want), &got, "", &mut differences);
+        self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
+    }
+
+    /// Whether the watch ended.
+    fn drain(&mut self, watch: &mut windtunnel::apiserver::Watch, events: &mut Vec<Value>) -> bool {
+        loop {
+            match self.server.poll(watch, self.now) {
+                Poll::Lines(lines) => {
+                    let lines = lines.iter().map(|line| serde_json::from_slice::<Value>(line).unwrap());
+                    events.extend(lines.filter(|event| {
+                        event["type"] != "BOOKMARK"
+                            || event["object"]["metadata"].get("annotations").is_some()
+                    }));
+                }
+                Poll::PendingUntil(_) => return false,
+                Poll::Ended => return true,
+            }
+        }
+    }
+}
+
+fn fill(value: &Value, env: &Env) -> Value {
+    static REPEAT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(.)\*(\d+)\}").unwrap());
+    static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(\w+)\}").unwrap());
+    match value {
+        Value::String(text) => {
+            if let Some(whole) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))
+                && let Some(value) = env.get(whole)
+            {
+                return value.clone();
+            }
+            let text =
+                REPEAT.replace_all(text, |found: &Captures<'_>| found[1].repeat(found[2].parse().unwrap()));
+            let text = NAME.replace_all(&text, |found: &Captures<'_>| match env.get(&found[1]) {
+                Some(Value::String(text)) => text.clone(),
+                Some(value) => value.to_string(),
+                None => found[0].to_owned(),
+            });
+            json!(text)
+        }
+        Value::Array(items) => items.iter().map(|item| fill(item, env)).collect(),
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| (fill(&json!(key), env).as_str().unwrap().to_owned(), fill(value, env)))
+                .collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn parts(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+fn find(value: &Value, pointer: &str) -> Value {
+    let mut at = value.clone();
+    for part in parts(pointer) {
+        at = match (&at, part.split_once('=')) {
+            (Value::Array(items), Some((key, wanted))) => {
+                let pointer = format!("/{}", key.replace('.', "/"));
+                items.iter().find(|item| find(item, &pointer) == wanted).cloned().unwrap_or_default()
+            }
+            (Value::Array(items), None) => {
+                part.parse::<usize>().ok().and_then(|index| items.get(index)).cloned().unwrap_or_default()
+            }
+            (Value::Object(map), _) => map.get(&part).cloned().unwrap_or_default(),
+            _ => return Value::Null,
+        };
+    }
+    at
+}
+
+fn remove(value: &mut Value, path: &[String]) {
+    let Some((head, tail)) = path.split_first() else { return };
+    match value {
+        Value::Object(map) if head == "*" => map.values_mut().for_each(|inner| remove(inner, tail)),
+        Value::Array(items) if head == "*" => items.iter_mut().for_each(|inner| remove(inner, tail)),
+        Value::Object(map) if tail.is_empty() => {
+            map.remove(head);
+        }
+        Value::Object(map) => {
+            if let Some(inner) = map.get_mut(head) {
+                remove(inner, tail);
+            }
+        }
+        Value::Array(items) => {
+            if let Some(inner) = head.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+                if tail.is_empty() { *inner = json!("<ignored>") } else { remove(inner, tail) }
+            }
+        }
+        _ => {}
+    }
+}
+
+const VOLATILE: [(&str, &str); 10] = [
+    ("uid", "<uid>"),
+    ("resourceVersion", "<rv>"),
+    ("creationTimestamp", "<time>"),
+    ("deletionTimestamp", "<time>"),
+    ("time", "<time>"),
+    ("lastTransitionTime", "<time>"),
+    ("lastUpdateTime", "<time>"),
+    ("continue", "<continue>"),
+    ("storageVersionHash", "<hash>"),
+    ("lastHeartbeatTime", "<time>"),
+];
+
+/// Replaces what differs from run to run.
+fn volatile(text: &str) -> String {
+    static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+        [
+            (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<uid>"),
+            (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b", "<time>"),
+            (r"(?i)\b(too old resource version: )\d+( \()\d+\)", "${1}<rv>${2}<rv>)"),
+            (r"(?i)\b(resource version: )\d+", "${1}<rv>"),
+            (r"(ResourceVersion in precondition: |ResourceVersion in record \()\d+", "${1}<rv>"),
+        ]
+        .map(|(pattern, text)| (Regex::new(pattern).unwrap(), text))
+        .into()
+    });
+    let mut text = text.replace("ns-test", "<ns>").replace("ctest", "<case>").replace("Ctest", "<Case>");
+    for (pattern, replacement) in RULES.iter() {
+        text = pattern.replace_all(&text, *replacement).into_owned();
+    }
+    text
+}
+
+fn clean(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| {
+                    let placeholder = VOLATILE.iter().find(|(name, _)| name == key);
+                    match (placeholder, value) {
+                        (Some(("resourceVersion", _)), Value::String(text)) if text == "0" => {
+                            (key.clone(), json!("0"))
+                        }
+                        (Some((_, placeholder)), Value::String(text)) if !text.is_empty() => {
+                            (key.clone(), json!(placeholder))
+                        }
+                        _ => (volatile(key), clean(value)),
+                    }
+                })
+                .collect(),
+        ),
+        Value::Array(items) => items.iter().map(clean).collect(),
+        Value::String(text) => json!(volatile(text)),
+        other => other.clone(),
+    }
+}
+
+/// The errors of one Status in one order.
+fn any_order(body: &mut Value) {
+    let Some(causes) = body.pointer_mut("/details/causes").and_then(Value::as_array_mut) else { return };
+    if causes.len() < 2 {
+        return;
+    }
+    causes.sort_by_key(Value::to_string);
+    let mut texts: Vec<String> = causes
+        .iter()
+        .map(|cause| {
+            format!("{}: {}", cause["field"].as_str().unwrap_or(""), cause["message"].as_str().unwrap_or(""))
+        })
+        .collect();
+    texts.sort();
+    texts.dedup();
+    let Some(message) = body["message"].as_str().map(str::to_owned) else { return };
+    let Some(start) = message.find(": [").map(|at| at + 3) else { return };
+    let mut rest = message.clone();
+    let mut longest = texts.clone();
+    longest.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    for text in &longest {
+        rest = rest.replacen(text.as_str(), "", 1);
+    }
+    if rest.get(start..) == Some(&(", ".repeat(texts.len() - 1) + "]")) {
+        body["message"] = json!(format!("{}{}]", &message[..start], texts.join(", ")));
+    }
+}
+
+fn shape(step: &Value, body: Value) -> Value {
+    let mut body = clean(&body);
+    any_order(&mut body);
+    if let Some(pick) = step["pick"].as_array() {
+        let picked = pick.iter().map(|pointer| pointer.as_str().unwrap());
+        return Value::Object(picked.map(|pointer| (pointer.to_owned(), find(&body, pointer))).collect());
+    }
+    let managed =
+        ["/metadata/managedFields", "/items/*/metadata/managedFields", "/object/metadata/managedFields"];
+    let ignored = step["ignore"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for pointer in managed.into_iter().chain(ignored) {
+        remove(&mut body, &parts(pointer));
+    }
+    body
+}
+
+fn compare(want: &Value, got: &Value, path: &str, out: &mut Vec<String>) {
+    let short = |value: &Value| value.to_string().chars().take(420).collect::<String>();
+    match (want, got) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (key, value) in a {
+                match b.get(key) {
+                    Some(other) => compare(value, other, &format!("{path}/{key}"), out),
+                    None => out.push(format!("{path}/{key}: missing, want {}", short(value))),
+                }
+            }
+            for (key, value) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
+                out.push(format!("{path}/{key}: unexpected {}", short(value)));
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (one, other)) in a.iter().zip(b).enumerate() {
+                compare(one, other, &format!("{path}/{index}"), out);
+            }
+        }
+        (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => {}
+        _ if want == got => {}
+        _ => out.push(format!("{path}: want {} got {}", short(want), short(got))),
+    }
+}
