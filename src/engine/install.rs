@@ -81,11 +81,11 @@ fn create(object: Value) -> Option<Write> {
     Some(Write::create(resource, object))
 }
 
-/// The object, and then its status, which creation alone would drop.
+/// The object, and then its status, which creation alone would drop. Not by a merge patch: that cannot set nulls.
 fn with_status(resource: &Resource, object: Value) -> [Write; 2] {
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let status = json!({ "status": object["status"] });
-    [Write::create(resource, object), Write::merge_patch_status(resource, "", &name, status)]
+    let patch = json!([{ "op": "add", "path": "/status", "value": object["status"] }]);
+    [Write::create(resource, object), Write::json_patch_status(resource, "", &name, patch)]
 }
 
 fn operator_namespaces(operators: &[Operator]) -> BTreeSet<String> {

@@ -102,12 +102,14 @@ impl Session {
         let mut simulation = Simulation::new(Box::new(door), clock, Arc::clone(&world), streams, record);
         simulation.pinned = plan.kubernetes_minor.is_some();
         for write in install::writes(plan, minor, epoch) {
-            simulation.write("installer", &Identity::admin(), &write).map_err(|refusal| {
-                SessionError::Refused {
-                    what: format!("{} {}", write.verb(), write.key()),
-                    message: refusal.message,
+            match simulation.write("installer", &Identity::admin(), &write) {
+                // Some namespaces are the API server's own.
+                Err(refusal) if refusal.reason != "AlreadyExists" => {
+                    let what = format!("{} {}", write.verb(), write.key());
+                    return Err(SessionError::Refused { what, message: refusal.message });
                 }
-            })?;
+                _ => {}
+            }
         }
         let nodes = install::node_names(plan);
         for actor in actors::controllers(&nodes, &world, &streams) {
