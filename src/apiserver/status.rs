@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::field::{FieldError, aggregate};
 use super::profile::Profile;
-use crate::model::{Refusal, Resource};
+use crate::model::Resource;
 
 /// A request refused.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +117,7 @@ impl Refused {
             "the body of the request was in an unknown format - accepted media types include: {}",
             accepted.join(", ")
         );
-        Self::new(415, "UnsupportedMediaType", message, Some(json!({})))
+        Self::new(415, "UnsupportedMediaType", message, None)
     }
 
     /// 415 of a patch type that nothing accepts.
@@ -125,15 +125,8 @@ impl Refused {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
     }
 
-    /// 406 with the types that can be given.
-    pub(crate) fn not_acceptable() -> Box<Self> {
-        let message = "only the following media types are accepted: application/json, application/yaml, \
-                       application/vnd.kubernetes.protobuf";
-        Self::new(406, "NotAcceptable", message, Some(json!({})))
-    }
-
     pub(crate) fn too_large(message: impl Into<String>) -> Box<Self> {
-        Self::new(413, "RequestEntityTooLarge", message, Some(json!({})))
+        Self::new(413, "RequestEntityTooLarge", message, None)
     }
 
     /// 410 of a resource version, watch cursor or continue token that history no longer reaches.
@@ -170,16 +163,6 @@ impl Refused {
             body["details"] = details.clone();
         }
         body
-    }
-
-    /// The refusal as the engine's door gives it.
-    pub(crate) fn into_refusal(self) -> Refusal {
-        Refusal {
-            code: self.code,
-            reason: self.reason.to_owned(),
-            message: self.message,
-            details: self.details.unwrap_or_default(),
-        }
     }
 }
 

@@ -13,7 +13,6 @@ pub(crate) struct Structural {
     /// Allowed types; several for int-or-string, none for anything.
     pub(crate) types: Vec<&'static str>,
     pub(crate) nullable: bool,
-    pub(crate) int_or_string: bool,
     pub(crate) preserve_unknown: bool,
     pub(crate) embedded_resource: bool,
     pub(crate) properties: BTreeMap<String, Structural>,
@@ -84,7 +83,6 @@ impl Structural {
         let mut node = Self {
             types,
             nullable: flag("nullable"),
-            int_or_string,
             preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
             embedded_resource: flag("x-kubernetes-embedded-resource"),
             properties: read_map(map.get("properties")),

@@ -80,13 +80,8 @@ impl ApiServer {
             return Ok(Reply::object(201, Arc::new(object)));
         }
         let key = kind.resource.key(&namespace, &name);
-        let stored = self.store.put(kind.table, &key, kind.epoch(), self.to_storage(&kind, object));
-        let reply = match &kind.custom {
-            Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.read_object(&stored, &kind.resource.group))
-            }
-            _ => Arc::clone(&stored),
-        };
+        let stored = self.store.put(kind.table, &key, kind.epoch(), Self::to_storage(&kind, object));
+        let reply = Self::just_stored(&kind, &stored);
         call.after = Some(Arc::clone(&reply));
         if kind.table == self.crd_table {
             self.definition_written(&key, None, call.now);

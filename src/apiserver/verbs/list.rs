@@ -50,6 +50,9 @@ impl ApiServer {
         let remaining = rest.count();
         let revision = page.as_ref().map_or(self.store.revision(), |page| page.revision);
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if kind.custom.is_some() {
+            metadata["continue"] = json!("");
+        }
         if let Some((last, _)) = taken.last().filter(|_| remaining > 0) {
             metadata["continue"] = json!(Continue { revision, start: last.clone() }.token());
             if selector.is_everything() {

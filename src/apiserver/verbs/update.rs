@@ -109,14 +109,14 @@ impl ApiServer {
         let key = call.key();
         if self.is_last_update(kind, &object) {
             if !call.dry_run {
-                self.remove_object(kind, &key, Some(object.clone()));
+                self.remove_object(kind, &key);
             }
             return Ok(Reply {
                 removed: Some(Arc::new(object.clone())),
                 ..Reply::object(200, Arc::new(object))
             });
         }
-        let object = self.to_storage(kind, object);
+        let object = Self::to_storage(kind, object);
         if object == *entry.stored {
             call.after = Some(Arc::clone(old));
             return Ok(Reply::object(200, Arc::clone(old)));
@@ -125,12 +125,7 @@ impl ApiServer {
             return Ok(Reply::object(200, Arc::new(object)));
         }
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
-        let reply = match &kind.custom {
-            Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.read_object(&stored, &kind.resource.group))
-            }
-            _ => stored,
-        };
+        let reply = Self::just_stored(kind, &stored);
         call.after = Some(Arc::clone(&reply));
         if kind.table == self.crd_table {
             self.definition_written(&key, Some(old), call.now);
