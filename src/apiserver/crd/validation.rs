@@ -10,7 +10,7 @@ use crate::model::condition;
 
 /// All errors of a definition; `old` is the stored one if this is an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
-    let mut errors = check_names(crd);
+    let mut errors = check_names(crd, old.is_none());
     errors.extend(check_versions(crd, profile));
     errors.extend(check_stored(crd));
     if let Some(old) = old {
@@ -27,11 +27,12 @@ fn versions(crd: &Value) -> &[Value] {
     crd["spec"]["versions"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-fn check_names(crd: &Value) -> Vec<FieldError> {
+/// Names and scope; the object's own name is checked only where it is `new`.
+fn check_names(crd: &Value, new: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = metadata::text(crd, "name");
     let (plural, group) = (text(crd, "/spec/names/plural"), text(crd, "/spec/group"));
-    if name != format!("{plural}.{group}") {
+    if new && name != format!("{plural}.{group}") {
         let why = "must be spec.names.plural+\".\"+spec.group";
         errors.push(FieldError::invalid("metadata.name", name, why));
     }

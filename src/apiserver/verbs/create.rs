@@ -47,8 +47,9 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         validation::match_namespace(call, &mut object)?;
-        self.make_name(call, &mut object);
+        self.make_name(&mut object);
         let name = metadata::text(&object, "name").to_owned();
+        call.new_name = Some(name.clone());
         self.admit_create(call, &name)?;
         let version = metadata::text(&object, "resourceVersion").to_owned();
         self.begin_metadata(call, &mut object);
@@ -89,7 +90,7 @@ impl ApiServer {
         Ok(Reply::object(201, reply))
     }
 
-    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value) {
+    fn make_name(&mut self, object: &mut Value) {
         let prefix = metadata::text(object, "generateName").to_owned();
         if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
             return;
@@ -100,7 +101,6 @@ impl ApiServer {
         }
         let name = format!("{}{}", &prefix[..kept], self.suffixes.suffix(5));
         metadata::of(object).insert("name".to_owned(), json!(name));
-        call.made_name = Some(name);
     }
 
     /// The namespace must be there and not going away; nor may the definition be.
