@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::format::Format;
 
 /// One node of a structural schema.
+#[expect(clippy::struct_excessive_bools, reason = "these are the flags of the schema language")]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Structural {
     /// Allowed types; several for int-or-string, none for anything.

@@ -21,26 +21,10 @@ const PREFIX_LIMIT: usize = 58;
 
 impl ApiServer {
     pub(crate) fn create(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        self.check_creatable(call)?;
+        check_creatable(call)?;
         let body = decode::body(call)?;
         let object = decode::object(call, body, &self.profile)?;
         self.create_object(call, object)
-    }
-
-    fn check_creatable(&self, call: &Call<'_>) -> Outcome<()> {
-        let resource = &call.kind.resource;
-        if !call.path.subresource.is_empty() {
-            call.check_subresource()?;
-            return Err(if call.kind.custom.is_some() {
-                Refused::not_supported(resource, "create")
-            } else {
-                Refused::method_not_allowed()
-            });
-        }
-        if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
-            return Err(Refused::method_not_allowed());
-        }
-        Ok(())
     }
 
     /// Creates a decoded object, also for updates of kinds that may be created by one.
@@ -147,4 +131,20 @@ impl ApiServer {
             metadata.insert("generation".to_owned(), json!(1));
         }
     }
+}
+
+fn check_creatable(call: &Call<'_>) -> Outcome<()> {
+    let resource = &call.kind.resource;
+    if !call.path.subresource.is_empty() {
+        call.check_subresource()?;
+        return Err(if call.kind.custom.is_some() {
+            Refused::not_supported(resource, "create")
+        } else {
+            Refused::method_not_allowed()
+        });
+    }
+    if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
+        return Err(Refused::method_not_allowed());
+    }
+    Ok(())
 }

@@ -44,7 +44,7 @@ impl ApiServer {
             ));
         }
         let entry = self.entry(call)?;
-        let object = self.served(&kind, entry);
+        let object = Self::served(&kind, entry);
         call.before = Some(Arc::clone(&object));
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
@@ -67,7 +67,7 @@ impl ApiServer {
         let chosen: Vec<(Key, Arc<Value>)> = self
             .store
             .list(kind.table, &call.path.namespace)
-            .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), self.served(&kind, entry)))
+            .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), Self::served(&kind, entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
         for (key, object) in &chosen {

@@ -41,7 +41,7 @@ impl ApiServer {
             .list(kind.table, &call.path.namespace)
             .map(|(namespace, name, entry)| (place(namespace, name), entry))
             .filter(|(place, _)| after.is_none_or(|after| place.as_str() > after))
-            .map(|(place, entry)| (place, self.served(kind, entry)))
+            .map(|(place, entry)| (place, Self::served(kind, entry)))
             .filter(|(_, object)| selector.matches(object));
         let taken: Vec<(String, Arc<Value>)> = match limit {
             0 => rest.by_ref().collect(),

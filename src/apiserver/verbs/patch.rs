@@ -30,7 +30,7 @@ impl ApiServer {
         }
         let patch = read(call)?;
         let entry = self.entry(call)?;
-        let mut object = (*self.served(&call.kind, entry)).clone();
+        let mut object = (*Self::served(&call.kind, entry)).clone();
         apply(&content_type, &patch, &mut object)?;
         let object = decode::object(call, object, &self.profile)?;
         self.update_object(call, object)

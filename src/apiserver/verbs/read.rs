@@ -15,7 +15,7 @@ impl ApiServer {
     pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
         let entry = self.entry(call)?;
-        Ok(Reply::object(200, self.served(&call.kind, entry)))
+        Ok(Reply::object(200, Self::served(&call.kind, entry)))
     }
 
     /// The stored object that a call is for.
@@ -25,7 +25,7 @@ impl ApiServer {
     }
 
     /// A stored object as a version of its kind serves it. The storage version shares what the store holds.
-    pub(crate) fn served(&self, kind: &Kind, entry: &Entry) -> Arc<Value> {
+    pub(crate) fn served(kind: &Kind, entry: &Entry) -> Arc<Value> {
         match &kind.custom {
             Some(custom) if !custom.version.storage => {
                 Arc::new(custom.version.convert(&entry.served, &kind.resource.group))
