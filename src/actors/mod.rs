@@ -4,15 +4,37 @@
 //! written. Its struct is the component's memory: dropping it is a crash, and a new one must find its way by the API
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
+pub mod cvo;
+pub mod deployments;
+pub mod jobs;
+pub mod kubelet;
+pub mod operators;
+mod owners;
+mod workqueue;
+
+#[cfg(test)]
+mod testing;
+
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::clock::Time;
-use crate::model::{Answer, Change, Key, Resource, View, Write};
+use crate::base::rng::Streams;
+use crate::model::world::World;
+use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
+
+/// The annotation of pods, and of the pod templates of Deployments, that a simulated program stands for when its value is
+/// `true`.
+pub const PROGRAM: &str = "windtunnel.dev/program";
 
 /// One component of the cluster.
 pub trait Actor {
     /// The name that the record and the timeline show, such as `cluster-version-operator`.
     fn name(&self) -> &str;
+
+    /// The user that the API server sees.
+    fn identity(&self) -> Identity;
 
     /// The changes that wake it.
     fn interests(&self) -> Vec<Interest>;
@@ -27,6 +49,8 @@ pub trait Actor {
 pub enum Interest {
     /// Every object of a kind.
     Kind(Resource),
+    /// The objects of a kind in one namespace.
+    In(Resource, String),
     /// The object of this key.
     Object(Key),
     /// Pods bound to this node.
@@ -103,4 +127,71 @@ pub enum Effect {
         /// The minor.
         minor: u32,
     },
+}
+
+/// The components around the cluster-version operator: a kubelet for each of `nodes`, the Job and the Deployment
+/// controller, and the operators of all releases of `world`, by the facts of the newest release that has them.
+pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+    let mut operators = BTreeMap::new();
+    for component in world.releases.values().flat_map(|release| &release.components) {
+        if let Some(facts) = &component.operator {
+            operators.insert(&facts.cluster_operator, (facts, &component.name));
+        }
+    }
+    let mut actors: Vec<Box<dyn Actor>> = Vec::new();
+    for node in nodes {
+        actors.push(Box::new(kubelet::Kubelet::new(node, Arc::clone(world), streams)));
+    }
+    actors.push(Box::new(jobs::JobController::new()));
+    actors.push(Box::new(deployments::DeploymentController::new(streams)));
+    for (facts, component) in operators.into_values() {
+        actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
+    }
+    actors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::release::{Component, Operator, Release};
+    use semver::Version;
+
+    fn release(version: &str, operators: &[&str]) -> Release {
+        let component = |name: &&str| Component {
+            name: format!("{name}-operator"),
+            run_level: 50,
+            manifests: 1,
+            capabilities: Vec::new(),
+            crds: Vec::new(),
+            operator: Some(Operator {
+                cluster_operator: (*name).to_owned(),
+                namespace: String::new(),
+                deployment: String::new(),
+                operands: Vec::new(),
+                rollout_seconds: (1, 2),
+            }),
+        };
+        Release {
+            version: Version::parse(version).unwrap(),
+            image: String::new(),
+            kubernetes_minor: 27,
+            channels: Vec::new(),
+            url: String::new(),
+            known_capabilities: Vec::new(),
+            capability_sets: BTreeMap::new(),
+            components: operators.iter().map(component).collect(),
+        }
+    }
+
+    #[test]
+    fn a_cluster_has_the_operators_of_all_releases_once_each() {
+        let releases = [release("4.14.8", &["dns", "etcd"]), release("4.15.2", &["etcd", "olm"])];
+        let releases = releases.map(|release| (release.version.clone(), release)).into();
+        let world = Arc::new(World { releases, ..World::default() });
+        let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
+        let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
+        let expected = "kubelet/master-0 job-controller deployment-controller \
+                        operator/dns-operator operator/etcd-operator operator/olm-operator";
+        assert_eq!(names.join(" "), expected);
+    }
 }

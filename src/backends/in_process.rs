@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::Door;
 use crate::apiserver::service::Shared;
-use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
+use crate::apiserver::{ApiServer, Event, EventKind, Via, WriteOutcome};
 use crate::base::clock::{Clock, Time};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, Write};
+use crate::record::WriteEvent;
 
-/// Outcomes of writes that are kept until they are taken.
+/// Outcomes of writes that are kept until the engine takes them, which it does at each moment.
 const LOG_LIMIT: usize = 100_000;
 
 /// A simulated cluster's API.
@@ -26,11 +29,12 @@ impl InProcess {
     /// A new cluster that serves Kubernetes 1.`minor`. The clock is that of its clients; it gives the time of the first
     /// objects as well.
     pub fn new(minor: u32, seed: u64, clock: Arc<dyn Clock>) -> Self {
-        let server = ApiServer::builder()
+        let mut server = ApiServer::builder()
             .kubernetes_minor(minor)
             .seed(seed)
             .status_ratcheting_backports(true)
             .build(clock.now());
+        server.keep_log(LOG_LIMIT);
         let seen = server.oldest_revision();
         Self { shared: Shared::new(server, clock), seen, known: BTreeMap::new() }
     }
@@ -38,16 +42,6 @@ impl InProcess {
     /// The server, for direct calls and for clients beside the engine.
     pub fn shared(&self) -> &Shared {
         &self.shared
-    }
-
-    /// Begins or ends keeping the outcomes of writes, whoever makes them.
-    pub fn keep_log(&self, keep: bool) {
-        self.shared.with(|server| server.keep_log(if keep { LOG_LIMIT } else { 0 }));
-    }
-
-    /// The outcomes of writes since the last call, oldest first.
-    pub fn take_log(&self) -> Vec<WriteOutcome> {
-        self.shared.with(ApiServer::take_log)
     }
 }
 
@@ -81,9 +75,35 @@ impl Door for InProcess {
         self.shared.with(|server| server.set_kubernetes_minor(minor));
     }
 
+    fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {
+        let log = self.shared.with(ApiServer::take_log);
+        log.into_iter().filter(|outcome| outcome.via == Via::Client).map(event).collect()
+    }
+
+    fn subscribe(&self) -> watch::Receiver<u64> {
+        self.shared.subscribe()
+    }
+
     fn client(&self, who: &Identity) -> kube::Client {
         self.shared.client(who)
     }
+}
+
+/// What the record tells of a client's write; a ServiceAccount is called by its own name.
+fn event(outcome: WriteOutcome) -> (Time, WriteEvent) {
+    let by = outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
+    let event = WriteEvent {
+        by,
+        verb: outcome.verb.to_owned(),
+        kind: outcome.kind,
+        key: outcome.key,
+        subresource: outcome.subresource,
+        code: outcome.code,
+        message: outcome.message,
+        before: outcome.before,
+        after: outcome.after,
+    };
+    (outcome.at, event)
 }
 
 fn change(event: &Event) -> Change {

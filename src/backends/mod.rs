@@ -1,11 +1,12 @@
 //! "Give me a cluster": where a run takes place.
 
-mod in_process;
+pub mod in_process;
 
-pub use in_process::InProcess;
+use tokio::sync::watch;
 
 use crate::base::clock::Time;
 use crate::model::{Change, Identity, Object, Refusal, Write};
+use crate::record::WriteEvent;
 
 /// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.
 pub trait Door {
@@ -20,6 +21,12 @@ pub trait Door {
 
     /// Rolls the kube-apiserver to Kubernetes 1.`minor`.
     fn serve_kubernetes(&mut self, minor: u32);
+
+    /// What kube clients asked to change since the last call, with the answers and when, for the record.
+    fn client_writes(&mut self) -> Vec<(Time, WriteEvent)>;
+
+    /// Tells of writes from now on, through whichever door: the receiver's value changes with each.
+    fn subscribe(&self) -> watch::Receiver<u64>;
 
     /// A kube client that acts as `who`, for controllers that run beside the engine.
     fn client(&self, who: &Identity) -> kube::Client;

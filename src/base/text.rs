@@ -16,8 +16,8 @@ pub fn short_duration(span: SignedDuration) -> String {
     }
     let seconds = span.as_secs();
     let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let text: String = parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text }
+    let text: Vec<String> = parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }
 
 /// Reads a span such as `90s`, `10m`, `1h 30m`, `2 hours` or `250ms`.

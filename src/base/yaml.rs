@@ -3,6 +3,10 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+mod node;
+
+pub use node::{Kind, Node};
+
 /// A YAML text that could not be read: where and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
@@ -27,7 +31,46 @@ fn error(error: &serde_saphyr::Error) -> YamlError {
     let at = |pick: fn(&serde_saphyr::Location) -> u64| {
         location.as_ref().map_or(0, |found| usize::try_from(pick(found)).unwrap_or(0))
     };
-    YamlError { line: at(|l| l.line()), column: at(|l| l.column()), message: error.to_string() }
+    YamlError {
+        line: at(serde_saphyr::Location::line),
+        column: at(serde_saphyr::Location::column),
+        message: message(error),
+    }
+}
+
+/// What is wrong, in words for users and without the position, which the library appends to its sentences.
+fn message(error: &serde_saphyr::Error) -> String {
+    let text = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+    let first = text.lines().next().unwrap_or_default();
+    let end = first.rfind(" at line ").unwrap_or(first.len());
+    first[..end].trim_end_matches([',', '.', ':', ' ']).to_owned()
+}
+
+/// How deep lists and maps of a [`tree`] may nest: a level takes some 40 kB of stack in debug builds, and test threads
+/// have 2 MB.
+const TREE_DEPTH_MAX: usize = 32;
+
+/// Reads one document into a tree that knows where everything stands. A key that stands twice does not hide what
+/// else is in the text: its error comes beside the tree, in which the first value counts.
+///
+/// # Errors
+/// A syntax error, with its position.
+pub fn tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
+    let read = |policy| {
+        let mut settings = options();
+        settings.duplicate_keys = policy;
+        settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
+        serde_saphyr::from_str_with_options::<Node>(text, settings).map_err(|e| error(&e))
+    };
+    let (mut tree, twice) = match read(serde_saphyr::DuplicateKeyPolicy::Error) {
+        Ok(tree) => (tree, None),
+        Err(first) => match read(serde_saphyr::DuplicateKeyPolicy::FirstWins) {
+            Ok(tree) => (tree, Some(first)),
+            Err(other) => return Err(other),
+        },
+    };
+    tree.note_scalars_as_written(text);
+    Ok((tree, twice))
 }
 
 /// Reads one document.

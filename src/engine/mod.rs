@@ -1,1 +1,22 @@
-//! (being written)
+//! The run: virtual time, the actors and their turns, what an administrator does, what must hold.
+//!
+//! ```text
+//! plan --> play --> Session --> Simulation --writes--> door --> API server
+//!                                  ^                     |
+//!                                  +------changes--------+
+//! ```
+
+mod act;
+mod check;
+mod check_writes;
+mod effects;
+mod install;
+mod play;
+mod processes;
+mod router;
+mod session;
+mod simulation;
+
+pub use play::{Outcome, play};
+pub use session::{Session, SessionError};
+pub use simulation::Pending;

@@ -1,1 +1,216 @@
 //! Insights of the update status API (`update.openshift.io/v1alpha1`), as data with the API's field names.
+//!
+//! Field names, enums and limits are those of openshift/api PR #2012. The API also knows ClusterOperator,
+//! MachineConfigPool and Node insights; each becomes a variant of [`Detail`].
+
+mod health;
+pub mod published;
+mod time;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::base::clock::Time;
+
+pub use health::{HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, Scope, ScopeType};
+
+/// What an informer knows about one thing, in the envelope that the API keeps it in.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Wire<ClusterVersionStatusInsight, HealthInsight>")]
+pub struct Insight {
+    /// Unique among the insights of an informer.
+    pub uid: String,
+    /// When what the insight says was first known to be so.
+    pub acquired_at: Time,
+    /// What it says.
+    pub detail: Detail,
+}
+
+/// The union member of an insight; its name is the insight's `type`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detail {
+    /// How far the update of the control plane is, by its ClusterVersion.
+    ClusterVersion(ClusterVersionStatusInsight),
+    /// Something that a cluster administrator may have to act on.
+    Health(HealthInsight),
+}
+
+/// The envelope as text has it: a discriminator, and one member named after it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire<C, H> {
+    uid: String,
+    #[serde(with = "time::required")]
+    acquired_at: Time,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    cluster_version: Option<C>,
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    health: Option<H>,
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+/// An envelope whose type and member do not belong together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("insight {uid} of type {kind} has no member of that type")]
+pub struct MissingMember {
+    uid: String,
+    kind: String,
+}
+
+impl TryFrom<Wire<ClusterVersionStatusInsight, HealthInsight>> for Insight {
+    type Error = MissingMember;
+
+    fn try_from(wire: Wire<ClusterVersionStatusInsight, HealthInsight>) -> Result<Self, MissingMember> {
+        let detail = match wire.kind.as_str() {
+            "ClusterVersion" => wire.cluster_version.map(Detail::ClusterVersion),
+            "Health" => wire.health.map(Detail::Health),
+            _ => None,
+        };
+        match detail {
+            Some(detail) => Ok(Self { uid: wire.uid, acquired_at: wire.acquired_at, detail }),
+            None => Err(MissingMember { uid: wire.uid, kind: wire.kind }),
+        }
+    }
+}
+
+impl Serialize for Insight {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, cluster_version, health) = match &self.detail {
+            Detail::ClusterVersion(insight) => ("ClusterVersion", Some(insight), None),
+            Detail::Health(insight) => ("Health", None, Some(insight)),
+        };
+        let (uid, kind) = (self.uid.clone(), kind.to_owned());
+        Wire { uid, acquired_at: self.acquired_at, kind, cluster_version, health }.serialize(serializer)
+    }
+}
+
+/// How far the update of the control plane is, by its ClusterVersion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterVersionStatusInsight {
+    /// Conditions by type; known is `Updating`.
+    #[serde(default)]
+    pub conditions: Vec<InsightCondition>,
+    /// The ClusterVersion.
+    pub resource: ResourceRef,
+    /// The update in one word.
+    pub assessment: Assessment,
+    /// From where to where.
+    pub versions: ControlPlaneUpdateVersions,
+    /// Percentage, `0..=100`.
+    pub completion: i32,
+    /// When the update began; `None` (the zero time, JSON `null`) when that is not known.
+    #[serde(with = "time::optional", default)]
+    pub started_at: Option<Time>,
+    /// When it was complete.
+    #[serde(with = "time::optional", default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Time>,
+    /// When it may be complete.
+    #[serde(with = "time::optional", default, skip_serializing_if = "Option::is_none")]
+    pub estimated_completed_at: Option<Time>,
+}
+
+/// An update in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Assessment {
+    /// It cannot be told.
+    Unknown,
+    /// It is on its way.
+    Progressing,
+    /// It is done.
+    Completed,
+    /// It is on its way, and something is wrong.
+    Degraded,
+}
+
+/// From which version to which.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlPlaneUpdateVersions {
+    /// The version before.
+    pub previous: Version,
+    /// The version to be reached.
+    pub target: Version,
+}
+
+/// A version and what is remarkable about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Such as `4.14.8`; empty when unknown.
+    pub version: String,
+    /// Remarks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metadata: Vec<VersionMetadata>,
+}
+
+/// One remark on a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionMetadata {
+    /// Which.
+    pub key: VersionMetadataKey,
+    /// Its value, for the keys that have one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub value: String,
+}
+
+/// What can be remarked of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VersionMetadataKey {
+    /// The cluster was, or is being, installed with it.
+    Installation,
+    /// The update to it was never completed.
+    Partial,
+    /// The architecture of its payload.
+    Architecture,
+}
+
+/// Which object an insight is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceRef {
+    /// API group; empty for the core group.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// Lower-case plural.
+    pub resource: String,
+    /// Name.
+    pub name: String,
+    /// Namespace; empty for cluster-scoped objects.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+}
+
+impl ResourceRef {
+    /// The object of this name among ClusterVersions.
+    pub fn cluster_version(name: &str) -> Self {
+        Self {
+            group: "config.openshift.io".to_owned(),
+            resource: "clusterversions".to_owned(),
+            name: name.to_owned(),
+            namespace: String::new(),
+        }
+    }
+}
+
+/// `metav1.Condition`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InsightCondition {
+    /// Such as `Updating`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// When the status last changed; `None` is the zero time.
+    #[serde(with = "time::optional", default)]
+    pub last_transition_time: Option<Time>,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+}
+
+#[cfg(test)]
+mod tests;

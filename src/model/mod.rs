@@ -3,7 +3,9 @@
 mod change;
 pub mod condition;
 pub mod insight;
+pub mod manifests;
 mod object;
+pub mod pod;
 pub mod release;
 mod resource;
 pub mod resources;

@@ -2,9 +2,16 @@
 //!
 //! The facts are data in `manifests/releases/`, one file per minor; a z-stream release has the facts of its minor.
 
+mod facts;
+
 use std::collections::BTreeMap;
 
 use semver::Version;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::base::text;
+use facts::FACTS;
 
 /// The repository that release images are pulled from.
 pub const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
@@ -31,7 +38,8 @@ pub struct Release {
 }
 
 /// One component of a payload: the manifests `0000_<run level>_<name>_*`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Component {
     /// Name in the manifests' file names, such as `kube-apiserver-operator`.
     pub name: String,
@@ -40,15 +48,19 @@ pub struct Component {
     /// How many manifests it has beside those modelled one by one (CRDs, Deployment, ClusterOperator).
     pub manifests: u32,
     /// Capabilities that must all be enabled for it to be applied.
+    #[serde(default)]
     pub capabilities: Vec<String>,
     /// CRDs that it ships, by plural and group, such as `clusterversions.config.openshift.io`.
+    #[serde(default)]
     pub crds: Vec<String>,
     /// The operator that it runs, if any.
+    #[serde(default)]
     pub operator: Option<Operator>,
 }
 
 /// An operator with its ClusterOperator.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Operator {
     /// Name of the ClusterOperator.
     pub cluster_operator: String,
@@ -57,17 +69,87 @@ pub struct Operator {
     /// Name of its Deployment.
     pub deployment: String,
     /// Names in `status.versions` beside `operator`.
+    #[serde(default)]
     pub operands: Vec<String>,
     /// Shortest and longest time that a rollout to another release takes, in seconds.
     pub rollout_seconds: (u64, u64),
 }
 
+impl Release {
+    /// The release of this version, with the facts of its minor.
+    ///
+    /// # Errors
+    /// There are no facts for its minor.
+    pub fn find(version: &Version) -> Result<Self, UnknownRelease> {
+        let known = if version.major == 4 { FACTS.get(&version.minor) } else { None };
+        let facts = known.ok_or_else(|| UnknownRelease::of(version))?;
+        let digest = Sha256::digest(format!("windtunnel {version}"));
+        let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
+        Ok(Self {
+            version: version.clone(),
+            image: format!("{REPOSITORY}@sha256:{digest:x}"),
+            kubernetes_minor: facts.kubernetes,
+            channels: channels(version.minor),
+            url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),
+            known_capabilities: facts.known_capabilities(),
+            capability_sets: facts.frozen_sets(),
+            components: facts.components.clone(),
+        })
+    }
+
+    /// The minors of major 4 that there are facts for, ascending.
+    pub fn minors() -> impl Iterator<Item = u64> {
+        FACTS.keys().copied()
+    }
+
+    /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, else that
+    /// of the release.
+    pub fn operand_version(&self, operand: &str) -> String {
+        match operand {
+            "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" => {
+                format!("1.{}.{}", self.kubernetes_minor, self.version.patch)
+            }
+            _ => self.version.to_string(),
+        }
+    }
+
+    /// Minor of its version: 14 for `4.14.8`.
+    pub fn minor(&self) -> u64 {
+        self.version.minor
+    }
+}
+
+/// Channels of a minor, sorted; only even minors have extended update support.
+fn channels(minor: u64) -> Vec<String> {
+    ["candidate", "eus", "fast", "stable"]
+        .iter()
+        .filter(|name| **name != "eus" || minor.is_multiple_of(2))
+        .map(|name| format!("{name}-4.{minor}"))
+        .collect()
+}
+
 /// A version that no facts are known for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown release {version}: there are facts for {known}")]
+#[error("unknown release {version}: there are facts for {known}{hint}")]
 pub struct UnknownRelease {
     /// What was asked for.
     pub version: String,
     /// The minors that are known, joined by commas.
     pub known: String,
+    /// `; did you mean ...?` with the nearest known version, or nothing.
+    pub hint: String,
 }
+
+impl UnknownRelease {
+    fn of(version: &Version) -> Self {
+        let minors: Vec<String> = Release::minors().map(|minor| format!("4.{minor}")).collect();
+        let asked = version.to_string();
+        let rest = asked.splitn(3, '.').nth(2).unwrap_or_default();
+        let versions: Vec<String> = minors.iter().map(|minor| format!("{minor}.{rest}")).collect();
+        let hint = text::did_you_mean(&asked, versions.iter().map(String::as_str));
+        Self { version: asked, known: minors.join(", "), hint }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,8 @@ kinds! {
     /// Schemas of custom resources.
     CUSTOM_RESOURCE_DEFINITIONS =
         cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    /// How important pods are to one another.
+    PRIORITY_CLASSES = cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
     /// Machines that run pods.
     NODES = cluster("", "v1", "Node", "nodes");
     /// Where namespaced objects live.

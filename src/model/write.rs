@@ -110,6 +110,12 @@ impl Write {
         Self { subresource: Some("status"), ..write }
     }
 
+    /// Changes an object's status by a JSON patch.
+    pub fn json_patch_status(resource: &Resource, namespace: &str, name: &str, patch: Value) -> Self {
+        let write = Self::on(resource, namespace, name, Operation::JsonPatch(patch));
+        Self { subresource: Some("status"), ..write }
+    }
+
     /// Deletes an object with its own grace.
     pub fn delete(resource: &Resource, namespace: &str, name: &str) -> Self {
         Self::on(resource, namespace, name, Operation::Delete(DeleteOptions::default()))

@@ -1,5 +1,13 @@
 //! The append-only history of a run, and its file form. Every report can be made again from the file alone.
 
+mod lines;
+mod parse;
+mod patch;
+#[cfg(test)]
+mod tests;
+
+pub use parse::RecordError;
+
 use crate::base::clock::Time;
 use crate::model::{Key, Object};
 

@@ -1,3 +1,106 @@
-//! The scenario language: YAML text in, a [`plan::Plan`] or all of its errors out. Nothing here runs anything.
+//! The scenario language: YAML text in, a [`plan::Plan`] or all of its problems out. Nothing here runs anything.
+//!
+//! The language is described in `docs/scenario-language.md`, whose examples are read by a test of this module.
 
+use semver::Version;
+
+use crate::base::yaml;
+use crate::model::release::{Release, UnknownRelease};
+
+mod cluster;
+mod expectation;
+mod object;
+pub mod path;
 pub mod plan;
+mod problem;
+mod reader;
+mod sentence;
+mod step;
+
+#[cfg(test)]
+mod tests;
+
+pub use problem::{Problem, Problems};
+
+use plan::Plan;
+use reader::Reader;
+
+/// Finds the facts of a release: `Release::find` of the model, or another source of facts.
+pub type FindRelease<'a> = &'a dyn Fn(&Version) -> Result<Release, UnknownRelease>;
+
+const KEYS: &[&str] = &["name", "description", "ids", "tags", "cluster", "releases", "timeline"];
+
+/// Reads a scenario; `file_name` is what problems and the plan call the file.
+///
+/// # Errors
+/// All problems of the text, in its order.
+pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, Problems> {
+    let mut reader = Reader::new(file_name, find);
+    let tree = match yaml::tree(text) {
+        Ok((tree, twice)) => {
+            if let Some(error) = twice {
+                reader.problem_at(error.line, error.column, error.message);
+            }
+            tree
+        }
+        Err(error) => {
+            reader.problem_at(error.line, error.column, error.message);
+            return Err(reader.into_problems());
+        }
+    };
+    match (plan(&mut reader, &tree), reader.into_problems()) {
+        (Some(plan), problems) if problems.0.is_empty() => Ok(plan),
+        (_, problems) => Err(problems),
+    }
+}
+
+/// Reads `Kind/name` or `Kind/namespace/name`; the name may end in `*`.
+///
+/// # Errors
+/// What was expected, and the nearest kind.
+pub fn object_ref(text: &str) -> Result<plan::ObjectRef, String> {
+    object::parse(text, object::Star::Allowed)
+}
+
+/// The plan; with problems in the reader it may have holes and must not be used.
+fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
+    let map = reader.map(tree, "a scenario", KEYS)?;
+    let name =
+        map.required(reader, "name", "the scenario's name").and_then(|node| reader.text(node, "a name"));
+    let description = map.get("description").and_then(|node| reader.text(node, "a sentence"));
+    let ids = map.get("ids").map(|node| ids(reader, node)).unwrap_or_default();
+    let tags = map.get("tags").map(|node| reader.texts(node, "a tag")).unwrap_or_default();
+    let cluster = map.required(reader, "cluster", "the cluster to begin with");
+    let cluster = cluster::read(reader, cluster, map.get("releases"));
+    let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
+    let timeline = map.required(reader, "timeline", "what to do and expect");
+    let timeline = timeline.map(|node| step::timeline(reader, node, &versions)).unwrap_or_default();
+    Some(Plan {
+        name: name?,
+        description: description.unwrap_or_default(),
+        ids,
+        tags,
+        file: reader.file().to_owned(),
+        cluster: cluster?,
+        timeline,
+    })
+}
+
+/// Issue and test-case ids.
+fn ids(reader: &mut Reader<'_>, node: &yaml::Node) -> Vec<String> {
+    const SHAPES: &[&str] = &["OCP-", "OTA-", "OCPBUGS-", "release#"];
+    let mut found = Vec::new();
+    for item in reader.list(node, "ids") {
+        let Some(id) = reader.text(item, "an id such as `OTA-1321`") else { continue };
+        let number = SHAPES.iter().find_map(|shape| id.strip_prefix(shape));
+        if number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())) {
+            found.push(id);
+        } else {
+            reader.problem(
+                item,
+                format!("expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `{id}`"),
+            );
+        }
+    }
+    found
+}

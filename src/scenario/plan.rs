@@ -236,6 +236,20 @@ pub enum TextMatch {
 }
 
 impl TextMatch {
+    /// Reads `/a regular expression/`, or any other text as one that must be equal.
+    ///
+    /// # Errors
+    /// Why the regular expression is none.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let pattern = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
+        let Some(pattern) = pattern else { return Ok(Self::Equals(text.to_owned())) };
+        Regex::new(pattern).map(Self::Matches).map_err(|error| {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            format!("`{text}` is no regular expression: {reason}")
+        })
+    }
+
     /// Whether `text` fits.
     pub fn fits(&self, text: &str) -> bool {
         match self {

@@ -1,1 +1,15 @@
-//! The Gherkin vocabulary.
+//! The Gherkin vocabulary, by kind of step: what is given, what is done, what must hold. A step turns its words into
+//! one call of the engine and holds no logic of its own.
+
+mod driver;
+mod given;
+mod phrase;
+mod suite;
+mod then;
+mod vocabulary;
+mod when;
+mod world;
+
+pub use cucumber::gherkin::tagexpr::TagOperation;
+pub use suite::{ScenarioResult, Suite};
+pub use world::ClusterWorld;

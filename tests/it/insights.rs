@@ -1,1 +1,237 @@
-//! (being written)
+//! The update status controller's assessments against what the real one answered, and its manifests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windtunnel::base::clock::Time;
+use windtunnel::base::yaml;
+use windtunnel::insights::assess::{cluster_version, health};
+use windtunnel::model::insight::{Detail, Insight};
+
+fn golden(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(path)
+}
+
+#[expect(clippy::print_stderr, reason = "a test without its data must not look like one that passed")]
+fn skipped(path: &Path) {
+    eprintln!("skipped: no {}", path.display());
+}
+
+/// Both assessments of a ClusterVersion, as JSON.
+fn assess(object: &Value, now: &str) -> (Value, Vec<Value>) {
+    let now: Time = now.parse().unwrap();
+    let status = serde_json::to_value(cluster_version::assess(object, now)).unwrap();
+    let facts = health::Facts { cluster_version: object, crd: None, kubernetes_minor: None };
+    let sight = health::Sight { now, earlier: &|_| None };
+    let health = health::assess(&facts, &sight);
+    (status, health.iter().map(|insight| serde_json::to_value(insight).unwrap()).collect())
+}
+
+#[test]
+fn cluster_versions_are_assessed_as_the_recorded_controller_did() {
+    let path = golden("status-insights/clusterversion.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let mut count = 0;
+    for line in text.lines() {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        let input = &vector["in"]["clusterVersion"];
+        let mut conditions = Vec::new();
+        if let Some(fields) = input["progressing"].as_object() {
+            let mut condition = json!(fields);
+            condition["type"] = json!("Progressing");
+            conditions.push(condition);
+        }
+        let object = json!({
+            "metadata": {"name": input["name"], "annotations": input["annotations"]},
+            "status": {"history": input["history"], "conditions": conditions},
+        });
+        let (status, health) = assess(&object, vector["in"]["now"].as_str().unwrap());
+        assert_eq!(status, vector["out"], "{line}");
+        assert_eq!(health, vector["health"].as_array().cloned().unwrap_or_default(), "{line}");
+        count += 1;
+    }
+    assert!(count > 0, "no vectors in {}", path.display());
+}
+
+#[test]
+fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() {
+    let folder = golden("status-insights/clusters");
+    let Ok(entries) = fs::read_dir(&folder) else { return skipped(&folder) };
+    let mut count = 0;
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let recorded: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let dump = golden(&format!("upgrade-status/{name}/clusterversion.yaml"));
+        let object: Value = yaml::from_str(&fs::read_to_string(&dump).unwrap()).unwrap();
+        let object = if object["items"].is_array() { object["items"][0].clone() } else { object };
+        let (status, _) = assess(&object, recorded["now"].as_str().unwrap());
+        assert_eq!(status, recorded["clusterVersion"], "{name}");
+        count += 1;
+    }
+    assert!(count > 0, "no clusters in {}", folder.display());
+}
+
+#[test]
+fn texts_come_back_from_the_config_map_as_they_were() {
+    let path = golden("status-insights/yaml-scalars.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    for line in text.lines() {
+        let scalar: Value = serde_json::from_str(line).unwrap();
+        let object =
+            json!({"metadata": {"name": "version"}, "status": {"history": [{"version": scalar["in"]}]}});
+        let detail = Detail::ClusterVersion(cluster_version::assess(&object, now));
+        let insight = Insight { uid: "cv-version".to_owned(), acquired_at: now, detail };
+        let published = yaml::to_string(&insight).unwrap();
+        assert_eq!(yaml::from_str::<Insight>(&published).unwrap(), insight, "{published}");
+    }
+}
+
+#[test]
+fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
+    let folder = golden("../crds");
+    let Ok(text) = fs::read_to_string(folder.join("4.13/clusterversions.yaml")) else {
+        return skipped(&folder);
+    };
+    let old: Value = yaml::from_str(&text).unwrap();
+    let new: Value =
+        yaml::from_str(&fs::read_to_string(folder.join("4.14/clusterversions.yaml")).unwrap()).unwrap();
+    let list = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/capabilities/properties\
+                /enabledCapabilities/items/enum";
+    let capabilities = json!({"enabledCapabilities": new.pointer(list).unwrap()});
+    let object = json!({"metadata": {"name": "version"}, "status": {"capabilities": capabilities}});
+    let summaries = |crd: &Value, minor| {
+        let facts = health::Facts { cluster_version: &object, crd: Some(crd), kubernetes_minor: Some(minor) };
+        let sight = health::Sight { now: "2024-01-01T00:00:00Z".parse().unwrap(), earlier: &|_| None };
+        health::assess(&facts, &sight).into_iter().map(|insight| insight.impact.summary).collect::<Vec<_>>()
+    };
+    let wanted = "ClusterVersion version can no longer be written: its CRD does not know capabilities Build, \
+                  DeploymentConfig, ImageRegistry, MachineAPI";
+    assert_eq!(summaries(&old, 26), [wanted]);
+    assert!(summaries(&old, 31).is_empty());
+    assert!(summaries(&new, 27).is_empty());
+}
+
+/// All documents of the controller's manifests.
+fn manifests() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/update-status-controller");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().flat_map(|path| yaml::from_str_multi(&fs::read_to_string(path).unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
+    let manifests = manifests();
+    let kinds: Vec<&str> = manifests.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    let wanted = [
+        "Namespace",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Deployment",
+    ];
+    assert_eq!(kinds, wanted);
+    for object in &manifests {
+        let annotations = &object["metadata"]["annotations"];
+        assert_eq!(annotations["release.openshift.io/feature-set"], "DevPreviewNoUpgrade", "{object}");
+        assert_eq!(
+            annotations["include.release.openshift.io/self-managed-high-availability"], "true",
+            "{object}"
+        );
+    }
+}
+
+#[test]
+fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
+    let mut allowed = Vec::new();
+    for object in manifests() {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let words = |field: &str| {
+                let words: Vec<&str> =
+                    rule[field].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                words.join(",")
+            };
+            let scope = object["kind"].as_str().unwrap();
+            let (resources, names, verbs) = (words("resources"), words("resourceNames"), words("verbs"));
+            allowed.push(format!("{scope}: {verbs} {resources} [{names}]"));
+        }
+    }
+    let wanted = [
+        "Role: get,list,watch configmaps []",
+        "Role: patch configmaps [status-api-cm-prototype]",
+        "ClusterRole: get,list,watch clusterversions []",
+        "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+    ];
+    assert_eq!(allowed, wanted);
+}
+
+/// Every object that comes of putting `odd` in the place of one value inside `whole`.
+fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
+    let mut all = vec![odd.clone()];
+    match whole {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                all.extend(spoiled(value, odd).into_iter().map(|inner| {
+                    let mut copy = whole.clone();
+                    copy[name] = inner;
+                    copy
+                }));
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                all.extend(spoiled(value, odd).into_iter().map(|inner| {
+                    let mut copy = whole.clone();
+                    copy[at] = inner;
+                    copy
+                }));
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+#[test]
+fn every_json_has_insights() {
+    let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    let lists = json!({"enabledCapabilities": {"items": {"enum": ["Console"]}}});
+    let schema = json!({"properties": {"status": {"properties": {"capabilities": {"properties": lists}}}}});
+    let whole = json!({
+        "object": {
+            "metadata": {"name": "version", "annotations": {"usc.openshift.io/force-health-insight": ""}},
+            "spec": {"desiredUpdate": {"version": "4.14.1"}},
+            "status": {
+                "conditions": [
+                    {"type": "Progressing", "status": "True"},
+                    {"type": "Failing", "status": "True", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"},
+                    {"type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload", "message": "version=\"\""},
+                ],
+                "history": [
+                    {"state": "Partial", "startedTime": "2024-01-01T00:00:00Z", "version": "4.14.1"},
+                    {"state": "Partial", "version": "4.14.0"},
+                ],
+                "capabilities": {"enabledCapabilities": ["Build"]},
+            },
+        },
+        "crd": {"spec": {"versions": [{"served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}},
+    });
+    let count = |whole: &Value| {
+        let (cluster_version, crd) = (&whole["object"], whole.get("crd"));
+        let status = cluster_version::assess(cluster_version, now);
+        assert_eq!(status.conditions.len(), 1, "{whole}");
+        let facts = health::Facts { cluster_version, crd, kubernetes_minor: Some(27) };
+        health::assess(&facts, &health::Sight { now, earlier: &|_| None }).len()
+    };
+    assert_eq!(count(&whole), 4);
+    let odds =
+        [json!(null), json!(7), json!("\u{e9}\" \u{1f980}"), json!([[]]), json!({"": {}}), json!(true)];
+    for object in odds.iter().flat_map(|odd| spoiled(&whole, odd)) {
+        assert!(count(&object) <= 4, "{object}");
+    }
+}

@@ -1,1 +1,94 @@
-//! (being written)
+//! Our merged CRDs against the real ones, where those lie beside the checkout.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use windtunnel::base::yaml;
+use windtunnel::model::manifests;
+
+/// Minors that there are facts for.
+const MINORS: std::ops::RangeInclusive<u64> = 10..=22;
+
+/// Takes out what is not schema: prose and labels.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("description").is_some_and(Value::is_string) {
+                fields.remove("description");
+            }
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+fn comparable(mut crd: Value) -> Value {
+    strip(&mut crd);
+    if let Some(metadata) = crd["metadata"].as_object_mut() {
+        metadata.remove("annotations");
+        metadata.remove("labels");
+    }
+    crd
+}
+
+/// JSON pointers of where two values differ.
+fn differences(at: &str, ours: &Value, real: &Value, found: &mut Vec<String>) {
+    match (ours, real) {
+        (Value::Object(a), Value::Object(b)) => {
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                let next = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+                differences(&next, &ours[key], &real[key], found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (one, other)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{at}/{index}"), one, other, found);
+            }
+        }
+        _ if ours != real => found.push(format!("{at}: ours {ours}, real {real}")),
+        _ => {}
+    }
+}
+
+fn real_schemas() -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
+    folder.is_dir().then_some(folder)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+fn every_crd_is_the_real_one_in_every_minor() {
+    let Some(folder) = real_schemas() else {
+        println!("skipped: no ../shared/crds beside the checkout");
+        return;
+    };
+    let (mut found, mut compared) = (Vec::new(), 0);
+    for minor in MINORS {
+        for ours in manifests::crds(minor) {
+            let plural = ours["spec"]["names"]["plural"].as_str().unwrap().to_owned();
+            let path = folder.join(format!("4.{minor}/{plural}.yaml"));
+            let text =
+                fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let real: Value = yaml::from_str(&text).unwrap();
+            differences(&format!("4.{minor} {plural} "), &comparable(ours), &comparable(real), &mut found);
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "nothing compared");
+    found.truncate(20);
+    assert!(found.is_empty(), "first differences:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_difference_is_found_and_named() {
+    let mut found = Vec::new();
+    let [ours, real] =
+        ["{a: {b: [1, 2]}, c: x}", "{a: {b: [1, 3]}, d/e: x}"].map(|text| yaml::from_str(text).unwrap());
+    differences("", &ours, &real, &mut found);
+    assert_eq!(
+        found,
+        ["/a/b/1: ours 2, real 3", "/c: ours \"x\", real null", "/d~1e: ours null, real \"x\""]
+    );
+}

@@ -1,0 +1,309 @@
+//! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::capabilities::Capabilities;
+use super::failure::{self, Failure};
+use super::operators::{self, Watches};
+use super::outbox::{Outbox, Purpose};
+use super::payload::{Payload, Task};
+use crate::base::clock::Time;
+use crate::base::rng::Stream;
+use crate::model::release::Release;
+use crate::model::{Resource, View, Write};
+
+/// What one manifest costs under the operator's client limit of 20 requests a second.
+const MANIFEST: SignedDuration = SignedDuration::from_millis(50);
+/// Waits before a refused manifest is tried again within a pass.
+const RETRIES: [SignedDuration; 2] = [SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
+
+/// In which frame of mind the payload is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// From one release to another: run levels in order.
+    Updating,
+    /// Keeping what is there.
+    Reconciling,
+}
+
+/// What the loop works on.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    /// The release.
+    pub(super) release: Release,
+    /// Generation of the ClusterVersion that asked for it.
+    pub(super) generation: i64,
+    /// `spec.desiredUpdate.force`.
+    pub(super) force: bool,
+    /// Whether its signature was verified by this process.
+    pub(super) verified: bool,
+    /// Risks accepted for it; `None` for a local payload.
+    pub(super) accepted_risks: Option<String>,
+}
+
+/// How far the loop is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress {
+    /// Manifests done in the pass that is reported.
+    pub(super) done: u32,
+    /// Manifests in all.
+    pub(super) total: u32,
+    /// Passes completed since the work began.
+    pub(super) completed: u32,
+    /// Why the last pass failed, or this one will.
+    pub(super) failure: Option<Failure>,
+}
+
+/// The loop.
+#[derive(Debug)]
+pub(super) struct ApplyLoop {
+    pub(super) work: Work,
+    pub(super) mode: Mode,
+    pub(super) progress: Progress,
+    pub(super) watches: Watches,
+    payload: Payload,
+    pass: Option<Pass>,
+    interval: SignedDuration,
+    next_pass_at: Time,
+    errors: u32,
+    jitter: Stream,
+}
+
+/// One pass: where it stands.
+#[derive(Debug, Default)]
+struct Pass {
+    node: usize,
+    task: usize,
+    ready_at: Time,
+    tries: usize,
+    waiting: bool,
+    skip_node: bool,
+    done: u32,
+    failures: Vec<Failure>,
+}
+
+impl ApplyLoop {
+    /// Begins to work; the first pass starts at once.
+    pub(super) fn new(
+        work: Work,
+        mode: Mode,
+        feature_set: &str,
+        interval: SignedDuration,
+        jitter: Stream,
+        now: Time,
+    ) -> Self {
+        let payload = Payload::load(&work.release, feature_set);
+        let progress = Progress { total: payload.total, ..Progress::default() };
+        Self {
+            work,
+            mode,
+            progress,
+            watches: Watches::default(),
+            payload,
+            pass: None,
+            interval,
+            next_pass_at: now,
+            errors: 0,
+            jitter,
+        }
+    }
+
+    /// When it wants to go on; `None` while an answer is awaited.
+    pub(super) fn wake_at(&self) -> Option<Time> {
+        match &self.pass {
+            Some(pass) if pass.waiting => None,
+            Some(pass) => Some(pass.ready_at),
+            None => Some(self.next_pass_at),
+        }
+    }
+
+    /// A ClusterOperator changed in a way that may let a failed pass succeed: ends the wait before the next pass.
+    pub(super) fn notify(&mut self, now: Time) {
+        if self.pass.is_none() && self.errors > 0 {
+            self.next_pass_at = now;
+        }
+    }
+
+    /// Goes on as far as it can at this moment; true when there is something new to report.
+    pub(super) fn run(
+        &mut self,
+        view: &View,
+        capabilities: &Capabilities,
+        now: Time,
+        out: &mut Outbox,
+    ) -> bool {
+        if self.pass.is_none() && self.next_pass_at <= now {
+            self.pass = Some(Pass { ready_at: now, ..Pass::default() });
+        }
+        let mut news = false;
+        while let Some(pass) = &self.pass {
+            if pass.waiting || pass.ready_at > now {
+                break;
+            }
+            news |= self.advance(view, capabilities, now, out);
+        }
+        news
+    }
+
+    /// Takes the answer to a manifest's write in.
+    pub(super) fn answered(&mut self, outcome: Result<(), &crate::model::Refusal>, now: Time) {
+        let total = self.payload.total;
+        let Some(pass) = self.pass.as_mut() else { return };
+        pass.waiting = false;
+        match outcome {
+            Ok(()) => self.task_done(now),
+            Err(refusal) => match RETRIES.get(pass.tries) {
+                Some(wait) => {
+                    pass.tries += 1;
+                    pass.ready_at = now + *wait;
+                }
+                None => {
+                    let name = task_name(&self.payload.nodes[pass.node].tasks[pass.task]);
+                    let failure = Failure::of_refusal(&name, pass.done + 1, total, refusal);
+                    self.node_failed(failure, now);
+                }
+            },
+        }
+    }
+
+    /// Does the next task, or ends the pass.
+    fn advance(&mut self, view: &View, capabilities: &Capabilities, now: Time, out: &mut Outbox) -> bool {
+        let Some(pass) = self.pass.as_mut() else { return false };
+        let barrier = pass.node > 0
+            && !pass.failures.is_empty()
+            && self.mode == Mode::Updating
+            && self
+                .payload
+                .nodes
+                .get(pass.node)
+                .is_some_and(|node| node.run_level != self.payload.nodes[pass.node - 1].run_level);
+        if barrier || pass.node >= self.payload.nodes.len() {
+            return self.end_pass(now);
+        }
+        let node = &self.payload.nodes[pass.node];
+        if pass.skip_node || pass.task >= node.tasks.len() || !capabilities.include(&node.component) {
+            (pass.node, pass.task, pass.skip_node) = (pass.node + 1, 0, false);
+            return false;
+        }
+        let version = self.work.release.version.to_string();
+        match &node.tasks[pass.task] {
+            Task::Counted(_) => self.task_done(now),
+            Task::Object(resource, wanted) => match write_for(view, resource, wanted) {
+                None => self.task_done(now),
+                Some(write) => {
+                    pass.waiting = true;
+                    out.push(Purpose::Apply, write);
+                }
+            },
+            Task::ClusterOperator(operator) => match operators::judge(view, operator, &version) {
+                Ok(()) => {
+                    self.watches.stop(&operator.cluster_operator);
+                    self.task_done(now);
+                }
+                Err(failure) => {
+                    self.watches.start(&operator.cluster_operator, now);
+                    self.node_failed(failure, now);
+                }
+            },
+        }
+        true
+    }
+
+    fn task_done(&mut self, now: Time) {
+        let Some(pass) = self.pass.as_mut() else { return };
+        let count = self.payload.nodes[pass.node].tasks[pass.task].manifests();
+        pass.done += count;
+        pass.task += 1;
+        pass.tries = 0;
+        pass.ready_at = now + MANIFEST * i32::try_from(count).unwrap_or(i32::MAX);
+        // A pass that follows a failed one is not reported until it gets further than that one did.
+        if self.progress.failure.is_none() || pass.done > self.progress.done {
+            self.progress.done = pass.done;
+            self.progress.failure = None;
+        }
+    }
+
+    fn node_failed(&mut self, failure: Failure, now: Time) {
+        if let Some(pass) = self.pass.as_mut() {
+            pass.failures.push(failure);
+            pass.skip_node = true;
+            pass.tries = 0;
+            pass.ready_at = now;
+        }
+    }
+
+    fn end_pass(&mut self, now: Time) -> bool {
+        let Some(pass) = self.pass.take() else { return false };
+        let failure = failure::merge(pass.failures);
+        if failure.is_some() {
+            self.errors += 1;
+            self.progress.completed = 0;
+            let share = 1i32 << self.errors.min(4);
+            let jitter = 1.0 + 0.2 * self.jitter.fraction();
+            self.next_pass_at = now + (self.interval * share / 16).mul_f64(jitter);
+        } else {
+            self.errors = 0;
+            self.progress.done = pass.done;
+            self.progress.completed += 1;
+            self.mode = Mode::Reconciling;
+            self.next_pass_at = now + self.interval;
+        }
+        self.progress.failure = failure;
+        true
+    }
+}
+
+/// The write that makes the cluster's object what the payload wants; `None` if it is so already.
+fn write_for(view: &View, resource: &Resource, wanted: &Value) -> Option<Write> {
+    let text = |field: &str| wanted["metadata"][field].as_str().unwrap_or_default();
+    let Some(existing) = view.get(resource, text("namespace"), text("name")) else {
+        return Some(Write::create(resource, wanted.clone()));
+    };
+    // A CRD's versions are replaced as a whole: what an older schema does not have must go.
+    let same_versions = wanted["spec"].get("versions").is_none_or(|v| *v == existing["spec"]["versions"]);
+    if same_versions && covers(existing, wanted) {
+        return None;
+    }
+    let mut merged = existing.to_value();
+    overlay(&mut merged, wanted);
+    if let Some(versions) = wanted["spec"].get("versions") {
+        merged["spec"]["versions"] = versions.clone();
+    }
+    Some(Write::update(resource, merged))
+}
+
+/// Whether everything that `wanted` says holds for `existing`, which may say more (defaults, other writers' fields).
+fn covers(existing: &Value, wanted: &Value) -> bool {
+    match (existing, wanted) {
+        (Value::Object(existing), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, value)| existing.get(key).is_some_and(|found| covers(found, value)))
+        }
+        (Value::Array(existing), Value::Array(wanted)) => {
+            existing.len() == wanted.len() && existing.iter().zip(wanted).all(|(a, b)| covers(a, b))
+        }
+        _ => existing == wanted,
+    }
+}
+
+fn overlay(target: &mut Value, wanted: &Value) {
+    match (target, wanted) {
+        (Value::Object(target), Value::Object(wanted)) => {
+            for (key, value) in wanted {
+                overlay(target.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (target, wanted) => *target = wanted.clone(),
+    }
+}
+
+/// `kind "namespace/name"` as error messages name a manifest.
+fn task_name(task: &Task) -> String {
+    let Task::Object(resource, object) = task else { return String::new() };
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    let place = match text("namespace") {
+        "" => text("name").to_owned(),
+        namespace => format!("{namespace}/{}", text("name")),
+    };
+    format!("{} \"{place}\"", resource.kind.to_lowercase())
+}

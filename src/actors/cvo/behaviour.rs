@@ -1,0 +1,38 @@
+//! What differs between the cluster-version operators of different releases, in one table.
+
+use crate::model::release::Release;
+
+/// How a release image is fetched to the control-plane node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retrieval {
+    /// By a Job whose pod nobody looks at: only the Job's own deadline is seen.
+    Job,
+    /// By a Pod that is watched, so that its trouble is told (OTA-1307).
+    Pod,
+}
+
+/// The behaviour of one release's cluster-version operator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Behaviour {
+    /// How payloads are fetched.
+    pub(super) retrieval: Retrieval,
+    /// Whether the pod's init containers copy (from 4.20) or move the manifests.
+    pub(super) copies_manifests: bool,
+    /// Whether going back to an earlier release is a precondition of its own (from 4.14).
+    pub(super) guards_rollback: bool,
+    /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
+    pub(super) tells_slow_operators: bool,
+}
+
+impl Behaviour {
+    /// The behaviour of this release's operator.
+    pub(super) fn of(release: &Release) -> Self {
+        let at_least = |minor: u64| (release.version.major, release.version.minor) >= (4, minor);
+        Self {
+            retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
+            copies_manifests: at_least(20),
+            guards_rollback: at_least(14),
+            tells_slow_operators: at_least(16),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Why an apply pass failed, and how several reasons become one (the operator's `UpdateError`).
+
+use std::collections::BTreeSet;
+
+use crate::model::Refusal;
+
+/// What an error means for Failing while the cluster is moving. Later ones are stronger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effect {
+    /// Nothing is wrong: the operator still updates.
+    None,
+    /// It is a failure once it lasted 40 minutes.
+    FailAfterInterval,
+    /// It is a failure at once.
+    Fail,
+}
+
+/// One reason why a pass could not be completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// `ClusterOperatorUpdating`, `UpdatePayloadResourceInvalid`, `MultipleErrors` ...
+    pub(super) reason: String,
+    /// The sentence of the Failing condition.
+    pub(super) message: String,
+    /// What it means for Failing.
+    pub(super) effect: Effect,
+    /// The ClusterOperators it is about, sorted; empty for errors about other manifests.
+    pub(super) operators: Vec<String>,
+    /// What this is made of, when it stands for several failures of different reasons.
+    pub(super) parts: Vec<Failure>,
+}
+
+impl Failure {
+    /// A failure about one ClusterOperator.
+    pub(super) fn of_operator(reason: &str, what: &str, effect: Effect, operator: &str) -> Self {
+        Self {
+            reason: reason.to_owned(),
+            message: format!("Cluster operator {operator} {what}"),
+            effect,
+            operators: vec![operator.to_owned()],
+            parts: Vec::new(),
+        }
+    }
+
+    /// A failure because the API server refused manifest `index` of `total`, named `kind "namespace/name"`.
+    pub(super) fn of_refusal(manifest: &str, index: u32, total: u32, refusal: &Refusal) -> Self {
+        let (reason, cause) = match refusal.reason.as_str() {
+            "NotFound" | "AlreadyExists" => {
+                ("UpdatePayloadResourceNotFound", "resource may have been deleted")
+            }
+            "Conflict" => ("UpdatePayloadResourceConflict", "someone else is updating this resource"),
+            "Timeout" | "ServiceUnavailable" => {
+                ("UpdatePayloadClusterDown", "the server is down or not responding")
+            }
+            "InternalError" => ("UpdatePayloadClusterError", "the server is reporting an internal error"),
+            "Invalid" => (
+                "UpdatePayloadResourceInvalid",
+                "the object is invalid, possibly due to local cluster configuration",
+            ),
+            "Unauthorized" => ("UpdatePayloadClusterUnauthorized", "could not authenticate to the server"),
+            "Forbidden" => {
+                ("UpdatePayloadResourceForbidden", "the server has forbidden updates to this resource")
+            }
+            "ServerTimeout" | "TooManyRequests" => {
+                ("UpdatePayloadClusterOverloaded", "the server is overloaded and is not accepting updates")
+            }
+            _ => ("UpdatePayloadFailed", ""),
+        };
+        let place = format!("Could not update {manifest} ({index} of {total})");
+        let message = if cause.is_empty() { place } else { format!("{place}: {cause}") };
+        Self {
+            reason: reason.to_owned(),
+            message,
+            effect: Effect::Fail,
+            operators: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// What `Unable to apply <version>: ...` says of it.
+    pub(super) fn summary(&self) -> String {
+        match (self.reason.as_str(), self.operators.as_slice()) {
+            ("ClusterOperatorNotAvailable", [name]) => {
+                format!("the cluster operator {name} is not available")
+            }
+            ("ClusterOperatorsNotAvailable", _) => "some cluster operators are not available".to_owned(),
+            ("ClusterOperatorDegraded", [name]) => format!("the cluster operator {name} is degraded"),
+            ("UpdatePayloadResourceNotFound" | "UpdatePayloadResourceConflict", _) => {
+                "some resources could not be updated".to_owned()
+            }
+            ("UpdatePayloadClusterDown", _) => "the control plane is down or not responding".to_owned(),
+            ("UpdatePayloadClusterError", _) => "the control plane is reporting an internal error".to_owned(),
+            ("UpdatePayloadResourceInvalid", _) => "some cluster configuration is invalid".to_owned(),
+            ("UpdatePayloadClusterUnauthorized", _) => "could not authenticate to the server".to_owned(),
+            ("UpdatePayloadResourceForbidden", _) => "the server is rejecting updates".to_owned(),
+            ("UpdatePayloadClusterOverloaded", _) => {
+                "the control plane is overloaded and is not accepting updates".to_owned()
+            }
+            ("UpdatePayloadFailed", _) => "the update could not be applied".to_owned(),
+            (reason, [name]) => format!("{name} has an unknown error: {reason}"),
+            (reason, _) => format!("an unknown error has occurred: {reason}"),
+        }
+    }
+}
+
+/// One failure out of several: those about ClusterOperators with the same reason are merged into its plural, errors
+/// of other manifests come first, and what is still several becomes `MultipleErrors`.
+pub(super) fn merge(failures: Vec<Failure>) -> Option<Failure> {
+    let (operators, mut merged): (Vec<Failure>, Vec<Failure>) =
+        failures.into_iter().partition(|failure| !failure.operators.is_empty());
+    let reasons: BTreeSet<String> = operators.iter().map(|failure| failure.reason.clone()).collect();
+    for reason in reasons {
+        let same: Vec<&Failure> = operators.iter().filter(|failure| failure.reason == reason).collect();
+        merged.push(plural(&same));
+    }
+    match merged.len() {
+        0 | 1 => merged.pop(),
+        _ => Some(multiple(merged)),
+    }
+}
+
+fn plural(same: &[&Failure]) -> Failure {
+    let names: BTreeSet<String> = same.iter().flat_map(|failure| failure.operators.iter().cloned()).collect();
+    if names.len() == 1 {
+        return same[0].clone();
+    }
+    let names: Vec<String> = names.into_iter().collect();
+    let reason = same[0].reason.replacen("ClusterOperator", "ClusterOperators", 1);
+    let what = match same[0].reason.as_str() {
+        "ClusterOperatorNotAvailable" => "are not available",
+        "ClusterOperatorDegraded" => "are degraded",
+        "ClusterOperatorUpdating" => "are updating versions",
+        _ => "do not declare expected versions",
+    };
+    Failure {
+        reason,
+        message: format!("Cluster operators {} {what}", names.join(", ")),
+        effect: same.iter().map(|failure| failure.effect).max().unwrap_or(Effect::None),
+        operators: names,
+        parts: Vec::new(),
+    }
+}
+
+/// `MultipleErrors` of these parts.
+pub(super) fn multiple(parts: Vec<Failure>) -> Failure {
+    let lines: BTreeSet<String> = parts.iter().map(|part| format!("* {}", part.message)).collect();
+    let lines: Vec<String> = lines.into_iter().collect();
+    Failure {
+        reason: "MultipleErrors".to_owned(),
+        message: format!("Multiple errors are preventing progress:\n{}", lines.join("\n")),
+        effect: parts.iter().map(|part| part.effect).max().unwrap_or(Effect::None),
+        operators: Vec::new(),
+        parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn updating(name: &str) -> Failure {
+        Failure::of_operator("ClusterOperatorUpdating", "is updating versions", Effect::None, name)
+    }
+
+    #[test]
+    fn operators_with_the_same_reason_become_one_plural_failure() {
+        let merged = merge(vec![updating("etcd"), updating("dns")]).unwrap();
+        assert_eq!(merged.reason, "ClusterOperatorsUpdating");
+        assert_eq!(merged.message, "Cluster operators dns, etcd are updating versions");
+    }
+
+    #[test]
+    fn different_reasons_become_multiple_errors_with_the_strongest_effect() {
+        let down =
+            Failure::of_operator("ClusterOperatorNotAvailable", "is not available", Effect::Fail, "etcd");
+        let merged = merge(vec![updating("dns"), down]).unwrap();
+        assert_eq!((merged.reason.as_str(), merged.effect), ("MultipleErrors", Effect::Fail));
+        assert_eq!(
+            merged.message,
+            "Multiple errors are preventing progress:\n* Cluster operator dns is updating versions\n* Cluster operator etcd is not available"
+        );
+    }
+}

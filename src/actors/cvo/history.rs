@@ -1,0 +1,173 @@
+//! `status.history` of ClusterVersion: newest first, at most 100 entries.
+
+use serde_json::{Value, json};
+
+use crate::base::clock::{Time, rfc3339};
+
+/// Most entries that are kept.
+const ENTRIES_MAX: usize = 100;
+
+/// What the apply loop reports of the release it works on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Applied<'a> {
+    /// Its version.
+    pub(super) version: &'a str,
+    /// Its image.
+    pub(super) image: &'a str,
+    /// Whether it was applied in full at least once.
+    pub(super) completed: bool,
+    /// Whether its signature was verified.
+    pub(super) verified: bool,
+    /// Risks that were accepted for it; `None` leaves the entry's text alone (a local payload).
+    pub(super) accepted_risks: Option<&'a str>,
+}
+
+/// Takes a report into the history (`mergeOperatorHistory`): the head entry is kept while it is about the same
+/// release; otherwise it is closed as it is (a Partial one stays Partial) and a new head goes before it.
+pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, now: Time) {
+    if applied.image.is_empty() {
+        return;
+    }
+    let same = history.first().is_some_and(|head| is_about(head, applied));
+    if !same {
+        if let Some(head) = history.first_mut().filter(|head| head["completionTime"].is_null()) {
+            head["completionTime"] = json!(rfc3339(now));
+        }
+        history.insert(0, entry(applied, now));
+    }
+    let head = &mut history[0];
+    if head["version"].as_str().is_none_or(str::is_empty) {
+        head["version"] = json!(applied.version);
+    }
+    if applied.completed && head["state"] != "Completed" {
+        head["state"] = json!("Completed");
+        head["completionTime"] = json!(rfc3339(now));
+    }
+    if applied.verified {
+        head["verified"] = json!(true);
+    }
+    if let Some(risks) = applied.accepted_risks {
+        set_risks(head, risks);
+    }
+    if history.len() > ENTRIES_MAX {
+        prune(history);
+    }
+}
+
+fn is_about(head: &Value, applied: Applied<'_>) -> bool {
+    let (version, image) =
+        (head["version"].as_str().unwrap_or_default(), head["image"].as_str().unwrap_or_default());
+    let same_version = version == applied.version;
+    (image == applied.image && (same_version || version.is_empty() || applied.version.is_empty()))
+        || (same_version && image.is_empty())
+}
+
+fn entry(applied: Applied<'_>, now: Time) -> Value {
+    json!({
+        "state": "Partial",
+        "startedTime": rfc3339(now),
+        "completionTime": null,
+        "version": applied.version,
+        "image": applied.image,
+        "verified": applied.verified,
+    })
+}
+
+fn set_risks(head: &mut Value, risks: &str) {
+    if risks.is_empty() {
+        if let Some(fields) = head.as_object_mut() {
+            fields.remove("acceptedRisks");
+        }
+    } else {
+        head["acceptedRisks"] = json!(risks);
+    }
+}
+
+/// Drops the entry of least interest: those at both ends, the newest completed one, and the first and last completed
+/// ones of a minor outrank partial entries, and older ones lose against newer ones.
+fn prune(history: &mut Vec<Value>) {
+    let newest_completed = history.iter().position(|entry| entry["state"] == "Completed");
+    let victim = (0..history.len())
+        .min_by(|a, b| rank(history, *a, newest_completed).total_cmp(&rank(history, *b, newest_completed)));
+    if let Some(index) = victim {
+        history.remove(index);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an index below 101")]
+fn rank(history: &[Value], index: usize, newest_completed: Option<usize>) -> f64 {
+    let oldest = history.len() - 1;
+    let minor = |entry: &Value| {
+        entry["version"].as_str().and_then(|version| version.split('.').nth(1)).unwrap_or_default().to_owned()
+    };
+    let completed = |entry: &Value| entry["state"] == "Completed";
+    let base = if index < 5 || index == oldest || newest_completed == Some(index) {
+        1000.0
+    } else {
+        let newer = (0..index).rev().find(|i| completed(&history[*i]));
+        let older = (index + 1..history.len()).find(|i| completed(&history[*i]));
+        let differs =
+            |other: Option<usize>| other.is_none_or(|i| minor(&history[i]) != minor(&history[index]));
+        if completed(&history[index]) {
+            if differs(newer) || differs(older) { 30.0 } else { 0.0 }
+        } else {
+            match (newer, older) {
+                (Some(a), Some(b)) if minor(&history[a]) != minor(&history[b]) => 20.0,
+                (Some(_), Some(_)) => -20.0,
+                _ => 0.0,
+            }
+        }
+    };
+    base - 1.01 * index as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied<'a>(version: &'a str, image: &'a str, completed: bool) -> Applied<'a> {
+        Applied { version, image, completed, verified: false, accepted_risks: None }
+    }
+
+    fn check(reports: &[(&str, &str, bool)], expected: &[&str]) {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history = Vec::new();
+        for (version, image, completed) in reports {
+            merge(&mut history, applied(version, image, *completed), now);
+        }
+        let lines: Vec<String> = history
+            .iter()
+            .map(|e| {
+                let closed = if e["completionTime"].is_null() { "open" } else { "closed" };
+                format!("{} {} {closed}", e["state"].as_str().unwrap(), e["version"].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn a_superseded_update_stays_partial_and_is_closed() {
+        check(
+            &[("4.1.0", "a", true), ("4.1.1", "b", false), ("4.1.0", "a", false)],
+            &["Partial 4.1.0 open", "Partial 4.1.1 closed", "Completed 4.1.0 closed"],
+        );
+    }
+
+    #[test]
+    fn a_version_learnt_later_fills_the_head_entry() {
+        check(&[("", "a", false), ("4.1.0", "a", true)], &["Completed 4.1.0 closed"]);
+    }
+
+    #[test]
+    fn the_hundred_and_first_entry_pushes_out_an_old_one_but_not_the_oldest() {
+        let versions: Vec<String> = (0..101).map(|i| format!("4.1.{i}")).collect();
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history = Vec::new();
+        for version in &versions {
+            merge(&mut history, applied(version, version, true), now);
+        }
+        assert_eq!(history.len(), 100);
+        assert_eq!(history[99]["version"], "4.1.0", "the oldest is protected");
+        assert_eq!(history[98]["version"], "4.1.2", "the second oldest went");
+    }
+}

@@ -1,0 +1,94 @@
+//! The last attempt to load a payload, as the condition ReleaseAccepted tells it.
+
+use super::retrieve::Target;
+use crate::model::condition::Condition;
+use crate::model::release::Release;
+
+/// How the last attempt to load a payload ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Load {
+    /// None was made by this process.
+    Untried,
+    /// It was loaded.
+    Loaded {
+        /// Version of the payload.
+        version: String,
+        /// Image of the payload.
+        image: String,
+        /// Whether this tells of the load itself, or of a return to what was loaded before.
+        fresh: bool,
+    },
+    /// It was not.
+    Failed {
+        /// What failed: `RetrievePayload`, `VerifyPayloadVersion`, `PreconditionChecks` ...
+        reason: &'static str,
+        /// The whole sentence.
+        message: String,
+    },
+}
+
+impl Load {
+    /// The payload of `release` was loaded.
+    pub(super) fn loaded(release: &Release, fresh: bool) -> Self {
+        Self::Loaded { version: release.version.to_string(), image: release.image.clone(), fresh }
+    }
+
+    /// The payload could not be fetched.
+    pub(super) fn not_retrieved(target: &Target, error: &str) -> Self {
+        let Target { version, image, .. } = target;
+        Self::Failed {
+            reason: "RetrievePayload",
+            message: format!(
+                "Retrieving payload failed version=\"{version}\" image=\"{image}\" failure={error}"
+            ),
+        }
+    }
+
+    /// The payload is of another version than asked for.
+    pub(super) fn wrong_version(target: &Target, actual: &str) -> Self {
+        let Target { version, image, .. } = target;
+        Self::Failed {
+            reason: "VerifyPayloadVersion",
+            message: format!(
+                "Verifying payload failed version=\"{version}\" image=\"{image}\" failure=release image version {actual} does not match the expected upstream version {version}"
+            ),
+        }
+    }
+
+    /// What was fetched is no release payload.
+    pub(super) fn no_payload(target: &Target) -> Self {
+        let Target { version, image, .. } = target;
+        Self::Failed {
+            reason: "LoadPayload",
+            message: format!(
+                "Loading payload failed version=\"{version}\" image=\"{image}\" failure=the image holds no release payload"
+            ),
+        }
+    }
+
+    /// The checks refused it.
+    pub(super) fn blocked(release: &Release, summary: &str) -> Self {
+        Self::Failed {
+            reason: "PreconditionChecks",
+            message: format!(
+                "Preconditions failed for payload loaded version=\"{}\" image=\"{}\": {summary}",
+                release.version, release.image
+            ),
+        }
+    }
+
+    /// The condition ReleaseAccepted; `None` before the first attempt.
+    pub(super) fn condition(&self) -> Option<Condition> {
+        match self {
+            Self::Untried => None,
+            Self::Loaded { version, image, fresh } => {
+                let architecture = if *fresh { " architecture=\"amd64\"" } else { "" };
+                let message = format!("Payload loaded version=\"{version}\" image=\"{image}\"{architecture}");
+                Some(Condition::new("ReleaseAccepted", "True", "PayloadLoaded", message))
+            }
+            Self::Failed { reason, message } => {
+                Some(Condition::new("ReleaseAccepted", "False", reason, message.clone()))
+            }
+        }
+    }
+}

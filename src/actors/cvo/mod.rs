@@ -1,0 +1,185 @@
+//! The cluster-version operator: leader election, the ClusterVersion worker, the apply loop.
+//!
+//! One value of [`ClusterVersionOperator`] is one process. It remembers nothing across a restart but what the API
+//! holds: a new process takes its own image's release as its first work and goes on from there, which is how an
+//! update replaces the operator in its own middle.
+
+mod apply;
+mod behaviour;
+mod capabilities;
+mod failure;
+mod history;
+mod lease;
+mod load;
+mod operators;
+mod outbox;
+mod payload;
+mod preconditions;
+mod queue;
+mod retrieve;
+mod status;
+mod updates;
+mod version_pod;
+mod worker;
+
+pub use payload::{installed_objects, installed_operators};
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use self::behaviour::Behaviour;
+use self::lease::{Election, NAMESPACE};
+use self::outbox::{Outbox, Purpose};
+use self::retrieve::Site;
+use self::worker::Worker;
+use super::{Actor, Effect, Input, Interest, Signal, Step};
+use crate::base::clock::Time;
+use crate::base::rng::Streams;
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS, LEASES, PODS};
+use crate::model::world::World;
+use crate::model::{Answer, Change, Identity, Object, View, condition};
+
+/// The shortest reconcile interval; a process draws its own, up to twice as long.
+const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// One process of the cluster-version operator.
+#[derive(Debug)]
+pub struct ClusterVersionOperator {
+    holder: String,
+    site: Site,
+    worker: Worker,
+    election: Option<Election>,
+    out: Outbox,
+    ending: bool,
+}
+
+impl ClusterVersionOperator {
+    /// The process that runs in `pod`, by the release whose image its container has; `None` where that is no
+    /// release's.
+    pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
+        let image = pod.list("/spec/containers").first()?["image"].as_str()?;
+        let release = world.release_of(image)?.clone();
+        let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
+        let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
+        let site = Site {
+            node: pod.text("/spec/nodeName").to_owned(),
+            behaviour: Behaviour::of(&release),
+            world: Arc::clone(world),
+            names: streams.stream(&format!("version-pod/{}", pod.name())),
+        };
+        let holder = format!("{}_{}", pod.name(), draws.uuid());
+        let worker = Worker::new(release, interval, draws, now);
+        Some(Self { holder, site, worker, election: None, out: Outbox::default(), ending: false })
+    }
+
+    fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
+        let refusal = answer.outcome.as_ref().err();
+        match self.out.answered() {
+            Some(Purpose::Lease) => {
+                let begins = self.election.as_mut().is_some_and(|e| e.answered(refusal.is_none()));
+                if begins && !self.ending {
+                    self.worker.queue.trigger(now);
+                }
+            }
+            Some(Purpose::Status) => self.worker.status_answered(refusal, view, now, &mut self.out),
+            Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
+            Some(Purpose::Apply) => {
+                if let Some(apply) = &mut self.worker.apply {
+                    apply.answered(refusal.map_or(Ok(()), Err), now);
+                }
+            }
+            Some(Purpose::FailingStatus | Purpose::Prune) | None => {}
+        }
+    }
+
+    fn changed(&mut self, change: &Change, now: Time) {
+        if change.key.is(&CLUSTER_VERSIONS) {
+            self.worker.queue.trigger(now);
+        } else if change.key.is(&CLUSTER_OPERATORS)
+            && wakes_apply(change)
+            && let Some(apply) = &mut self.worker.apply
+        {
+            apply.notify(now);
+        }
+    }
+
+    fn end(&mut self, view: &View, now: Time) {
+        self.ending = true;
+        if let Some(election) = &mut self.election {
+            if election.leads() {
+                self.worker.shut_down(&self.site, view, now, &mut self.out);
+            }
+            election.release(view, now, &mut self.out);
+        }
+    }
+
+    fn run(&mut self, view: &View, now: Time) -> Step {
+        let election = self.election.get_or_insert_with(|| Election::new(self.holder.clone(), now));
+        if self.ending {
+            let writes = self.out.take();
+            let effects = if writes.is_empty() { vec![Effect::Exit] } else { Vec::new() };
+            return Step { writes, effects, why: "shutting down".into(), ..Step::default() };
+        }
+        election.run(view, now, &mut self.out);
+        let leads = election.leads();
+        if leads {
+            self.worker.run(&mut self.site, view, now, &mut self.out);
+        }
+        let worker = leads.then(|| self.worker.wake_at());
+        let election = self.election.as_ref().and_then(Election::wake_at);
+        Step {
+            writes: self.out.take(),
+            wake_at: [worker, election].into_iter().flatten().min(),
+            why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
+            effects: Vec::new(),
+        }
+    }
+}
+
+impl Actor for ClusterVersionOperator {
+    fn name(&self) -> &'static str {
+        "cluster-version-operator"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account(NAMESPACE, "default")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::Object(CLUSTER_VERSIONS.key("", "version")),
+            Interest::Kind(CLUSTER_OPERATORS),
+            Interest::Object(LEASES.key(NAMESPACE, "version")),
+            Interest::In(PODS, NAMESPACE.to_owned()),
+            Interest::In(JOBS, NAMESPACE.to_owned()),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        for answer in input.answers {
+            self.answered(answer, input.view, input.now);
+        }
+        for change in input.changes {
+            self.changed(change, input.now);
+        }
+        if input.signals.contains(&Signal::Terminate) && !self.ending {
+            self.end(input.view, input.now);
+        }
+        self.run(input.view, input.now)
+    }
+}
+
+/// Whether a ClusterOperator changed in what the operator waits for: its `operator` version, or the status of
+/// Available or Degraded.
+fn wakes_apply(change: &Change) -> bool {
+    let Some(old) = &change.old else { return true };
+    let version = |object: &Object| {
+        object.list("/status/versions").iter().find(|v| v["name"] == "operator").map(|v| v["version"].clone())
+    };
+    let status = |object: &Object, kind: &str| {
+        condition::of(object, kind).map(|condition| condition["status"].clone())
+    };
+    version(old) != version(&change.object)
+        || ["Available", "Degraded"].iter().any(|kind| status(old, kind) != status(&change.object, kind))
+}

@@ -1,0 +1,83 @@
+//! What the operator demands of ClusterOperators, and for how long it has been waiting for each.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::failure::{Effect, Failure};
+use crate::base::clock::Time;
+use crate::model::View;
+use crate::model::condition;
+use crate::model::release::Operator;
+use crate::model::resources::CLUSTER_OPERATORS;
+
+/// How long an operator may stay degraded before that fails the update.
+const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
+const SLOW: SignedDuration = SignedDuration::from_mins(30);
+const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
+
+/// Judges one ClusterOperator: is it there, healthy, and at `version`? Progressing does not count.
+pub(super) fn judge(view: &View, operator: &Operator, version: &str) -> Result<(), Failure> {
+    let name = operator.cluster_operator.as_str();
+    let fail = |reason, what, effect| Err(Failure::of_operator(reason, what, effect, name));
+    let Some(object) = view.get(&CLUSTER_OPERATORS, "", name) else {
+        return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
+    };
+    if !condition::is_true(object, "Available") {
+        return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
+    }
+    if condition::of(object, "Degraded").is_none_or(|degraded| degraded["status"] != "False") {
+        return fail("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval);
+    }
+    let reports =
+        object.list("/status/versions").iter().any(|v| v["name"] == "operator" && v["version"] == version);
+    if reports { Ok(()) } else { fail("ClusterOperatorUpdating", "is updating versions", Effect::None) }
+}
+
+/// Since when each ClusterOperator has been waited for. Lost with the work, and with the process.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    since: BTreeMap<String, Time>,
+}
+
+impl Watches {
+    /// Starts the clock of an operator that is waited for; a running clock goes on.
+    pub(super) fn start(&mut self, operator: &str, now: Time) {
+        self.since.entry(operator.to_owned()).or_insert(now);
+    }
+
+    /// Stops the clock of a healthy operator.
+    pub(super) fn stop(&mut self, operator: &str) {
+        self.since.remove(operator);
+    }
+
+    /// Whether one of these operators has been waited for longer than 40 minutes; one without a clock counts.
+    pub(super) fn degraded_too_long(&self, operators: &[String], now: Time) -> bool {
+        operators.iter().any(|name| self.waited(name, now).is_none_or(|waited| waited > DEGRADED_MAX))
+    }
+
+    /// The sentence about operators that take over 30 minutes (machine-config: 90), if there are any; one without a
+    /// clock does not count.
+    pub(super) fn slow(&self, operators: &[String], now: Time) -> Option<String> {
+        let over = |name: &str, limit| self.waited(name, now).is_some_and(|waited| waited > limit);
+        let slow: Vec<&str> = operators
+            .iter()
+            .map(String::as_str)
+            .filter(|n| *n != "machine-config" && over(n, SLOW))
+            .collect();
+        let machine_config = operators.iter().any(|n| n == "machine-config" && over(n, SLOW_MACHINE_CONFIG));
+        let mut parts = Vec::new();
+        if !slow.is_empty() {
+            parts.push(format!("{} over 30 minutes", slow.join(", ")));
+        }
+        if machine_config {
+            parts.push("machine-config over 90 minutes".to_owned());
+        }
+        (!parts.is_empty())
+            .then(|| format!("waiting on {} which is longer than expected", parts.join(" and ")))
+    }
+
+    fn waited(&self, operator: &str, now: Time) -> Option<SignedDuration> {
+        self.since.get(operator).map(|since| now.duration_since(*since))
+    }
+}

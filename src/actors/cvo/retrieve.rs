@@ -1,0 +1,217 @@
+//! Fetching a release image: its signature, then a Job or Pod on the operator's own node that copies the manifests.
+//! While it lasts the ClusterVersion worker does nothing else.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::behaviour::{Behaviour, Retrieval as By};
+use super::lease::NAMESPACE;
+use super::outbox::{Outbox, Purpose};
+use super::version_pod::{self, VersionPod};
+use crate::base::clock::Time;
+use crate::base::rng::Stream;
+use crate::model::resources::{JOBS, PODS};
+use crate::model::world::{Signature, World, digest_of};
+use crate::model::{Answer, Resource, View, Write};
+
+/// How long a retrieval may take in all.
+const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
+/// How often a Job is looked at.
+const JOB_POLL: SignedDuration = SignedDuration::from_secs(3);
+/// How long the signature stores take to answer.
+const VERIFICATION: SignedDuration = SignedDuration::from_secs(1);
+
+/// What is to be fetched, as spec asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// Version as spec has it; may be empty.
+    pub(super) version: String,
+    /// Image.
+    pub(super) image: String,
+    /// Whether failed checks are only noted.
+    pub(super) force: bool,
+    /// Generation of the ClusterVersion that asks.
+    pub(super) generation: i64,
+}
+
+/// A payload on the node's disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Retrieved {
+    /// Whether the signature was good.
+    pub(super) verified: bool,
+    /// What was forced past, as `acceptedRisks` tells it; empty for nothing.
+    pub(super) risk: String,
+}
+
+/// One retrieval on its way.
+#[derive(Debug)]
+pub(super) struct Retrieval {
+    /// What is fetched.
+    pub(super) target: Target,
+    deadline: Time,
+    stage: Stage,
+    retrieved: Retrieved,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Verify { until: Time },
+    Prune,
+    Create,
+    Await { name: String, poll_at: Time },
+    Failed(String),
+}
+
+/// What retrievals need to know of their process.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// The operator's own node.
+    pub(super) node: String,
+    /// How this release fetches.
+    pub(super) behaviour: Behaviour,
+    /// The world outside.
+    pub(super) world: Arc<World>,
+    /// Letters for names.
+    pub(super) names: Stream,
+}
+
+impl Retrieval {
+    /// Begins.
+    pub(super) fn new(target: Target, now: Time) -> Self {
+        Self {
+            target,
+            deadline: now + TIMEOUT,
+            stage: Stage::Verify { until: now + VERIFICATION },
+            retrieved: Retrieved { verified: true, risk: String::new() },
+        }
+    }
+
+    /// When it wants to look again.
+    pub(super) fn wake_at(&self) -> Time {
+        match &self.stage {
+            Stage::Verify { until } => *until,
+            Stage::Await { poll_at, .. } => (*poll_at).min(self.deadline),
+            Stage::Prune | Stage::Create | Stage::Failed(_) => self.deadline,
+        }
+    }
+
+    /// Goes on; answers when it has ended, with the error text where it failed.
+    pub(super) fn run(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        now: Time,
+        out: &mut Outbox,
+    ) -> Option<Result<Retrieved, String>> {
+        loop {
+            match &self.stage {
+                Stage::Verify { until } if *until <= now => {
+                    if let Err(error) = self.verify(&site.world) {
+                        return Some(Err(error));
+                    }
+                    self.stage = Stage::Prune;
+                    prune(site.behaviour.retrieval, view, out);
+                }
+                Stage::Prune if !out.awaits(Purpose::Prune) => {
+                    let write = self.creation(site);
+                    out.push(Purpose::Retrieve, write);
+                    self.stage = Stage::Create;
+                }
+                Stage::Await { name, poll_at } => {
+                    let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
+                    return self.judged(judged, now);
+                }
+                Stage::Failed(error) => return Some(Err(error.clone())),
+                Stage::Verify { .. } | Stage::Prune | Stage::Create => return None,
+            }
+        }
+    }
+
+    /// Takes the answer to the creation of the Job or Pod in.
+    pub(super) fn created(&mut self, answer: &Answer, now: Time) {
+        self.stage = match &answer.outcome {
+            Ok(object) => Stage::Await { name: object.name().to_owned(), poll_at: now + JOB_POLL },
+            Err(refusal) => Stage::Failed(version_pod::download_error(&refusal.message)),
+        };
+    }
+
+    fn judged(&mut self, judged: version_pod::Judgement, now: Time) -> Option<Result<Retrieved, String>> {
+        match judged {
+            version_pod::Judgement::Done => Some(Ok(self.retrieved.clone())),
+            version_pod::Judgement::Failed(error) => Some(Err(error)),
+            version_pod::Judgement::Waiting if now >= self.deadline => {
+                Some(Err(version_pod::download_error("timed out waiting for the condition")))
+            }
+            version_pod::Judgement::Waiting => {
+                if let Stage::Await { poll_at, .. } = &mut self.stage
+                    && *poll_at <= now
+                {
+                    *poll_at = now + JOB_POLL;
+                }
+                None
+            }
+        }
+    }
+
+    /// Checks the release signature. Without `force` a bad one ends the retrieval.
+    fn verify(&mut self, world: &World) -> Result<(), String> {
+        let Target { version, image, force, .. } = &self.target;
+        let error = match digest_of(image) {
+            None => "release images that are not accessed via digest cannot be verified".to_owned(),
+            Some(_) if world.registry.resolve(image).openpgp == Signature::Valid => return Ok(()),
+            Some(digest) => {
+                format!("unable to verify {digest} against keyrings: verifier-public-key-redhat")
+            }
+        };
+        if !force {
+            return Err(format!("The update cannot be verified: {error}"));
+        }
+        self.retrieved = Retrieved {
+            verified: false,
+            risk: format!(
+                "Target release version=\"{version}\" image=\"{image}\" cannot be verified, but continuing anyway because the update was forced: {error}"
+            ),
+        };
+        Ok(())
+    }
+
+    fn creation(&self, site: &mut Site) -> Write {
+        let pod = VersionPod {
+            image: &self.target.image,
+            node: &site.node,
+            copies: site.behaviour.copies_manifests,
+            directory: site.names.suffix(5),
+        };
+        let name = format!("version-{}-{}", self.target.version, site.names.suffix(5));
+        match site.behaviour.retrieval {
+            By::Job => Write::create(&JOBS, pod.job(&name)),
+            By::Pod => Write::create(&PODS, pod.pod(&name)),
+        }
+    }
+}
+
+fn judge(by: By, view: &View, name: &str, poll_at: Time, now: Time) -> version_pod::Judgement {
+    let found = |resource: &Resource| view.get(resource, NAMESPACE, name).cloned();
+    match by {
+        By::Pod => found(&PODS).map_or(version_pod::Judgement::Waiting, |pod| version_pod::judge_pod(&pod)),
+        By::Job if poll_at > now => version_pod::Judgement::Waiting,
+        By::Job => found(&JOBS).map_or(version_pod::Judgement::Waiting, |job| version_pod::judge_job(&job)),
+    }
+}
+
+/// Removes what earlier retrievals left: Jobs by the prefix of their name, and (in releases that make Pods) Pods by
+/// label.
+fn prune(by: By, view: &View, out: &mut Outbox) {
+    for job in view.list_in(&JOBS, NAMESPACE).filter(|job| job.name().starts_with("version-")) {
+        out.push(Purpose::Prune, Write::delete(&JOBS, NAMESPACE, job.name()));
+    }
+    if by == By::Pod {
+        let left = |pod: &&crate::model::Object| {
+            pod.label("k8s-app") == Some(version_pod::LABEL) && !pod.is_terminating()
+        };
+        for pod in view.list_in(&PODS, NAMESPACE).filter(left) {
+            out.push(Purpose::Prune, Write::delete(&PODS, NAMESPACE, pod.name()));
+        }
+    }
+}

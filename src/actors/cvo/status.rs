@@ -1,0 +1,245 @@
+//! The status that the operator writes: what it knows of itself, put into words.
+
+use serde_json::{Value, json};
+
+use super::apply::{ApplyLoop, Mode};
+use super::behaviour::Behaviour;
+use super::capabilities::Capabilities;
+use super::failure::{self, Effect, Failure};
+use super::history::{self, Applied};
+use super::load::Load;
+use super::updates::Updates;
+use crate::base::clock::Time;
+use crate::base::rng::fnv1a;
+use crate::model::Object;
+use crate::model::condition::{self, Condition};
+use crate::model::release::Release;
+
+/// What a status is made of.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    /// The apply loop.
+    pub(super) apply: &'a ApplyLoop,
+    /// The last attempt to load a payload.
+    pub(super) load: &'a Load,
+    /// Capabilities.
+    pub(super) capabilities: &'a Capabilities,
+    /// How this release's operator behaves.
+    pub(super) behaviour: Behaviour,
+    /// What the update service offers.
+    pub(super) updates: &'a Updates,
+    /// Why spec is invalid; empty: it is not.
+    pub(super) invalid: &'a [String],
+}
+
+/// The ClusterVersion as the operator wants it: the object with its new status.
+pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
+    let mut object = cluster_version.to_value();
+    let work = &report.apply.work;
+    let status = &mut object["status"];
+    status["desired"] = release_status(&work.release);
+    status["observedGeneration"] = json!(work.generation);
+    status["versionHash"] = json!(version_hash(&work.release));
+    status["capabilities"] = report.capabilities.status();
+    status["availableUpdates"] = report.updates.available.clone();
+    let version = work.release.version.to_string();
+    let mut entries = take_list(status, "history");
+    let applied = Applied {
+        version: &version,
+        image: &work.release.image,
+        completed: report.apply.progress.completed > 0,
+        verified: work.verified,
+        accepted_risks: work.accepted_risks.as_deref(),
+    };
+    history::merge(&mut entries, applied, now);
+    status["history"] = Value::Array(entries);
+    let mut conditions = take_list(status, "conditions");
+    set_conditions(&mut conditions, report, &version, now);
+    status["conditions"] = Value::Array(conditions);
+    object
+}
+
+/// The ClusterVersion after too many failed writes (`syncFailingStatus`): what is stored, with the error on top.
+pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str, now: Time) -> Value {
+    let mut object = cluster_version.to_value();
+    let status = &mut object["status"];
+    let mut entries = take_list(status, "history");
+    let version = own.version.to_string();
+    let applied = Applied {
+        version: &version,
+        image: &own.image,
+        completed: false,
+        verified: false,
+        accepted_risks: None,
+    };
+    history::merge(&mut entries, applied, now);
+    status["history"] = Value::Array(entries);
+    let mut conditions = take_list(status, "conditions");
+    let progressing = condition::find(&conditions, "Progressing")
+        .map_or_else(|| Condition::new("Progressing", "False", "", ""), Condition::read);
+    let message = format!("Error ensuring the cluster version is up to date: {error}");
+    for condition in [
+        Condition::new("Available", "False", "", ""),
+        Condition::new("Failing", "True", "", error),
+        Condition { message, ..progressing },
+    ] {
+        condition::set(&mut conditions, &condition, now);
+    }
+    status["conditions"] = Value::Array(conditions);
+    object
+}
+
+/// A release as `status.desired` and `status.availableUpdates` show it.
+pub(super) fn release_status(release: &Release) -> Value {
+    json!({
+        "version": release.version.to_string(),
+        "image": release.image,
+        "url": release.url,
+        "channels": release.channels,
+    })
+}
+
+fn version_hash(release: &Release) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::URL_SAFE.encode(fnv1a(release.image.as_bytes()).to_be_bytes())
+}
+
+fn take_list(status: &mut Value, field: &str) -> Vec<Value> {
+    match status.get_mut(field).map(Value::take) {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    }
+}
+
+fn set_conditions(conditions: &mut Vec<Value>, report: &Report<'_>, version: &str, now: Time) {
+    let apply = report.apply;
+    let mut wanted = vec![report.updates.condition.clone(), implicit_capabilities(report.capabilities)];
+    wanted.extend(report.load.condition());
+    if apply.progress.completed > 0 {
+        wanted.push(Condition::new("Available", "True", "", format!("Done applying {version}")));
+    } else if condition::find(conditions, "Available").is_none() {
+        wanted.push(Condition::new("Available", "False", "", ""));
+    }
+    wanted.push(failing(apply, report.behaviour, now));
+    wanted.push(progressing(apply, version, !report.invalid.is_empty(), now));
+    if report.invalid.is_empty() {
+        condition::remove(conditions, "Invalid");
+    } else {
+        wanted.push(invalid(report.invalid));
+    }
+    for condition in wanted {
+        condition::set(conditions, &condition, now);
+    }
+}
+
+fn implicit_capabilities(capabilities: &Capabilities) -> Condition {
+    let implicit: Vec<&str> = capabilities.implicit().iter().map(String::as_str).collect();
+    if implicit.is_empty() {
+        let message = "Capabilities match configured spec";
+        return Condition::new("ImplicitlyEnabledCapabilities", "False", "AsExpected", message);
+    }
+    let message = format!("The following capabilities could not be disabled: {}", implicit.join(", "));
+    Condition::new("ImplicitlyEnabledCapabilities", "True", "CapabilitiesImplicitlyEnabled", message)
+}
+
+fn invalid(errors: &[String]) -> Condition {
+    let message = match errors {
+        [one] => format!("The cluster version is invalid: {one}"),
+        several => format!("The cluster version is invalid:\n* {}", several.join("\n* ")),
+    };
+    Condition::new("Invalid", "True", "InvalidClusterVersion", message)
+}
+
+/// Failing: an operator that still updates is no failure while the cluster moves, a degraded one becomes a failure
+/// after 40 minutes, and everything counts at once while reconciling.
+fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
+    let none = Condition::new("Failing", "False", "", "");
+    let Some(failure) = &apply.progress.failure else { return none };
+    let as_true =
+        |failure: &Failure| Condition::new("Failing", "True", &failure.reason, failure.message.clone());
+    if apply.mode == Mode::Reconciling {
+        return as_true(failure);
+    }
+    let Some(failure) = without_harmless(failure) else {
+        let waited = operators_of(failure);
+        return match apply.watches.slow(&waited, now).filter(|_| behaviour.tells_slow_operators) {
+            Some(message) => Condition::new("Failing", "Unknown", "SlowClusterOperator", message),
+            None => none,
+        };
+    };
+    let too_early = failure.effect == Effect::FailAfterInterval
+        && !apply.watches.degraded_too_long(&failure.operators, now);
+    if too_early { none } else { as_true(&failure) }
+}
+
+/// The failure without the parts that are no failure while the cluster moves.
+fn without_harmless(failure: &Failure) -> Option<Failure> {
+    if failure.parts.is_empty() {
+        return (failure.effect != Effect::None).then(|| failure.clone());
+    }
+    let mut parts: Vec<Failure> =
+        failure.parts.iter().filter(|part| part.effect != Effect::None).cloned().collect();
+    match parts.len() {
+        0 | 1 => parts.pop(),
+        _ => Some(failure::multiple(parts)),
+    }
+}
+
+fn operators_of(failure: &Failure) -> Vec<String> {
+    failure.operators.iter().chain(failure.parts.iter().flat_map(|part| &part.operators)).cloned().collect()
+}
+
+fn progressing(apply: &ApplyLoop, version: &str, invalid: bool, now: Time) -> Condition {
+    let condition = |status, reason: &str, message| Condition::new("Progressing", status, reason, message);
+    let failure = apply.progress.failure.as_ref();
+    if apply.mode == Mode::Reconciling {
+        return match failure {
+            _ if invalid => {
+                let message = format!("Stopped at {version}: the cluster version is invalid");
+                condition("False", "InvalidClusterVersion", message)
+            }
+            Some(failure) => {
+                let message = format!("Error while reconciling {version}: {}", failure.summary());
+                condition("False", &failure.reason, message)
+            }
+            None => condition("False", "", format!("Cluster version is {version}")),
+        };
+    }
+    if invalid {
+        let message = format!("Reconciling {version}: the cluster version is invalid");
+        return condition("True", "InvalidClusterVersion", message);
+    }
+    let Some(failure) = failure else { return condition("True", "", towards(apply, version, "")) };
+    let names = failure.operators.join(", ");
+    match failure.effect {
+        Effect::None => {
+            condition("True", &failure.reason, towards(apply, version, &format!("waiting on {names}")))
+        }
+        Effect::FailAfterInterval if failure.parts.is_empty() => {
+            if apply.watches.degraded_too_long(&failure.operators, now) {
+                let wait = format!("wait has exceeded 40 minutes for these operators: {names}");
+                return condition("True", &failure.reason, format!("Unable to apply {version}: {wait}"));
+            }
+            let wait = format!("waiting up to 40 minutes on {names}");
+            condition("True", &failure.reason, towards(apply, version, &wait))
+        }
+        _ => {
+            let message = format!("Unable to apply {version}: {}", failure.summary());
+            condition("True", &failure.reason, message)
+        }
+    }
+}
+
+/// `Working towards ...` with how far it is and what it waits for.
+fn towards(apply: &ApplyLoop, version: &str, waiting: &str) -> String {
+    let (done, total) = (apply.progress.done, apply.progress.total.max(1));
+    match (done, waiting) {
+        (0, "") => format!("Working towards {version}"),
+        (0, _) => format!("Working towards {version}: {waiting}"),
+        _ => {
+            let percent = u64::from(done) * 100 / u64::from(total);
+            let progress = format!("Working towards {version}: {done} of {total} done ({percent}% complete)");
+            if waiting.is_empty() { progress } else { format!("{progress}, {waiting}") }
+        }
+    }
+}

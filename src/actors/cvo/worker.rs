@@ -1,0 +1,286 @@
+//! The ClusterVersion worker: reads what spec asks for, gets its payload accepted, and writes status. It is the only
+//! writer of that status, and while it retrieves a payload it does nothing else.
+
+use jiff::SignedDuration;
+
+use super::apply::{ApplyLoop, Mode, Work};
+use super::capabilities::Capabilities;
+use super::load::Load;
+use super::outbox::{Outbox, Purpose};
+use super::preconditions::{self, Verdict};
+use super::queue::Queue;
+use super::retrieve::{Retrieval, Retrieved, Site, Target};
+use super::status::{self, Report};
+use super::updates;
+use crate::base::clock::Time;
+use crate::base::rng::Stream;
+use crate::model::release::Release;
+use crate::model::resources::{CLUSTER_VERSIONS, FEATURE_GATES};
+use crate::model::{Object, Refusal, View, Write};
+
+/// The worker, with the two memories: what was accepted last, and the loop that applies it.
+#[derive(Debug)]
+pub(super) struct Worker {
+    own: Release,
+    interval: SignedDuration,
+    jitter: Stream,
+    pub(super) queue: Queue,
+    pub(super) apply: Option<ApplyLoop>,
+    retrieval: Option<Retrieval>,
+    load: Load,
+    capabilities: Option<Capabilities>,
+    invalid: Vec<String>,
+}
+
+impl Worker {
+    /// A worker of the operator of release `own`, with its reconcile interval.
+    pub(super) fn new(own: Release, interval: SignedDuration, jitter: Stream, now: Time) -> Self {
+        Self {
+            own,
+            interval,
+            jitter,
+            queue: Queue::new(interval, now),
+            apply: None,
+            retrieval: None,
+            load: Load::Untried,
+            capabilities: None,
+            invalid: Vec::new(),
+        }
+    }
+
+    /// When it wants to run.
+    pub(super) fn wake_at(&self) -> Time {
+        let queue = if self.retrieval.is_some() { None } else { Some(self.queue.wake_at()) };
+        let retrieval = self.retrieval.as_ref().map(Retrieval::wake_at);
+        let apply = self.apply.as_ref().and_then(ApplyLoop::wake_at);
+        [queue, retrieval, apply].into_iter().flatten().min().unwrap_or_else(|| self.queue.wake_at())
+    }
+
+    /// What it is busy with, in a few words.
+    pub(super) fn why(&self) -> String {
+        if let Some(retrieval) = &self.retrieval {
+            return format!("retrieving {}", retrieval.target.image);
+        }
+        let Some(apply) = &self.apply else { return "starting".to_owned() };
+        match (&apply.progress.failure, apply.mode) {
+            (Some(failure), _) => failure.message.clone(),
+            (None, Mode::Updating) => format!("applying {}", apply.work.release.version),
+            (None, Mode::Reconciling) => String::new(),
+        }
+    }
+
+    /// Goes on as far as it can at this moment.
+    pub(super) fn run(&mut self, site: &mut Site, view: &View, now: Time, out: &mut Outbox) {
+        let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return };
+        if let Some(retrieval) = &mut self.retrieval {
+            if let Some(outcome) = retrieval.run(site, view, now, out) {
+                let target = retrieval.target.clone();
+                self.retrieval = None;
+                self.retrieved(&target, outcome, site, view, cluster_version, now);
+                self.write_status(site, cluster_version, now, out);
+                self.queue.news(now);
+            }
+        } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
+            self.sync(site, view, cluster_version, now, out);
+        }
+        if let (Some(apply), Some(capabilities)) = (&mut self.apply, &self.capabilities) {
+            let before = (apply.mode, apply.progress.failure.is_some());
+            if apply.run(view, capabilities, now, out) {
+                if before == (apply.mode, apply.progress.failure.is_some()) {
+                    self.queue.news(now);
+                } else {
+                    self.queue.trigger(now);
+                }
+            }
+        }
+    }
+
+    /// The pod or job that a retrieval asked for exists, or was refused.
+    pub(super) fn retrieval_created(&mut self, answer: &crate::model::Answer, now: Time) {
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.created(answer, now);
+        }
+    }
+
+    /// Takes the answer to a status write in. After too many refusals the error itself is written.
+    pub(super) fn status_answered(
+        &mut self,
+        refusal: Option<&Refusal>,
+        view: &View,
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        let Some(refusal) = refusal else { return self.queue.succeeded() };
+        if refusal.code == 409 {
+            self.queue.trigger(now);
+        } else if self.queue.failed(now)
+            && let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version")
+        {
+            let object = status::write_failing(cluster_version, &self.own, &refusal.message, now);
+            out.push(Purpose::FailingStatus, Write::update_status(&CLUSTER_VERSIONS, object));
+        }
+    }
+
+    /// Ends: a retrieval is given up, and what is known is written once more.
+    pub(super) fn shut_down(&mut self, site: &Site, view: &View, now: Time, out: &mut Outbox) {
+        self.retrieval = None;
+        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            self.write_status(site, cluster_version, now, out);
+        }
+        self.apply = None;
+    }
+
+    fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
+        if self.apply.is_none() {
+            self.adopt_own(view, cluster_version, now);
+            self.queue.trigger(now);
+            return self.write_status(site, cluster_version, now, out);
+        }
+        if let Some(capabilities) = &mut self.capabilities {
+            capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
+        }
+        let (target, invalid) = self.desired(cluster_version);
+        self.invalid = invalid;
+        let accepted = self.apply.as_ref().is_some_and(|apply| {
+            apply.work.release.image == target.image && apply.work.force == target.force
+        });
+        if accepted {
+            if let (Load::Failed { .. }, Some(apply)) = (&self.load, &self.apply) {
+                self.load = Load::loaded(&apply.work.release, false);
+            }
+        } else if target.image == self.own.image {
+            self.adopt(self.own.clone(), &target, None, false, view, now);
+        } else {
+            self.retrieval = Some(Retrieval::new(target, now));
+            return;
+        }
+        self.write_status(site, cluster_version, now, out);
+    }
+
+    /// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's own release.
+    fn desired(&self, cluster_version: &Object) -> (Target, Vec<String>) {
+        let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
+        let (version, image) = (text("version"), text("image"));
+        let generation = cluster_version.generation();
+        let force = cluster_version["spec"]["desiredUpdate"]["force"].as_bool().unwrap_or(false);
+        let own = || {
+            let work = self.apply.as_ref().map(|apply| &apply.work);
+            Target {
+                version: self.own.version.to_string(),
+                image: self.own.image.clone(),
+                force: work.is_some_and(|work| work.release.image == self.own.image && work.force),
+                generation,
+            }
+        };
+        if !image.is_empty() {
+            return (Target { version, image, force, generation }, Vec::new());
+        }
+        if version.is_empty() {
+            return (own(), Vec::new());
+        }
+        let offered = cluster_version
+            .list("/status/availableUpdates")
+            .iter()
+            .find(|u| u["version"] == version.as_str());
+        if let Some(image) = offered.and_then(|update| update["image"].as_str()) {
+            return (Target { version, image: image.to_owned(), force, generation }, Vec::new());
+        }
+        let known =
+            cluster_version.list("/status/history").iter().any(|entry| entry["version"] == version.as_str());
+        let error = format!(
+            "spec.desiredUpdate.version: Invalid value: \"{version}\": when image is empty the update must be an available update"
+        );
+        (own(), if known { Vec::new() } else { vec![error] })
+    }
+
+    /// The first work of a process: its own release, from its own image.
+    fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
+        self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
+        let target = Target {
+            version: self.own.version.to_string(),
+            image: self.own.image.clone(),
+            force: cluster_version.text("/spec/desiredUpdate/image") == self.own.image
+                && cluster_version["spec"]["desiredUpdate"]["force"].as_bool().unwrap_or(false),
+            generation: cluster_version.generation(),
+        };
+        let head = &cluster_version["status"]["history"][0];
+        let reconciles = head["state"] == "Completed" && head["image"] == self.own.image.as_str();
+        self.adopt(self.own.clone(), &target, None, false, view, now);
+        if let Some(apply) = self.apply.as_mut().filter(|_| reconciles) {
+            apply.mode = Mode::Reconciling;
+        }
+    }
+
+    /// Makes an accepted payload the work of the apply loop.
+    fn adopt(
+        &mut self,
+        release: Release,
+        target: &Target,
+        accepted_risks: Option<String>,
+        verified: bool,
+        view: &View,
+        now: Time,
+    ) {
+        let feature_set =
+            view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
+        self.load = Load::loaded(&release, true);
+        let work =
+            Work { release, generation: target.generation, force: target.force, verified, accepted_risks };
+        let jitter = self.jitter.clone();
+        self.apply = Some(ApplyLoop::new(work, Mode::Updating, feature_set, self.interval, jitter, now));
+    }
+
+    /// A retrieval ended: the payload is checked and becomes the work, or the reason why not is kept.
+    fn retrieved(
+        &mut self,
+        target: &Target,
+        outcome: Result<Retrieved, String>,
+        site: &Site,
+        view: &View,
+        cluster_version: &Object,
+        now: Time,
+    ) {
+        let retrieved = match outcome {
+            Ok(retrieved) => retrieved,
+            Err(error) => return self.load = Load::not_retrieved(target, &error),
+        };
+        let Some(release) = site.world.release_of(&target.image).cloned() else {
+            return self.load = Load::no_payload(target);
+        };
+        let actual = release.version.to_string();
+        if !target.version.is_empty() && target.version != actual {
+            return self.load = Load::wrong_version(target, &actual);
+        }
+        let mut risks = vec![retrieved.risk];
+        match preconditions::check(site.behaviour, cluster_version, &release, target.force) {
+            Verdict::Passed => {}
+            Verdict::Forced(risk) => risks.push(risk),
+            Verdict::Blocked(summary) => return self.load = Load::blocked(&release, &summary),
+        }
+        risks.retain(|risk| !risk.is_empty());
+        if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
+            capabilities.enable_for(&apply.work.release, &release);
+        }
+        self.adopt(release, target, Some(risks.join("\n")), retrieved.verified, view, now);
+    }
+
+    /// Writes status, unless it is what stands there already.
+    fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
+        let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
+        let updates = updates::retrieve(&site.world, cluster_version, &apply.work.release);
+        let report = Report {
+            apply,
+            load: &self.load,
+            capabilities,
+            behaviour: site.behaviour,
+            updates: &updates,
+            invalid: &self.invalid,
+        };
+        let object = status::write(cluster_version, &report, now);
+        if object["status"] == cluster_version["status"] {
+            self.queue.succeeded();
+        } else {
+            out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How a pod ends before its time: by its deadline, or because it is deleted.
+
+use super::status::{Container, State};
+use super::worker::{Look, draw};
+use crate::actors::{Effect, PROGRAM};
+use crate::base::clock::Time;
+use crate::model::{DeleteOptions, Operation, Write, resources::PODS};
+
+impl Look<'_> {
+    pub(super) fn fail_by_deadline(&mut self) {
+        let now = self.site.now;
+        self.status.phase = "Failed";
+        "DeadlineExceeded".clone_into(&mut self.status.reason);
+        "Pod was active on the node longer than the specified deadline".clone_into(&mut self.status.message);
+        for container in &mut self.status.containers {
+            if let State::Running { since } = container.state {
+                container.state = State::Ended { since, at: now, code: 137 };
+                self.out.effects = vec![Effect::Kill { pod: self.key.clone() }];
+            }
+        }
+    }
+
+    /// Graceful deletion: SIGTERM, wait, SIGKILL at the end of the grace, and then remove the object.
+    pub(super) fn stop(&mut self) {
+        let now = self.site.now;
+        let runs =
+            |look: &Self| look.status.containers.iter().any(|c| c.is_running() && !look.has_ended(&c.name));
+        if runs(self) {
+            let at_once = self.pod.number("/metadata/deletionGracePeriodSeconds") == Some(0);
+            let stop_by = match self.memory.stop_by {
+                _ if at_once => now,
+                Some(stop_by) => stop_by,
+                None => self.terminate(),
+            };
+            if now < stop_by {
+                self.look_again(stop_by);
+                self.out.why = Some(format!("waiting for the processes of {} to end", self.key));
+                return;
+            }
+            self.out.effects.push(Effect::Kill { pod: self.key.clone() });
+        }
+        if self.memory.removed {
+            return;
+        }
+        if self.end_containers() {
+            self.write_status();
+        }
+        self.memory.removed = true;
+        let options = DeleteOptions { grace_period_seconds: Some(0), uid: Some(self.pod.uid().to_owned()) };
+        let delete = Write::delete_now(&PODS, self.pod.namespace(), self.pod.name());
+        self.out.writes.push(Write { operation: Operation::Delete(options), ..delete });
+    }
+
+    /// Sends SIGTERM and tells by when all must have ended: the grace, or a moment for pods that no program stands
+    /// for.
+    fn terminate(&mut self) -> Time {
+        self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
+        let grace_end = self.pod.time("/metadata/deletionTimestamp").unwrap_or(self.site.now);
+        let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
+            grace_end
+        } else {
+            grace_end.min(self.site.now + draw(&mut self.stream("stop", "", 0), (200, 2_000)))
+        };
+        *self.memory.stop_by.insert(stop_by)
+    }
+
+    /// Whether any was running until now.
+    fn end_containers(&mut self) -> bool {
+        let now = self.site.now;
+        let exited = &self.memory.exited;
+        let mut ended_any = false;
+        for container in &mut self.status.containers {
+            if let State::Running { since } = container.state {
+                let code = if exited.contains(&container.name) { 0 } else { 137 };
+                container.state = State::Ended { since, at: now, code };
+                ended_any = true;
+            }
+        }
+        if ended_any && !self.status.is_terminal() {
+            let well = self.status.containers.iter().all(Container::is_done);
+            self.status.phase = if well { "Succeeded" } else { "Failed" };
+        }
+        ended_any
+    }
+}

@@ -1,0 +1,184 @@
+//! The kubelet of one node: it pulls images, runs the containers of its pods and tells how they are.
+//!
+//! Init containers, and all containers of pods that are not to be restarted always, end well after about a second.
+//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]). A pod annotated
+//! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
+//! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
+//! know: after a restart a kubelet may ask again.
+
+mod ending;
+mod images;
+mod pull;
+mod status;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use self::worker::{Memory, Site};
+use super::workqueue::WorkQueue;
+use super::{Actor, Effect, Input, Interest, Signal, Step};
+use crate::base::rng::Streams;
+use crate::model::world::World;
+use crate::model::{ChangeKind, Identity, Key, Object, View, resources};
+
+/// Minor of the kubelet while its Node object does not tell.
+const MINOR_DEFAULT: u32 = 27;
+
+/// The kubelet of one node.
+#[derive(Debug)]
+pub struct Kubelet {
+    name: String,
+    node: String,
+    world: Arc<World>,
+    streams: Streams,
+    queue: WorkQueue,
+    pods: BTreeMap<Key, Memory>,
+    waits: BTreeMap<Key, String>,
+    images: BTreeSet<String>,
+    started: bool,
+}
+
+impl Kubelet {
+    /// The kubelet of `node`, freshly started: it knows of no image and no back-off.
+    pub fn new(node: &str, world: Arc<World>, streams: &Streams) -> Self {
+        Self {
+            name: format!("kubelet/{node}"),
+            node: node.to_owned(),
+            world,
+            streams: *streams,
+            queue: WorkQueue::default(),
+            pods: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            images: BTreeSet::new(),
+            started: false,
+        }
+    }
+
+    /// Finds its pods, and in their statuses the images that the node holds.
+    fn adopt(&mut self, view: &View) {
+        self.started = true;
+        let mine = |pod: &&Object| pod.text("/spec/nodeName") == self.node;
+        for pod in view.list(&resources::PODS).filter(mine) {
+            let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
+            let images =
+                statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
+            self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
+            self.queue.add(key_of(pod));
+        }
+    }
+
+    fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
+        for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
+            if change.kind == ChangeKind::Deleted {
+                // One that others removed at once still has its processes.
+                if self.pods.get(&change.key).is_some_and(|memory| !memory.removed) {
+                    step.effects.push(Effect::Kill { pod: change.key.clone() });
+                }
+                self.forget(&change.key);
+            } else if change.object.text("/spec/nodeName") == self.node {
+                self.queue.add(change.key.clone());
+            }
+        }
+        for signal in input.signals {
+            if let Signal::Exited { pod, container } = signal
+                && let Some(object) = input.view.get_key(pod)
+            {
+                memory_of(&mut self.pods, pod, object).exited.insert(container.clone());
+                self.queue.add(pod.clone());
+            }
+        }
+        for (pod, _) in self.queue.answered(input.answers, input.now) {
+            if let Some(memory) = self.pods.get_mut(&pod) {
+                memory.sent = None;
+                memory.removed = false;
+            }
+        }
+    }
+
+    fn forget(&mut self, pod: &Key) {
+        self.pods.remove(pod);
+        self.waits.remove(pod);
+        self.queue.forget(pod);
+    }
+
+    fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
+        let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
+        let memory = memory_of(&mut self.pods, pod, object);
+        let looked = worker::look(site, object, memory, &mut self.images);
+        for write in looked.writes {
+            self.queue.ask(pod, write, &mut step.writes);
+        }
+        step.effects.extend(looked.effects);
+        if let Some(at) = looked.next {
+            self.queue.add_at(pod.clone(), at);
+        }
+        match looked.why {
+            Some(why) => self.waits.insert(pod.clone(), why),
+            None => self.waits.remove(pod),
+        };
+    }
+}
+
+impl Actor for Kubelet {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        Identity { user: format!("system:node:{}", self.node), groups: vec!["system:nodes".to_owned()] }
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::PodsOn(self.node.clone()),
+            Interest::Object(resources::NODES.key("", &self.node)),
+            Interest::Kind(resources::CLUSTER_IMAGE_POLICIES),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        if !self.started {
+            self.adopt(input.view);
+        }
+        let mut step = Step::default();
+        self.notice(input, &mut step);
+        let world = Arc::clone(&self.world);
+        let site = Site {
+            view: input.view,
+            world: &world,
+            streams: self.streams,
+            minor: kubelet_minor(input.view, &self.node),
+            now: input.now,
+        };
+        for pod in self.queue.take_due(input.now) {
+            self.look(&pod, &site, &mut step);
+        }
+        step.wake_at = self.queue.next();
+        step.why = self.waits.values().next().cloned().unwrap_or_default().into();
+        step
+    }
+}
+
+/// What is known of a pod; of another pod of the same name, nothing is.
+fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object) -> &'a mut Memory {
+    let memory = pods.entry(key.clone()).or_default();
+    if memory.uid != pod.uid() {
+        *memory = Memory::of(pod.uid());
+    }
+    memory
+}
+
+fn key_of(pod: &Object) -> Key {
+    resources::PODS.key(pod.namespace(), pod.name())
+}
+
+/// The minor of `status.nodeInfo.kubeletVersion` (`v1.27.8+4fab27b`).
+fn kubelet_minor(view: &View, node: &str) -> u32 {
+    let version =
+        view.get(&resources::NODES, "", node).map_or("", |node| node.text("/status/nodeInfo/kubeletVersion"));
+    version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(MINOR_DEFAULT)
+}

@@ -1,0 +1,236 @@
+//! One look at one pod: what its containers do next, and when to look again.
+//!
+//! What the API shows is the state; [`Memory`] holds only what a real kubelet loses in a restart too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::images::Pulling;
+use super::status::{Container, State, Status};
+use crate::actors::Effect;
+use crate::base::clock::Time;
+use crate::base::rng::{Stream, Streams};
+use crate::model::world::World;
+use crate::model::{Key, Object, View, Write, resources::PODS};
+
+/// Pause before an ended container is started again.
+const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+/// What a kubelet knows beside the API.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// The pod that this is about; one of the same name may follow.
+    pub(super) uid: String,
+    /// Containers whose processes the runtime said have ended.
+    pub(super) exited: BTreeSet<String>,
+    /// The last patch of the status, not to be sent again when the server makes something else of it.
+    pub(super) sent: Option<Value>,
+    /// Whether the pod was already removed; finalizers may keep it.
+    pub(super) removed: bool,
+    /// Pulls by image.
+    pub(super) pulls: BTreeMap<String, Pulling>,
+    /// By when all processes of a deleted pod must have ended.
+    pub(super) stop_by: Option<Time>,
+    ends: BTreeMap<String, Time>,
+}
+
+impl Memory {
+    /// Nothing known yet of the pod of this uid.
+    pub(super) fn of(uid: &str) -> Self {
+        Self { uid: uid.to_owned(), ..Self::default() }
+    }
+}
+
+/// Where and when a pod is looked at.
+pub(super) struct Site<'a> {
+    /// The cluster.
+    pub(super) view: &'a View,
+    /// What lies outside it.
+    pub(super) world: &'a World,
+    /// The run's randomness.
+    pub(super) streams: Streams,
+    /// Minor of the kubelet's Kubernetes 1.x.
+    pub(super) minor: u32,
+    /// The current moment.
+    pub(super) now: Time,
+}
+
+/// What one look comes to.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    /// Requests, in order.
+    pub(super) writes: Vec<Write>,
+    /// What is asked of the runtime.
+    pub(super) effects: Vec<Effect>,
+    /// When to look again.
+    pub(super) next: Option<Time>,
+    /// What is waited for.
+    pub(super) why: Option<String>,
+}
+
+/// Looks at `pod`; `images` are those on the node.
+pub(super) fn look(
+    site: &Site<'_>,
+    pod: &Object,
+    memory: &mut Memory,
+    images: &mut BTreeSet<String>,
+) -> Looked {
+    let status = Status::read(pod);
+    let key = PODS.key(pod.namespace(), pod.name());
+    let mut look = Look { site, pod, key, memory, images, status, out: Looked::default() };
+    if pod.is_terminating() {
+        look.stop();
+    } else if !look.status.is_terminal() {
+        look.advance();
+        look.write_status();
+    }
+    look.out
+}
+
+/// A look that is under way.
+pub(super) struct Look<'a> {
+    /// Where and when.
+    pub(super) site: &'a Site<'a>,
+    /// The pod as the API has it.
+    pub(super) pod: &'a Object,
+    /// Its key.
+    pub(super) key: Key,
+    /// What is known beside the API.
+    pub(super) memory: &'a mut Memory,
+    /// The images on the node.
+    pub(super) images: &'a mut BTreeSet<String>,
+    /// The status as it shall be.
+    pub(super) status: Status,
+    /// What it comes to.
+    pub(super) out: Looked,
+}
+
+impl Look<'_> {
+    fn advance(&mut self) {
+        let now = self.site.now;
+        let Some(start) = self.status.start else {
+            // The next look, with the answer, goes on from the state that observers have seen.
+            self.status.start = Some(now);
+            return;
+        };
+        if let Some(seconds) = self.pod.number("/spec/activeDeadlineSeconds") {
+            let deadline = start + SignedDuration::from_secs(seconds);
+            if deadline <= now {
+                return self.fail_by_deadline();
+            }
+            self.look_again(deadline);
+        }
+        for index in 0..self.status.containers.len() {
+            let waits_for_inits = !self.status.containers[index].init
+                && self.status.containers.iter().any(|c| c.init && !c.is_done());
+            if waits_for_inits {
+                break;
+            }
+            self.drive(index);
+            if self.status.containers[index].init && !self.status.containers[index].is_done() {
+                break;
+            }
+        }
+        self.status.phase = self.phase();
+    }
+
+    /// Moves one container as far as it goes now.
+    fn drive(&mut self, index: usize) {
+        let container = &self.status.containers[index];
+        match container.state.clone() {
+            State::Waiting { .. } => self.pull(index),
+            State::Running { since } if self.runs_to_its_end(index) => {
+                let end =
+                    self.memory.ends.get(&container.name).copied().unwrap_or(since + self.run_time(index));
+                if end <= self.site.now {
+                    self.status.containers[index].state = State::Ended { since, at: self.site.now, code: 0 };
+                } else {
+                    self.look_again(end);
+                }
+            }
+            State::Running { since } => {
+                if self.memory.exited.remove(&container.name) {
+                    self.status.containers[index].state = State::Ended { since, at: self.site.now, code: 0 };
+                }
+            }
+            State::Ended { at, .. } if !self.runs_to_its_end(index) => {
+                let again = at + RESTART_PAUSE;
+                if again <= self.site.now { self.restart(index) } else { self.look_again(again) }
+            }
+            State::Ended { .. } => {}
+        }
+    }
+
+    fn restart(&mut self, index: usize) {
+        let container = &mut self.status.containers[index];
+        container.last = Some(container.state.clone());
+        container.restarts += 1;
+        self.start(index);
+    }
+
+    pub(super) fn start(&mut self, index: usize) {
+        let now = self.site.now;
+        self.status.containers[index].state = State::Running { since: now };
+        let name = self.status.containers[index].name.clone();
+        self.memory.exited.remove(&name);
+        if self.runs_to_its_end(index) {
+            let end = now + self.run_time(index);
+            self.memory.ends.insert(name, end);
+            self.look_again(end);
+        } else {
+            self.out.effects.push(Effect::Start { pod: self.key.clone(), container: name });
+        }
+    }
+
+    pub(super) fn has_ended(&self, container: &str) -> bool {
+        self.memory.exited.contains(container)
+    }
+
+    fn phase(&self) -> &'static str {
+        let mains = || self.status.containers.iter().filter(|container| !container.init);
+        if mains().any(|container| matches!(container.state, State::Waiting { .. })) {
+            "Pending"
+        } else if !self.restarts_always() && mains().all(Container::is_done) {
+            "Succeeded"
+        } else {
+            "Running"
+        }
+    }
+
+    pub(super) fn write_status(&mut self) {
+        let changes = self.status.changes(self.pod, self.site.now, self.site.minor, self.site.streams);
+        let Some(changes) = changes.filter(|changes| self.memory.sent.as_ref() != Some(changes)) else {
+            return;
+        };
+        self.memory.sent = Some(changes.clone());
+        let patch = json!({ "metadata": { "uid": self.pod.uid() }, "status": changes });
+        self.out.writes.push(Write::merge_patch_status(&PODS, self.pod.namespace(), self.pod.name(), patch));
+    }
+
+    fn runs_to_its_end(&self, index: usize) -> bool {
+        self.status.containers[index].init || !self.restarts_always()
+    }
+
+    fn restarts_always(&self) -> bool {
+        !matches!(self.pod.text("/spec/restartPolicy"), "Never" | "OnFailure")
+    }
+
+    fn run_time(&self, index: usize) -> SignedDuration {
+        draw(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
+    }
+
+    pub(super) fn stream(&self, what: &str, of: &str, attempt: u32) -> Stream {
+        self.site.streams.stream(&format!("kubelet/{what}/{}/{of}/{attempt}", self.pod.uid()))
+    }
+
+    pub(super) fn look_again(&mut self, at: Time) {
+        self.out.next = Some(self.out.next.map_or(at, |next| next.min(at)));
+    }
+}
+
+/// A span between two numbers of milliseconds.
+pub(super) fn draw(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
+    SignedDuration::from_millis(i64::try_from(stream.between(millis.0, millis.1)).unwrap_or(0))
+}

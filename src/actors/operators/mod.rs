@@ -1,0 +1,237 @@
+//! An operator, by the facts of its release: it follows its Deployment to another version and reports on the way.
+//!
+//! The version that it wants is the variable `RELEASE_VERSION` of the first container of its Deployment. A rollout
+//! takes a time that the seed, the operator and the version fix. Its target stands in the message of `Progressing` and
+//! its start in that condition's `lastTransitionTime`, so that an operator that was restarted goes on where it was.
+//! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
+//! left to whoever changed them.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::workqueue::WorkQueue;
+use super::{Actor, Effect, Input, Interest, Step};
+use crate::base::clock::{Time, parse_rfc3339};
+use crate::base::rng::Streams;
+use crate::model::condition::{self, Condition};
+use crate::model::release::{self, Release};
+use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
+use crate::model::world::World;
+use crate::model::{Identity, Key, Object, View, Write};
+
+/// The name in `status.versions` that tells which release an operator has reached.
+const OPERATOR: &str = "operator";
+
+/// How the message of `Progressing` names the target of a rollout.
+const WORKING_TOWARDS: &str = "Working towards ";
+
+/// The operator behind one `ClusterOperator`.
+#[derive(Debug)]
+pub struct Operator {
+    name: String,
+    facts: release::Operator,
+    world: Arc<World>,
+    streams: Streams,
+    queue: WorkQueue,
+    /// The version that is being rolled out, and when that began, once this process has seen it.
+    rollout: Option<(String, Time)>,
+    started: bool,
+}
+
+impl Operator {
+    /// The operator of `component` with these facts. A version that `world` knows is rolled out by the facts of its
+    /// release, any other by `facts`.
+    pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
+        Self {
+            name: format!("operator/{component}"),
+            facts: facts.clone(),
+            world,
+            streams: *streams,
+            queue: WorkQueue::default(),
+            rollout: None,
+            started: false,
+        }
+    }
+
+    fn key(&self) -> Key {
+        CLUSTER_OPERATORS.key("", &self.facts.cluster_operator)
+    }
+
+    /// What to write now; a rollout's end may have an effect beneath the API.
+    fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
+        let wanted = view
+            .get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment)
+            .and_then(wanted_version)
+            .map(str::to_owned);
+        let Some(wanted) = wanted else { return };
+        let Some(object) = view.get_key(&self.key()) else {
+            let object = json!({
+                "apiVersion": CLUSTER_OPERATORS.api_version(),
+                "kind": CLUSTER_OPERATORS.kind,
+                "metadata": { "name": self.facts.cluster_operator },
+                "spec": {},
+            });
+            return self.ask(Write::create(&CLUSTER_OPERATORS, object), step);
+        };
+        let under_way = rollout_in(object);
+        if under_way.is_none() && reported_version(object) == Some(&wanted) {
+            self.rollout = None;
+            return;
+        }
+        let end = self.rollout_start(under_way, &wanted, now) + self.duration(&wanted);
+        if end > now {
+            self.queue.add_at(self.key(), end);
+            step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();
+            if under_way.is_none_or(|(target, _)| target != wanted) {
+                self.ask(progress(object, &wanted, now), step);
+            }
+            return;
+        }
+        if let Some(minor) = self.kubernetes_minor_served(&wanted) {
+            step.effects.push(Effect::ServeKubernetes { minor });
+        }
+        self.ask(self.finish(object, &wanted, now), step);
+    }
+
+    fn ask(&mut self, write: Write, step: &mut Step) {
+        let key = self.key();
+        self.queue.ask(&key, write, &mut step.writes);
+    }
+
+    /// When the rollout to `wanted` began: as this process saw it, or as its predecessor wrote it, or now.
+    fn rollout_start(&mut self, under_way: Option<(&str, Time)>, wanted: &str, now: Time) -> Time {
+        match &self.rollout {
+            Some((target, start)) if target == wanted => *start,
+            seen => {
+                let inherited = under_way
+                    .filter(|(target, _)| seen.is_none() && *target == wanted)
+                    .map(|(_, start)| start);
+                let start = inherited.unwrap_or(now);
+                self.rollout = Some((wanted.to_owned(), start));
+                start
+            }
+        }
+    }
+
+    fn duration(&self, version: &str) -> SignedDuration {
+        let (low, high) = self.facts_of(version).rollout_seconds;
+        let name = format!("operator/{}/{version}", self.facts.cluster_operator);
+        let seconds = self.streams.stream(&name).between(low, high.max(low));
+        SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::from(u32::MAX)))
+    }
+
+    fn release(&self, version: &str) -> Option<&Release> {
+        self.world.releases.get(&Version::parse(version).ok()?)
+    }
+
+    fn facts_of(&self, version: &str) -> &release::Operator {
+        self.release(version)
+            .and_then(|release| {
+                let operators = release.components.iter().filter_map(|component| component.operator.as_ref());
+                operators.into_iter().find(|facts| facts.cluster_operator == self.facts.cluster_operator)
+            })
+            .unwrap_or(&self.facts)
+    }
+
+    fn kubernetes_minor_served(&self, version: &str) -> Option<u32> {
+        let release = self.release(version).filter(|_| self.facts.cluster_operator == "kube-apiserver")?;
+        Some(release.kubernetes_minor)
+    }
+
+    fn finish(&self, object: &Object, version: &str, now: Time) -> Write {
+        let operands = &self.facts_of(version).operands;
+        let versions = operands
+            .iter()
+            .map(|operand| json!({ "name": operand, "version": self.operand_version(operand, version) }))
+            .chain([json!({ "name": OPERATOR, "version": version })]);
+        let mut value = object.to_value();
+        value["status"]["versions"] = versions.collect();
+        let message = format!("Deployed {version}");
+        let progressing = Condition::new("Progressing", "False", "AsExpected", message);
+        set_conditions(&mut value, &progressing, &[("Available", "True"), ("Degraded", "False")], now);
+        Write::update_status(&CLUSTER_OPERATORS, value)
+    }
+
+    fn operand_version(&self, operand: &str, version: &str) -> String {
+        self.release(version).map_or_else(|| version.to_owned(), |release| release.operand_version(operand))
+    }
+}
+
+impl Actor for Operator {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account(&self.facts.namespace, &self.facts.deployment)
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::Object(DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)),
+            Interest::Object(self.key()),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
+            self.queue.add(self.key());
+        }
+        self.queue.answered(input.answers, input.now);
+        let mut step = Step::default();
+        if !self.queue.take_due(input.now).is_empty() {
+            self.sync(input.view, input.now, &mut step);
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}
+
+/// `RELEASE_VERSION` of the first container of the pod template.
+fn wanted_version(deployment: &Object) -> Option<&str> {
+    let env = deployment.list("/spec/template/spec/containers/0/env");
+    env.iter().find(|variable| variable["name"] == "RELEASE_VERSION")?["value"].as_str()
+}
+
+fn reported_version(object: &Object) -> Option<&str> {
+    object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
+}
+
+/// The rollout that the `ClusterOperator` tells of: its target and its start.
+fn rollout_in(object: &Object) -> Option<(&str, Time)> {
+    let progressing =
+        condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
+    let target = progressing["message"].as_str()?.strip_prefix(WORKING_TOWARDS)?;
+    Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
+}
+
+fn progress(object: &Object, version: &str, now: Time) -> Write {
+    let mut value = object.to_value();
+    let progressing =
+        Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
+    // One that was never deployed says nothing of being available until it is.
+    let others: &[(&str, &str)] = match reported_version(object) {
+        Some(_) => &[("Available", "True"), ("Degraded", "False")],
+        None => &[("Degraded", "False")],
+    };
+    set_conditions(&mut value, &progressing, others, now);
+    Write::update_status(&CLUSTER_OPERATORS, value)
+}
+
+/// Sets `progressing`, and of the others those that are missing.
+fn set_conditions(value: &mut Value, progressing: &Condition, others: &[(&str, &str)], now: Time) {
+    let mut list = value["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    condition::set(&mut list, progressing, now);
+    for (kind, status) in others.iter().chain(&[("Upgradeable", "True")]) {
+        if condition::find(&list, kind).is_none() {
+            condition::set(&mut list, &Condition::new(kind, status, "AsExpected", "All is well"), now);
+        }
+    }
+    value["status"]["conditions"] = json!(list);
+}

@@ -1,0 +1,165 @@
+//! Operators, seen through their `ClusterOperator`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::Operator;
+use crate::actors::testing::{Rig, check_recovery};
+use crate::base::rng::Streams;
+use crate::model::release::{self, Component, Release};
+use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
+use crate::model::world::World;
+use crate::model::{Object, Write};
+
+const NAME: &str = "kube-apiserver";
+
+fn facts() -> release::Operator {
+    release::Operator {
+        cluster_operator: NAME.to_owned(),
+        namespace: "ns".to_owned(),
+        deployment: "kube-apiserver-operator".to_owned(),
+        operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
+        rollout_seconds: (600, 900),
+    }
+}
+
+fn world() -> World {
+    let release = |version: &str, kubernetes_minor| Release {
+        version: Version::parse(version).unwrap(),
+        image: String::new(),
+        kubernetes_minor,
+        channels: Vec::new(),
+        url: String::new(),
+        known_capabilities: Vec::new(),
+        capability_sets: BTreeMap::new(),
+        components: vec![Component {
+            name: "kube-apiserver-operator".to_owned(),
+            run_level: 20,
+            manifests: 1,
+            capabilities: Vec::new(),
+            crds: Vec::new(),
+            operator: Some(facts()),
+        }],
+    };
+    let releases = [release("4.14.8", 27), release("4.15.2", 28)];
+    World { releases: releases.map(|release| (release.version.clone(), release)).into(), ..World::default() }
+}
+
+fn deployment(version: &str) -> Value {
+    let env = json!([{ "name": "RELEASE_VERSION", "value": version }]);
+    json!({ "spec": { "template": { "spec": { "containers": [{ "name": "operator", "env": env }] } } } })
+}
+
+fn prepare(rig: &mut Rig) {
+    let mut first = deployment("4.14.8");
+    first["metadata"] = json!({ "namespace": "ns", "name": "kube-apiserver-operator" });
+    rig.put(&DEPLOYMENTS, first);
+    let world = Arc::new(world());
+    rig.seat(move || {
+        Box::new(Operator::new(&facts(), "kube-apiserver-operator", Arc::clone(&world), &Streams::new(7)))
+    });
+    rig.run(1000);
+}
+
+fn update(version: &str) -> Write {
+    Write::merge_patch(&DEPLOYMENTS, "ns", "kube-apiserver-operator", deployment(version))
+}
+
+fn object(rig: &Rig) -> &Object {
+    rig.view.get(&CLUSTER_OPERATORS, "", NAME).unwrap()
+}
+
+fn versions(rig: &Rig) -> String {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let each = object(rig).list("/status/versions").iter();
+    each.map(|one| text(&one["name"]) + " " + &text(&one["version"])).collect::<Vec<_>>().join(", ")
+}
+
+fn check(rig: &Rig, expected: &[&str]) {
+    assert_eq!(rig.log, expected, "{:#?}", rig.log);
+}
+
+#[test]
+fn an_operator_makes_its_cluster_operator_and_rolls_out_what_its_deployment_says() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.write(&update("4.15.2"));
+    rig.run(1000);
+    check(
+        &rig,
+        &[
+            "0:00:00 create clusteroperators.config.openshift.io/kube-apiserver",
+            "0:00:00 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well",
+            "0:14:36 serve Kubernetes 1.27",
+            "0:14:36 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:16:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.15.2; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:28:32 serve Kubernetes 1.28",
+            "0:28:32 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.15.2; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+        ],
+    );
+    assert_eq!(versions(&rig), "raw-internal 4.15.2, kube-apiserver 1.28.2, operator 4.15.2");
+}
+
+#[test]
+fn a_rollout_that_is_turned_back_starts_again_towards_the_old_version() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    rig.write(&update("4.15.2"));
+    rig.run(300);
+    rig.write(&update("4.14.8"));
+    rig.run(1000);
+    check(
+        &rig,
+        &[
+            "0:16:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.15.2; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:21:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:36:16 serve Kubernetes 1.27",
+            "0:36:16 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+        ],
+    );
+    assert_eq!(versions(&rig), "raw-internal 4.14.8, kube-apiserver 1.27.8, operator 4.14.8");
+}
+
+#[test]
+fn a_version_of_no_known_release_is_rolled_out_without_a_new_kubernetes() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    rig.write(&update("4.99.0"));
+    rig.run(1000);
+    check(
+        &rig,
+        &[
+            "0:16:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.99.0; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:29:17 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.99.0; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+        ],
+    );
+    assert_eq!(versions(&rig), "raw-internal 4.99.0, kube-apiserver 4.99.0, operator 4.99.0");
+}
+
+#[test]
+fn a_condition_that_somebody_else_set_stays() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let degraded = json!([{ "type": "Degraded", "status": "True", "reason": "Fault" }]);
+    let patch = json!({ "status": { "conditions": degraded } });
+    rig.write(&Write::merge_patch_status(&CLUSTER_OPERATORS, "", NAME, patch));
+    rig.write(&update("4.15.2"));
+    rig.run(1000);
+    let degraded = crate::model::condition::of(object(&rig), "Degraded").unwrap();
+    assert_eq!((degraded["status"].as_str(), degraded["reason"].as_str()), (Some("True"), Some("Fault")));
+}
+
+#[test]
+fn a_restarted_operator_ends_its_rollout_at_the_same_time() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        rig.write(&update("4.15.2"));
+        rig.run(1000);
+    };
+    check_recovery(story, |rig| format!("{} {:?}", versions(rig), object(rig).list("/status/conditions")));
+}

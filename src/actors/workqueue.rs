@@ -1,0 +1,118 @@
+//! What a controller has to look at again: at once, later, or when its own writes are answered.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use jiff::SignedDuration;
+
+use crate::base::clock::Time;
+use crate::model::{Answer, Key, Write};
+
+/// Pause before another try when the object was changed or removed by somebody else meanwhile.
+const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
+
+/// Pause before another try when the API server refused for any other reason.
+const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The work of one controller, by the object ("subject") that it is about.
+///
+/// A subject whose writes are unanswered is not handed out: looking at it before the view holds those writes would
+/// make them twice.
+#[derive(Debug, Default)]
+pub(super) struct WorkQueue {
+    dirty: BTreeSet<Key>,
+    later: BTreeMap<Key, Time>,
+    asked: VecDeque<Key>,
+}
+
+impl WorkQueue {
+    /// Looks at `subject` as soon as possible.
+    pub(super) fn add(&mut self, subject: Key) {
+        self.dirty.insert(subject);
+    }
+
+    /// Looks at `subject` at `at`, replacing an earlier wish.
+    pub(super) fn add_at(&mut self, subject: Key, at: Time) {
+        self.later.insert(subject, at);
+    }
+
+    /// Notes that `write` is made on behalf of `subject`.
+    pub(super) fn ask(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
+        self.asked.push_back(subject.clone());
+        writes.push(write);
+    }
+
+    /// Takes answers in, and hands those back that are refusals, with the subject of the write.
+    pub(super) fn answered<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
+        let mut refused = Vec::new();
+        for answer in answers {
+            let Some(subject) = self.asked.pop_front() else { break };
+            match &answer.outcome {
+                Ok(_) => self.add(subject),
+                Err(refusal) => {
+                    let pause =
+                        if matches!(refusal.code, 404 | 409) { CONFLICT_PAUSE } else { REFUSAL_PAUSE };
+                    self.add_at(subject.clone(), now + pause);
+                    refused.push((subject, answer));
+                }
+            }
+        }
+        refused
+    }
+
+    /// The subjects to look at now, in order; they are no longer waited for.
+    pub(super) fn take_due(&mut self, now: Time) -> Vec<Key> {
+        let due: BTreeSet<Key> = self
+            .later
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(subject, _)| subject)
+            .chain(&self.dirty)
+            .filter(|subject| !self.asked.contains(subject))
+            .cloned()
+            .collect();
+        for subject in &due {
+            self.dirty.remove(subject);
+            self.later.remove(subject);
+        }
+        due.into_iter().collect()
+    }
+
+    /// Drops `subject`.
+    pub(super) fn forget(&mut self, subject: &Key) {
+        self.dirty.remove(subject);
+        self.later.remove(subject);
+    }
+
+    /// When the next subject is due. One whose writes are unanswered is due with the answer, not at a time.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.later.iter().filter(|(subject, _)| !self.asked.contains(subject)).map(|(_, at)| *at).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Object, Refusal, resources::PODS};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_subject_rests_until_its_write_is_answered_and_longer_after_a_refusal() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
+        let pod = PODS.key("ns", "a");
+        queue.ask(&pod, Write::delete(&PODS, "ns", "a"), &mut writes);
+        queue.add(pod.clone());
+        assert!(queue.take_due(now).is_empty());
+        let write = writes.remove(0);
+        let fine = Answer { write: write.clone(), outcome: Ok(Object::new(json!({}))) };
+        queue.answered(&[fine], now);
+        assert_eq!(queue.take_due(now), std::slice::from_ref(&pod));
+
+        queue.ask(&pod, write.clone(), &mut writes);
+        let refusal =
+            Refusal { code: 503, reason: String::new(), message: String::new(), details: Value::Null };
+        assert_eq!(queue.answered(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
+        assert!(queue.take_due(now).is_empty());
+        assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
+    }
+}

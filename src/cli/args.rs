@@ -1,0 +1,89 @@
+//! Arguments as data.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// A wind tunnel for OpenShift updates: plays updates and rollbacks in a simulated cluster, in virtual time.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    after_help = "Exit codes: 0 all passed, 1 a scenario failed, 2 wrong usage or unreadable input."
+)]
+pub(super) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Play scenarios and print their timelines.
+    Run(RunArgs),
+    /// Print the timeline of a record that `run --record` wrote.
+    Report(ReportArgs),
+    /// Play Gherkin features.
+    #[cfg(feature = "gherkin")]
+    Test(TestArgs),
+}
+
+/// `windtunnel run`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RunArgs {
+    /// Scenario files, or folders to search for `*.yaml`.
+    #[arg(default_value = "scenarios")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Seed of everything that is drawn at random.
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Write the record of the run to FILE; with several scenarios, one record each into folder FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
+    /// Write results as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+    /// Play each scenario twice and fail when the two records differ.
+    #[arg(long)]
+    pub(super) check_determinism: bool,
+    /// Leave the timelines out.
+    #[arg(long)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) layout: Layout,
+}
+
+/// `windtunnel report`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ReportArgs {
+    /// A record file.
+    pub(super) record: PathBuf,
+    #[command(flatten)]
+    pub(super) layout: Layout,
+}
+
+/// How timelines are laid out.
+#[derive(Debug, clap::Args)]
+pub(super) struct Layout {
+    /// Columns of a timeline; 0 prints every line in full.
+    #[arg(long, value_name = "COLUMNS", default_value_t = 160)]
+    pub(super) width: usize,
+}
+
+/// `windtunnel test`.
+#[cfg(feature = "gherkin")]
+#[derive(Debug, clap::Args)]
+pub(super) struct TestArgs {
+    /// Feature files, or folders to search for `*.feature`.
+    #[arg(default_value = "features")]
+    pub(super) paths: Vec<PathBuf>,
+    /// Play only scenarios whose tags fit, such as `@rollback and not @slow`.
+    #[arg(long, value_name = "EXPRESSION")]
+    pub(super) tags: Option<String>,
+    /// Seed of everything that is drawn at random.
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Write results as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+}

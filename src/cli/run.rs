@@ -1,0 +1,162 @@
+//! `windtunnel run`: plays scenarios side by side and prints them in order.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::args::RunArgs;
+use super::report::story;
+use super::{Exit, complain, files, say};
+use crate::engine;
+use crate::model::release::Release;
+use crate::record::Record;
+use crate::report::{ScenarioResult, junit, summary};
+use crate::scenario;
+use crate::scenario::plan::Plan;
+
+/// What one scenario came to.
+struct Played {
+    result: ScenarioResult,
+    record: Option<Record>,
+    wall: Duration,
+}
+
+/// Plays what the arguments name.
+pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
+    let sources = files::read_all(&args.paths, "yaml")?;
+    let (mut plans, mut problems) = (Vec::new(), Vec::new());
+    for (file, text) in &sources {
+        match scenario::read(file, text, &Release::find) {
+            Ok(plan) => plans.push(plan),
+            Err(found) => problems.push(found.to_string()),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems.join("\n"));
+    }
+    let several = plans.len() > 1;
+    let (played, wall) = timed(|| side_by_side(&plans, |plan| play(plan, args)));
+    for (plan, played) in plans.iter().zip(&played) {
+        tell(plan, played, args);
+        if let (Some(to), Some(record)) = (&args.record, &played.record) {
+            files::write(&record_path(to, plan, several), &record.to_lines())?;
+        }
+    }
+    let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
+    if let Some(path) = &args.junit {
+        let xml = junit::render("windtunnel run", &results).map_err(|error| error.to_string())?;
+        files::write(path, &xml)?;
+    }
+    say(&summary::run(&results, wall));
+    Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
+}
+
+fn play(plan: &Plan, args: &RunArgs) -> Played {
+    let (outcome, wall) = timed(|| engine::play(plan, args.seed));
+    let mut played = match outcome {
+        Err(error) => {
+            let mut result = nothing_played(plan, args.seed);
+            result.failure = Some(format!("the cluster could not be installed: {error}"));
+            return Played { result, record: None, wall };
+        }
+        Ok(outcome) => {
+            let mut result = ScenarioResult::of(&outcome.record, &plan.file);
+            if let Some(failure) = &outcome.failure {
+                result.file = format!("{}:{}:{}", plan.file, failure.line, failure.column);
+            }
+            Played { result, record: Some(outcome.record), wall }
+        }
+    };
+    if args.check_determinism {
+        let again = engine::play(plan, args.seed).map(|outcome| outcome.record);
+        let difference = played.record.as_ref().zip(again.ok()).and_then(|(a, b)| first_difference(a, &b));
+        if let Some(difference) = difference {
+            played.result.failure = Some(format!("the same seed gave two different records: {difference}"));
+        }
+    }
+    played
+}
+
+fn nothing_played(plan: &Plan, seed: u64) -> ScenarioResult {
+    ScenarioResult {
+        name: plan.name.clone(),
+        file: plan.file.clone(),
+        ids: plan.ids.clone(),
+        seed,
+        virtual_time: jiff::SignedDuration::ZERO,
+        failure: None,
+    }
+}
+
+/// The first line in which two records differ.
+fn first_difference(one: &Record, other: &Record) -> Option<String> {
+    let (one, other) = (one.to_lines(), other.to_lines());
+    if one == other {
+        return None;
+    }
+    let line = one.lines().zip(other.lines()).position(|(a, b)| a != b);
+    Some(match line {
+        Some(index) => format!("line {} of the record", index + 1),
+        None => "one of them goes on after the other's end".to_owned(),
+    })
+}
+
+fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
+    if !args.quiet {
+        say(&format!("{}: {}\n\n", plan.file, plan.name));
+        if let Some(record) = &played.record {
+            say(&story(record, args.layout.width));
+        }
+    }
+    say(&summary::scenario(&played.result));
+    if let Some(record) = &played.record {
+        let millis = played.wall.as_secs_f64() * 1000.0;
+        say(&format!("      seed {}, record {}, {millis:.0} ms\n\n", args.seed, record.hash()));
+    }
+}
+
+fn record_path(to: &Path, plan: &Plan, several: bool) -> PathBuf {
+    if !several {
+        return to.to_owned();
+    }
+    let stem = Path::new(&plan.file).file_stem().map_or_else(|| plan.name.clone().into(), ToOwned::to_owned);
+    to.join(stem).with_extension("jsonl")
+}
+
+/// Does the work for each item on all cores; the results are in the order of the items.
+fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    // One thread per run: thread-local randomness belongs to it alone.
+                    let result = std::thread::scope(|own| own.spawn(|| work(item)).join());
+                    match result {
+                        Ok(result) => done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result)),
+                        Err(panic) => {
+                            complain("a run panicked; this is a bug in windtunnel");
+                            std::panic::resume_unwind(panic)
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How long something took on the wall.
+#[expect(clippy::disallowed_methods, reason = "the command line tells people how long they waited")]
+pub(super) fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
+    let start = std::time::Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}

@@ -1,0 +1,63 @@
+//! `windtunnel test`: plays Gherkin features.
+
+use jiff::SignedDuration;
+
+use super::args::TestArgs;
+use super::{Exit, files, say};
+use crate::report::{ScenarioResult, junit, summary};
+use crate::steps::{self, Suite, TagOperation};
+
+/// Plays the features that the arguments name.
+pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
+    let sources = files::read_all(&args.paths, "feature")?;
+    let tags = args.tags.as_deref().map(parse_tags).transpose()?;
+    let suite = Suite::read(&sources).map_err(|problems| problems.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|error| format!("no runtime could be made: {error}"))?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (played, wall) = super::run::timed(|| runtime.block_on(suite.run(tags, args.seed, cores)));
+    let results: Vec<ScenarioResult> = played.iter().map(|played| result(played, args.seed)).collect();
+    let mut feature = None;
+    for (played, result) in played.iter().zip(&results) {
+        if feature != Some((&played.file, &played.feature)) {
+            feature = Some((&played.file, &played.feature));
+            say(&format!("{}: {}\n", played.file, played.feature));
+        }
+        say(&summary::scenario(result));
+    }
+    if let Some(path) = &args.junit {
+        let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
+        files::write(path, &xml)?;
+    }
+    say(&summary::run(&results, wall));
+    if results.is_empty() {
+        return Err("no scenario fits the tags".to_owned());
+    }
+    Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
+}
+
+fn parse_tags(text: &str) -> Result<TagOperation, String> {
+    text.parse().map_err(|error| {
+        format!("--tags: expected an expression such as `@rollback and not @slow`, found `{text}`: {error}")
+    })
+}
+
+fn result(played: &steps::ScenarioResult, seed: u64) -> ScenarioResult {
+    let mut result = played.record.as_ref().map_or_else(
+        || ScenarioResult {
+            name: String::new(),
+            file: String::new(),
+            ids: Vec::new(),
+            seed,
+            virtual_time: SignedDuration::ZERO,
+            failure: None,
+        },
+        |record| ScenarioResult::of(record, ""),
+    );
+    result.name.clone_from(&played.name);
+    result.file = format!("{}:{}", played.file, played.line);
+    result.failure = result.failure.or_else(|| played.failure.clone());
+    result
+}

@@ -1,0 +1,75 @@
+//! What an administrator does, as the requests that `oc` and `kubectl` would make.
+
+use serde_json::{Value, json};
+
+use super::session::SessionError;
+use super::simulation::Simulation;
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+use crate::model::resources::{ALL, CLUSTER_VERSIONS, CONFIG_MAPS};
+use crate::model::{Identity, Object, Write};
+use crate::scenario::plan::{Action, Target};
+
+/// Does it.
+pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), SessionError> {
+    let write = match action {
+        Action::Update { to, force } => request_update(simulation, to, *force)?,
+        Action::ClearUpdate => cluster_version_patch(json!({ "spec": { "desiredUpdate": null } })),
+        Action::PublishInsights => Write::create(
+            &CONFIG_MAPS,
+            json!({
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": { "namespace": NAMESPACE, "name": CONFIG_MAP },
+            }),
+        ),
+        Action::Apply(object) => apply(simulation, object)?,
+        Action::Delete(object) => Write::delete(&object.resource, &object.namespace, &object.name),
+    };
+    request(simulation, &write).map(|_| ())
+}
+
+fn request(simulation: &mut Simulation, write: &Write) -> Result<Object, SessionError> {
+    simulation.write("administrator", &Identity::admin(), write).map_err(|refusal| SessionError::Refused {
+        what: format!("{} {}", write.verb(), write.key()),
+        message: refusal.message,
+    })
+}
+
+fn cluster_version_patch(patch: Value) -> Write {
+    Write::merge_patch(&CLUSTER_VERSIONS, "", "version", patch)
+}
+
+/// `spec.desiredUpdate` as `oc adm upgrade` writes it: with the image of a version, and with only the image of an
+/// image.
+fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<Write, SessionError> {
+    let (version, image) = match to {
+        Target::Image(image) => (Value::Null, image.clone()),
+        Target::Version(version) => {
+            let releases = &simulation.world.releases;
+            let release = releases.get(version).ok_or_else(|| SessionError::NoRelease {
+                version: version.to_string(),
+                known: releases.keys().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            })?;
+            (json!(version.to_string()), release.image.clone())
+        }
+    };
+    let force = if force { json!(true) } else { Value::Null };
+    Ok(cluster_version_patch(
+        json!({ "spec": { "desiredUpdate": { "version": version, "image": image, "force": force } } }),
+    ))
+}
+
+/// Creates an object, or merges it into the one that is there.
+fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let resource = ALL
+        .iter()
+        .find(|resource| resource.kind == kind)
+        .ok_or_else(|| SessionError::Unmet(format!("objects of kind `{kind}` are not known")))?;
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    let (namespace, name) = (text("namespace"), text("name"));
+    Ok(match simulation.view.get(resource, namespace, name) {
+        None => Write::create(resource, object.clone()),
+        Some(_) => Write::merge_patch(resource, namespace, name, object.clone()),
+    })
+}

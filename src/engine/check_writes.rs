@@ -1,0 +1,95 @@
+//! Expectations about the past: writes in order, and the statuses that a condition went through.
+
+use serde_json::Value;
+
+use super::check::{all, insights_in, name_fits};
+use crate::model::condition;
+use crate::record::{Event, Record, WriteEvent};
+use crate::scenario::plan::{Subject, WriteMatch};
+
+/// Whether writes like these were made in this order since the run began. The set-up does not count.
+pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
+    let mut missing = wanted.iter();
+    let mut next = missing.next();
+    for write in writes(record) {
+        let Some(current) = next else { break };
+        if fits(write, current) {
+            next = missing.next();
+        }
+    }
+    match next {
+        None => Ok(()),
+        Some(current) => {
+            let number = wanted.len() - missing.len();
+            Err(format!("write {number} of {} was not made in its turn: {current}", wanted.len()))
+        }
+    }
+}
+
+/// Whether a condition went through exactly these statuses since the run began.
+pub(super) fn statuses(
+    record: &Record,
+    of: &Subject,
+    condition: &str,
+    wanted: &[String],
+) -> Result<(), String> {
+    let mut seen: Vec<String> = Vec::new();
+    for write in all_writes(record) {
+        for status in statuses_after(write, of, condition) {
+            if seen.last() != Some(&status) {
+                seen.push(status);
+            }
+        }
+    }
+    if seen == wanted { Ok(()) } else { Err(format!("{condition} was {}", seen.join(", then "))) }
+}
+
+fn all_writes(record: &Record) -> impl Iterator<Item = &WriteEvent> {
+    record.entries.iter().filter_map(|entry| match &entry.event {
+        Event::Write(write) => Some(&**write),
+        _ => None,
+    })
+}
+
+fn writes(record: &Record) -> impl Iterator<Item = &WriteEvent> {
+    all_writes(record).filter(|write| write.by != "installer")
+}
+
+fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
+    let Some(after) = &write.after else { return Vec::new() };
+    let status = |conditions: &Value| {
+        let found = condition::find(conditions.as_array()?, kind)?;
+        found["status"].as_str().map(str::to_owned)
+    };
+    match of {
+        Subject::Object(object) => {
+            let same = write.key.is(&object.resource)
+                && write.key.namespace == object.namespace
+                && name_fits(&write.key.name, &object.name);
+            same.then(|| status(&after["status"]["conditions"])).flatten().into_iter().collect()
+        }
+        Subject::Insight(insight) if write.kind == "ConfigMap" => {
+            insights_in(after, insight).iter().filter_map(|found| status(&found["conditions"])).collect()
+        }
+        Subject::Insight(_) => Vec::new(),
+    }
+}
+
+fn fits(write: &WriteEvent, wanted: &WriteMatch) -> bool {
+    let object = wanted.object.as_ref().is_none_or(|object| {
+        write.key.is(&object.resource)
+            && write.key.namespace == object.namespace
+            && name_fits(&write.key.name, &object.name)
+    });
+    let checks = || match &write.after {
+        Some(after) => all(after, None, &wanted.checks).is_ok(),
+        None => wanted.checks.is_empty(),
+    };
+    object
+        && wanted.by.as_ref().is_none_or(|by| by.fits(&write.by))
+        && wanted.verb.as_ref().is_none_or(|verb| *verb == write.verb)
+        && wanted.subresource.as_ref().is_none_or(|subresource| *subresource == write.subresource)
+        && wanted.code.is_none_or(|code| code == write.code)
+        && wanted.message.as_ref().is_none_or(|message| message.fits(&write.message))
+        && checks()
+}

@@ -1,0 +1,96 @@
+//! What happens beneath the API: processes start and end, the kube-apiserver is rolled.
+
+use super::processes::{Process, Program, Running, program};
+use super::router::ActorId;
+use super::simulation::Simulation;
+use crate::actors::{Effect, Signal};
+use crate::insights;
+use crate::model::{Identity, Key};
+use crate::record::{Entry, Event};
+
+impl Simulation {
+    /// Does what the actor `id` asked of the machines.
+    pub(super) fn effect(&mut self, id: ActorId, effect: Effect) {
+        match effect {
+            Effect::Start { pod, container } => self.start_process(id, pod, container),
+            Effect::Terminate { pod } => self.terminate_processes(&pod),
+            Effect::Kill { pod } => {
+                for container in self.processes.of_pod(&pod) {
+                    self.end_process(&pod, &container);
+                }
+            }
+            Effect::Exit => {
+                if let Some((pod, container)) = self.processes.of_actor(id) {
+                    self.end_process(&pod, &container);
+                }
+            }
+            Effect::ServeKubernetes { minor } if !self.pinned => {
+                self.door.serve_kubernetes(minor);
+                self.note(Event::Kubernetes { minor });
+            }
+            Effect::ServeKubernetes { .. } => {}
+        }
+    }
+
+    fn start_process(&mut self, kubelet: ActorId, pod: Key, container: String) {
+        let Some(object) = self.view.get_key(&pod).cloned() else { return };
+        if self.processes.get(&pod, &container).is_some() {
+            return; // A restarted kubelet asks again for what runs already.
+        }
+        let now = self.now();
+        let (running, name) = match program(&object, &container, &self.world, self.streams, now) {
+            Program::Actor(actor) => {
+                let name = actor.name().to_owned();
+                (Running::Actor(self.add(actor)), name)
+            }
+            Program::UpdateStatusController(identity) => {
+                (Running::Task(self.spawn_insights(&identity)), container.clone())
+            }
+            Program::Other => (Running::Idle, String::new()),
+        };
+        if !name.is_empty() {
+            self.note(Event::Process { program: name, pod: pod.name.clone(), started: true });
+        }
+        self.processes.insert(pod, container, Process { kubelet, running });
+    }
+
+    fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
+        let client = self.door.client(identity);
+        let clock = std::sync::Arc::clone(&self.clock);
+        tokio::spawn(async move {
+            // The controller retries by itself; it ends only with its process.
+            let _ = insights::controller::run(client, clock).await;
+        })
+    }
+
+    /// SIGTERM: an actor may end in its own time, everything else ends at once.
+    fn terminate_processes(&mut self, pod: &Key) {
+        for container in self.processes.of_pod(pod) {
+            let running = self.processes.get(pod, &container).map(|process| &process.running);
+            match running {
+                Some(Running::Actor(id)) if self.is_running(*id) => self.signal(*id, Signal::Terminate),
+                _ => self.end_process(pod, &container),
+            }
+        }
+    }
+
+    fn end_process(&mut self, pod: &Key, container: &str) {
+        let Some(process) = self.processes.remove(pod, container) else { return };
+        match process.running {
+            Running::Actor(id) => self.remove(id),
+            Running::Task(task) => task.abort(),
+            Running::Idle => {}
+        }
+        self.signal(process.kubelet, Signal::Exited { pod: pod.clone(), container: container.to_owned() });
+        if matches!(container, "cluster-version-operator" | "update-status-controller") {
+            let program = container.to_owned();
+            self.note(Event::Process { program, pod: pod.name.clone(), started: false });
+        }
+    }
+
+    /// Records something that is no write.
+    pub(super) fn note(&mut self, event: Event) {
+        let at = self.now();
+        self.record.entries.push(Entry { at, event });
+    }
+}

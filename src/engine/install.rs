@@ -1,0 +1,236 @@
+//! An installed and settled cluster, as an installer leaves it behind.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::actors::cvo;
+use crate::base::clock::{Time, rfc3339};
+use crate::model::condition::{self, Condition};
+use crate::model::release::{Operator, Release};
+use crate::model::world::{Image, Pull, Signature, World, digest_of};
+use crate::model::{Resource, Write, manifests, resources};
+use crate::scenario::plan::ClusterPlan;
+
+/// How long before the run the installation began and ended.
+const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
+const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
+
+/// The world outside of the planned cluster.
+pub(super) fn world(plan: &ClusterPlan) -> World {
+    let mut world = World::default();
+    let own = Image { pull: Pull::Succeeds, sigstore: Signature::Valid, openpgp: Signature::Valid };
+    let mut add = |release: &Release, image: Image| {
+        if let Some(digest) = digest_of(&release.image) {
+            world.registry.images.insert(digest.to_owned(), image);
+        }
+        world.releases.insert(release.version.clone(), release.clone());
+    };
+    add(&plan.release, own);
+    for planned in &plan.releases {
+        let image = Image { pull: planned.pull, sigstore: planned.sigstore, openpgp: planned.openpgp };
+        add(&planned.release, image);
+    }
+    let recommended = plan.releases.iter().filter(|planned| planned.recommended);
+    world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
+    world
+}
+
+/// The names of the planned nodes: control plane first.
+pub(super) fn node_names(plan: &ClusterPlan) -> Vec<String> {
+    let masters = (0..plan.control_plane_nodes).map(|index| format!("master-{index}"));
+    let workers = (0..plan.worker_nodes).map(|index| format!("worker-{index}"));
+    masters.chain(workers).collect()
+}
+
+/// The writes that make the cluster, in order.
+pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Vec<Write> {
+    let cluster_version = cluster_version(plan, now);
+    let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version);
+    let operators = cvo::installed_operators(&plan.release, &cluster_version);
+    let mut writes = Vec::new();
+    let is_own = |object: &Value| object["kind"] == "Deployment";
+    for object in manifests::objects("base").into_iter().filter(|object| !is_own(object)) {
+        writes.extend(create(object));
+    }
+    let known: BTreeSet<String> = writes.iter().map(|write| write.name.clone()).collect();
+    for namespace in operator_namespaces(&operators).difference(&known) {
+        writes.extend(create(namespace_object(namespace)));
+    }
+    let (crds, others): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(|(resource, _)| *resource == resources::CUSTOM_RESOURCE_DEFINITIONS);
+    writes.extend(crds.into_iter().map(|(resource, object)| Write::create(&resource, object)));
+    writes.extend(create(feature_gate(&plan.feature_set)));
+    writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
+    for operator in &operators {
+        let object = cluster_operator(operator, &plan.release, now);
+        writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
+    }
+    for name in node_names(plan) {
+        writes.extend(with_status(&resources::NODES, node(&name, kubernetes_minor, now)));
+    }
+    writes.extend(others.into_iter().map(|(resource, object)| Write::create(&resource, object)));
+    writes.extend(plan.objects.iter().cloned().filter_map(create));
+    writes
+}
+
+/// The write that creates an object of a kind we know.
+fn create(object: Value) -> Option<Write> {
+    let resource = resources::ALL.iter().find(|resource| object["kind"] == *resource.kind)?;
+    Some(Write::create(resource, object))
+}
+
+/// The object, and then its status, which creation alone would drop. Not by a merge patch: that cannot set nulls.
+fn with_status(resource: &Resource, object: Value) -> [Write; 2] {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let patch = json!([{ "op": "add", "path": "/status", "value": object["status"] }]);
+    [Write::create(resource, object), Write::json_patch_status(resource, "", &name, patch)]
+}
+
+fn operator_namespaces(operators: &[Operator]) -> BTreeSet<String> {
+    operators.iter().map(|operator| operator.namespace.clone()).collect()
+}
+
+fn namespace_object(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
+}
+
+fn feature_gate(feature_set: &str) -> Value {
+    let mut object = json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "FeatureGate",
+        "metadata": { "name": "cluster" },
+        "spec": {},
+    });
+    if !feature_set.is_empty() {
+        object["spec"]["featureSet"] = json!(feature_set);
+    }
+    object
+}
+
+fn conditions(list: &[Condition], at: Time) -> Vec<Value> {
+    let mut conditions = Vec::new();
+    for condition in list {
+        condition::set(&mut conditions, condition, at);
+    }
+    conditions
+}
+
+fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
+    let release = &plan.release;
+    let version = release.version.to_string();
+    let mut spec = json!({ "clusterID": "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40", "channel": plan.channel });
+    if !plan.baseline_capability_set.is_empty() {
+        spec["capabilities"]["baselineCapabilitySet"] = json!(plan.baseline_capability_set);
+    }
+    if !plan.additional_enabled_capabilities.is_empty() {
+        spec["capabilities"]["additionalEnabledCapabilities"] = json!(plan.additional_enabled_capabilities);
+    }
+    let said = [
+        Condition::new("RetrievedUpdates", "True", "", ""),
+        Condition::new(
+            "ImplicitlyEnabledCapabilities",
+            "False",
+            "AsExpected",
+            "Capabilities match configured spec",
+        ),
+        Condition::new(
+            "ReleaseAccepted",
+            "True",
+            "PayloadLoaded",
+            format!(
+                "Payload loaded version=\"{version}\" image=\"{}\" architecture=\"amd64\"",
+                release.image
+            ),
+        ),
+        Condition::new("Available", "True", "", format!("Done applying {version}")),
+        Condition::new("Failing", "False", "", ""),
+        Condition::new("Progressing", "False", "", format!("Cluster version is {version}")),
+    ];
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterVersion",
+        "metadata": { "name": "version" },
+        "spec": spec,
+        "status": {
+            "desired": {
+                "version": version,
+                "image": release.image,
+                "url": release.url,
+                "channels": release.channels,
+            },
+            "history": [{
+                "state": "Completed",
+                "startedTime": rfc3339(now - STARTED_AGO),
+                "completionTime": rfc3339(now - COMPLETED_AGO),
+                "version": version,
+                "image": release.image,
+                "verified": false,
+            }],
+            "observedGeneration": 1,
+            "versionHash": "",
+            "availableUpdates": null,
+            "conditions": conditions(&said, now - COMPLETED_AGO),
+        },
+    })
+}
+
+fn cluster_operator(operator: &Operator, release: &Release, now: Time) -> Value {
+    let version = release.version.to_string();
+    let mut versions = vec![json!({ "name": "operator", "version": version })];
+    for operand in &operator.operands {
+        let value = release.operand_version(operand);
+        versions.push(json!({ "name": operand, "version": value }));
+    }
+    let as_expected = |kind: &str, status: &str| Condition::new(kind, status, "AsExpected", "All is well");
+    let said = [
+        as_expected("Available", "True"),
+        Condition::new("Progressing", "False", "AsExpected", format!("Deployed {version}")),
+        as_expected("Degraded", "False"),
+        as_expected("Upgradeable", "True"),
+    ];
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterOperator",
+        "metadata": { "name": operator.cluster_operator },
+        "spec": {},
+        "status": { "versions": versions, "conditions": conditions(&said, now - COMPLETED_AGO) },
+    })
+}
+
+fn node(name: &str, kubernetes_minor: u32, now: Time) -> Value {
+    let role = if name.starts_with("master") { "master" } else { "worker" };
+    let mut labels = json!({ "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" });
+    labels[format!("node-role.kubernetes.io/{role}")] = json!("");
+    if role == "master" {
+        labels["node-role.kubernetes.io/control-plane"] = json!("");
+    }
+    let heartbeat = rfc3339(now);
+    let since = rfc3339(now - COMPLETED_AGO);
+    let condition = |kind: &str, status: &str, reason: &str| {
+        json!({
+            "type": kind, "status": status, "reason": reason,
+            "lastHeartbeatTime": heartbeat, "lastTransitionTime": since,
+        })
+    };
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": { "name": name, "labels": labels },
+        "spec": {},
+        "status": {
+            "conditions": [
+                condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+                condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+                condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+                condition("Ready", "True", "KubeletReady"),
+            ],
+            "nodeInfo": {
+                "kubeletVersion": format!("v1.{kubernetes_minor}.0"),
+                "operatingSystem": "linux",
+                "architecture": "amd64",
+            },
+        },
+    })
+}

@@ -1,0 +1,52 @@
+//! Plays a plan from begin to end.
+
+use jiff::SignedDuration;
+
+use super::session::{Session, SessionError};
+use crate::record::Record;
+use crate::scenario::plan::{Plan, PlannedStep};
+
+/// How a played plan came out.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// All that happened.
+    pub record: Record,
+    /// Why it failed, with the place of the step in the scenario's file; `None`: it passed.
+    pub failure: Option<Failure>,
+    /// Virtual time that the run covered.
+    pub virtual_time: SignedDuration,
+}
+
+/// The step that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Line in the scenario's file; 0 when the cluster could not be set up.
+    pub line: usize,
+    /// Column in the scenario's file.
+    pub column: usize,
+    /// The step in one line.
+    pub step: String,
+    /// What went wrong.
+    pub error: SessionError,
+}
+
+/// Plays a plan with a seed. Steps after a failed one are not played.
+///
+/// # Errors
+/// Only when the cluster could not be set up.
+pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
+    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut failure = None;
+    for planned in &plan.timeline {
+        session.begin_step(&planned.text);
+        let outcome = session.play(&planned.step);
+        session.end_step(&planned.text, &outcome);
+        if let Err(error) = outcome {
+            let PlannedStep { line, column, text, .. } = planned;
+            failure = Some(Failure { line: *line, column: *column, step: text.clone(), error });
+            break;
+        }
+    }
+    let virtual_time = session.elapsed();
+    Ok(Outcome { record: session.into_record(), failure, virtual_time })
+}

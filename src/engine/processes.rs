@@ -1,0 +1,107 @@
+//! Processes in containers: which simulated program a container stands for, and what became of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::router::ActorId;
+use crate::actors::Actor;
+use crate::actors::cvo::ClusterVersionOperator;
+use crate::base::clock::Time;
+use crate::base::rng::Streams;
+use crate::model::world::World;
+use crate::model::{Identity, Key, Object};
+
+/// The container name of the embedded update status controller.
+const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
+
+/// What a container stands for.
+pub(super) enum Program {
+    /// An actor.
+    Actor(Box<dyn Actor>),
+    /// The update status controller, which runs as a real controller beside the engine under this identity.
+    UpdateStatusController(Identity),
+    /// Nothing that is simulated: it just runs.
+    Other,
+}
+
+/// The program of a container of `pod`.
+pub(super) fn program(
+    pod: &Object,
+    container: &str,
+    world: &Arc<World>,
+    streams: Streams,
+    now: Time,
+) -> Program {
+    match container {
+        "cluster-version-operator" => ClusterVersionOperator::start(pod, world, &streams, now)
+            .map_or(Program::Other, |process| Program::Actor(Box::new(process))),
+        UPDATE_STATUS_CONTROLLER => {
+            let account = match pod.text("/spec/serviceAccountName") {
+                "" => "default",
+                name => name,
+            };
+            Program::UpdateStatusController(Identity::service_account(pod.namespace(), account))
+        }
+        _ => Program::Other,
+    }
+}
+
+/// One running process.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// The kubelet that started it and is told of its end.
+    pub(super) kubelet: ActorId,
+    /// How it runs.
+    pub(super) running: Running,
+}
+
+/// How a process runs.
+#[derive(Debug)]
+pub(super) enum Running {
+    /// As an actor.
+    Actor(ActorId),
+    /// As a task of the runtime.
+    Task(tokio::task::JoinHandle<()>),
+    /// Not at all: nothing simulates it.
+    Idle,
+}
+
+/// All running processes, by pod and container.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    by_container: BTreeMap<(Key, String), Process>,
+}
+
+impl Processes {
+    /// A process started.
+    pub(super) fn insert(&mut self, pod: Key, container: String, process: Process) {
+        self.by_container.insert((pod, container), process);
+    }
+
+    /// The containers of a pod whose processes run.
+    pub(super) fn of_pod(&self, pod: &Key) -> Vec<String> {
+        self.by_container
+            .keys()
+            .filter(|(key, _)| key == pod)
+            .map(|(_, container)| container.clone())
+            .collect()
+    }
+
+    /// A process by its container.
+    pub(super) fn get(&self, pod: &Key, container: &str) -> Option<&Process> {
+        self.by_container.get(&(pod.clone(), container.to_owned()))
+    }
+
+    /// A process ended.
+    pub(super) fn remove(&mut self, pod: &Key, container: &str) -> Option<Process> {
+        self.by_container.remove(&(pod.clone(), container.to_owned()))
+    }
+
+    /// The container that an actor runs in.
+    pub(super) fn of_actor(&self, actor: ActorId) -> Option<(Key, String)> {
+        self.by_container
+            .iter()
+            .find(|(_, process)| matches!(process.running, Running::Actor(id) if id == actor))
+            .map(|(place, _)| place.clone())
+    }
+}

@@ -1,0 +1,243 @@
+//! A session: one simulated cluster on its own paused runtime, driven by commands. Between two commands time stands
+//! still.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::simulation::{Pending, Simulation};
+use super::{act, check, install};
+use crate::actors;
+use crate::backends::in_process::InProcess;
+use crate::base::clock::{Time, VirtualClock};
+use crate::base::rng::Streams;
+use crate::model::{Identity, View};
+use crate::record::{Event, Header, Record};
+use crate::scenario::plan::{Action, ClusterPlan, Expectation, Step, When};
+
+/// When the clock of every run starts.
+const EPOCH: &str = "2024-01-15T08:00:00Z";
+
+/// Why a command to a session failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The API server refused what an administrator or the installer asked for.
+    #[error("the API server refused to {what}: {message}")]
+    Refused {
+        /// What was asked, such as `patch clusterversions.config.openshift.io/version`.
+        what: String,
+        /// The refusal.
+        message: String,
+    },
+    /// There is no such release in this run.
+    #[error("no release {version} exists in this run; it has {known}")]
+    NoRelease {
+        /// What was asked for.
+        version: String,
+        /// What there is.
+        known: String,
+    },
+    /// An expectation does not hold.
+    #[error("{0}")]
+    Unmet(String),
+    /// An actor keeps taking turns although no time passes.
+    #[error("{actor} took {steps} steps without time passing: it makes no progress")]
+    NoProgress {
+        /// The actor.
+        actor: String,
+        /// How many.
+        steps: u32,
+    },
+}
+
+/// One simulated cluster and its time.
+pub struct Session {
+    simulation: Simulation,
+    // Dropped last: tasks of the simulation belong to it.
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Session {
+    /// Installs the planned cluster; its clock starts when everything is installed.
+    ///
+    /// # Errors
+    /// An object of the plan that the API server refuses.
+    pub fn start(
+        plan: &ClusterPlan,
+        scenario: &str,
+        ids: &[String],
+        seed: u64,
+    ) -> Result<Self, SessionError> {
+        // kube-runtime's back-off draws from this thread-local generator.
+        fastrand::seed(seed);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .map_err(|error| SessionError::Unmet(format!("no runtime could be made: {error}")))?;
+        let simulation = runtime.block_on(async { Self::install(plan, scenario, ids, seed) })?;
+        Ok(Self { simulation, runtime })
+    }
+
+    fn install(
+        plan: &ClusterPlan,
+        scenario: &str,
+        ids: &[String],
+        seed: u64,
+    ) -> Result<Simulation, SessionError> {
+        let epoch: Time = EPOCH.parse().unwrap_or(Time::UNIX_EPOCH);
+        let clock = VirtualClock::starting_at(epoch);
+        let streams = Streams::new(seed);
+        let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
+        let door = InProcess::new(minor, seed, clock.clone());
+        let world = Arc::new(install::world(plan));
+        let header = Header {
+            scenario: scenario.to_owned(),
+            ids: ids.to_vec(),
+            seed,
+            epoch,
+            windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let record = Record { header, entries: Vec::new() };
+        let mut simulation = Simulation::new(Box::new(door), clock, Arc::clone(&world), streams, record);
+        simulation.pinned = plan.kubernetes_minor.is_some();
+        for write in install::writes(plan, minor, epoch) {
+            match simulation.write("installer", &Identity::admin(), &write) {
+                // Some namespaces are the API server's own.
+                Err(refusal) if refusal.reason != "AlreadyExists" => {
+                    let what = format!("{} {}", write.verb(), write.key());
+                    return Err(SessionError::Refused { what, message: refusal.message });
+                }
+                _ => {}
+            }
+        }
+        let nodes = install::node_names(plan);
+        for actor in actors::controllers(&nodes, &world, &streams) {
+            simulation.add(actor);
+        }
+        Ok(simulation)
+    }
+
+    /// The current virtual moment.
+    pub fn now(&self) -> Time {
+        let _guard = self.runtime.enter();
+        self.simulation.now()
+    }
+
+    /// Virtual time since the start.
+    pub fn elapsed(&self) -> SignedDuration {
+        self.now().duration_since(self.simulation.record.header.epoch)
+    }
+
+    /// The cluster as it is now.
+    pub fn view(&self) -> &View {
+        &self.simulation.view
+    }
+
+    /// What each component waits for, those that wait for something.
+    pub fn pending(&self) -> Vec<Pending> {
+        self.simulation.pending()
+    }
+
+    /// What happened so far.
+    pub fn record(&self) -> &Record {
+        &self.simulation.record
+    }
+
+    /// Ends the run and gives its record.
+    pub fn into_record(self) -> Record {
+        self.simulation.record
+    }
+
+    /// Plays one step of a timeline.
+    ///
+    /// # Errors
+    /// As [`Session::act`], [`Session::advance`] and [`Session::expect`].
+    pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
+        match step {
+            Step::Act(action) => self.act(action),
+            Step::Advance(span) => self.advance(*span),
+            Step::Expect(expectation) => self.expect(expectation),
+        }
+    }
+
+    /// Lets virtual time pass.
+    ///
+    /// # Errors
+    /// A component that makes no progress.
+    pub fn advance(&mut self, span: SignedDuration) -> Result<(), SessionError> {
+        let Self { simulation, runtime } = self;
+        runtime.block_on(async {
+            let deadline = simulation.now() + span;
+            simulation.run_until(deadline, |_| false).await.map(|_| ())
+        })
+    }
+
+    /// Does what an administrator does.
+    ///
+    /// # Errors
+    /// The API server's refusal, or a release that this run does not have.
+    pub fn act(&mut self, action: &Action) -> Result<(), SessionError> {
+        let Self { simulation, runtime } = self;
+        runtime.block_on(async {
+            simulation.settle()?;
+            act::act(simulation, action)?;
+            simulation.settle()
+        })
+    }
+
+    /// Checks an expectation, now or while time passes.
+    ///
+    /// # Errors
+    /// [`SessionError::Unmet`] tells what was seen instead and what the run is waiting for.
+    pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
+        let Self { simulation, runtime } = self;
+        let what = &expectation.what;
+        runtime.block_on(async {
+            let start = simulation.now();
+            match expectation.when {
+                When::Now => {
+                    simulation.settle()?;
+                    check::check(simulation, what, None)
+                        .map_err(|why| check::unmet(simulation, what, "now", &why))
+                }
+                When::Within(span) => {
+                    let met =
+                        simulation.run_until(start + span, |s| check::check(s, what, None).is_ok()).await?;
+                    if met {
+                        return Ok(());
+                    }
+                    let why = check::check(simulation, what, None).err().unwrap_or_default();
+                    let when = format!("within {}", crate::base::text::short_duration(span));
+                    Err(check::unmet(simulation, what, &when, &why))
+                }
+                When::Throughout(span) => {
+                    simulation.settle()?;
+                    let baseline = simulation.view.clone();
+                    let mut broken = None;
+                    simulation
+                        .run_until(start + span, |s| {
+                            broken = check::check(s, what, Some(&baseline)).err();
+                            broken.is_some()
+                        })
+                        .await?;
+                    let when = format!("throughout {}", crate::base::text::short_duration(span));
+                    broken.map_or(Ok(()), |why| Err(check::unmet(simulation, what, &when, &why)))
+                }
+            }
+        })
+    }
+
+    /// Writes into the record that a step of the scenario begins.
+    pub fn begin_step(&mut self, text: &str) {
+        let _guard = self.runtime.enter();
+        self.simulation.note(Event::Step { text: text.to_owned() });
+    }
+
+    /// Writes into the record how a step of the scenario ended.
+    pub fn end_step(&mut self, text: &str, outcome: &Result<(), SessionError>) {
+        let _guard = self.runtime.enter();
+        let failure = outcome.as_ref().err().map(ToString::to_string);
+        self.simulation.note(Event::Outcome { text: text.to_owned(), failure });
+    }
+}

@@ -1,0 +1,295 @@
+//! The simulation: actors take their turns at virtual moments, and the cluster changes by their writes alone.
+//!
+//! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so controllers
+//! that run as tasks beside it (the update status controller) live in the same time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::processes::Processes;
+use super::router::{ActorId, Router};
+use super::session::SessionError;
+use crate::actors::{Actor, Input, Signal};
+use crate::backends::Door;
+use crate::base::clock::{Clock as _, Time, VirtualClock};
+use crate::base::limits::STEPS_PER_MOMENT_MAX;
+use crate::base::rng::Streams;
+use crate::model::world::World;
+use crate::model::{Answer, Change, Identity, Object, Refusal, View, Write};
+use crate::record::{Entry, Event, Record, WriteEvent};
+
+/// What an actor is waiting for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// The actor.
+    pub actor: String,
+    /// What it waits for, in its own words.
+    pub why: String,
+    /// When it will look again by itself.
+    pub until: Option<Time>,
+}
+
+/// One actor with what waits for it.
+struct Slot {
+    actor: Box<dyn Actor>,
+    identity: Identity,
+    changes: Vec<Change>,
+    answers: Vec<Answer>,
+    signals: Vec<Signal>,
+    wake_at: Option<Time>,
+    why: String,
+}
+
+/// A cluster that runs in virtual time.
+pub(super) struct Simulation {
+    pub(super) world: Arc<World>,
+    pub(super) streams: Streams,
+    pub(super) clock: Arc<VirtualClock>,
+    pub(super) door: Box<dyn Door>,
+    pub(super) view: View,
+    pub(super) record: Record,
+    /// Holds the kube-apiserver where it is, whatever its operator rolls out.
+    pub(super) pinned: bool,
+    pub(super) processes: Processes,
+    slots: BTreeMap<ActorId, Slot>,
+    next_id: ActorId,
+    router: Router,
+    wakes: BTreeSet<(Time, ActorId)>,
+    ready: BTreeSet<ActorId>,
+}
+
+impl Simulation {
+    /// A simulation of what lies behind `door`; no actors yet.
+    pub(super) fn new(
+        door: Box<dyn Door>,
+        clock: Arc<VirtualClock>,
+        world: Arc<World>,
+        streams: Streams,
+        record: Record,
+    ) -> Self {
+        Self {
+            world,
+            streams,
+            clock,
+            door,
+            view: View::default(),
+            record,
+            pinned: false,
+            processes: Processes::default(),
+            slots: BTreeMap::new(),
+            next_id: 0,
+            router: Router::default(),
+            wakes: BTreeSet::new(),
+            ready: BTreeSet::new(),
+        }
+    }
+
+    /// The current moment.
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Adds an actor; its first turn comes at this moment.
+    pub(super) fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.router.add(id, actor.interests());
+        let slot = Slot {
+            identity: actor.identity(),
+            actor,
+            changes: Vec::new(),
+            answers: Vec::new(),
+            signals: Vec::new(),
+            wake_at: None,
+            why: String::new(),
+        };
+        self.slots.insert(id, slot);
+        self.ready.insert(id);
+        id
+    }
+
+    /// Drops an actor: its memory is gone.
+    pub(super) fn remove(&mut self, id: ActorId) {
+        if let Some(wake_at) = self.slots.remove(&id).and_then(|slot| slot.wake_at) {
+            self.wakes.remove(&(wake_at, id));
+        }
+        self.router.remove(id);
+        self.ready.remove(&id);
+    }
+
+    /// Gives a signal to an actor.
+    pub(super) fn signal(&mut self, id: ActorId, signal: Signal) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.signals.push(signal);
+            self.ready.insert(id);
+        }
+    }
+
+    /// What the actors wait for, those that wait for something.
+    pub(super) fn pending(&self) -> Vec<Pending> {
+        self.slots
+            .values()
+            .filter(|slot| !slot.why.is_empty())
+            .map(|slot| Pending {
+                actor: slot.actor.name().to_owned(),
+                why: slot.why.clone(),
+                until: slot.wake_at,
+            })
+            .collect()
+    }
+
+    /// Runs until `stop` says so or `deadline` has come; true for the former. Everything due at the deadline itself
+    /// is still done.
+    pub(super) async fn run_until(
+        &mut self,
+        deadline: Time,
+        mut stop: impl FnMut(&Self) -> bool,
+    ) -> Result<bool, SessionError> {
+        loop {
+            self.settle()?;
+            if stop(self) {
+                return Ok(true);
+            }
+            let now = self.now();
+            let due = self.wakes.first().map(|(at, _)| *at);
+            let next = due.map_or(deadline, |at| at.min(deadline));
+            if next <= now && now >= deadline {
+                return Ok(false);
+            }
+            self.idle_until(next).await;
+            self.wake();
+        }
+    }
+
+    /// Lets time pass until `moment`, or until a controller beside the engine has written something.
+    async fn idle_until(&self, moment: Time) {
+        let mut writes = self.door.subscribe();
+        // Either is a reason to look again, so it does not matter which it was.
+        let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
+    }
+
+    /// Makes the actors ready whose time has come.
+    fn wake(&mut self) {
+        let now = self.now();
+        while let Some((at, id)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
+            self.wakes.remove(&(at, id));
+            if let Some(slot) = self.slots.get_mut(&id) {
+                slot.wake_at = None;
+                self.ready.insert(id);
+            }
+        }
+    }
+
+    /// Lets the ready actors take their turns at this moment until none is left.
+    pub(super) fn settle(&mut self) -> Result<(), SessionError> {
+        let mut steps = 0;
+        self.take_changes();
+        self.wake();
+        while let Some(id) = self.ready.pop_first() {
+            steps += 1;
+            if steps > STEPS_PER_MOMENT_MAX {
+                let actor = self.slots.get(&id).map_or("", |slot| slot.actor.name()).to_owned();
+                return Err(SessionError::NoProgress { actor, steps: STEPS_PER_MOMENT_MAX });
+            }
+            self.turn(id);
+            self.take_changes();
+            self.wake();
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, id: ActorId) {
+        let now = self.now();
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let (changes, answers, signals) = (
+            std::mem::take(&mut slot.changes),
+            std::mem::take(&mut slot.answers),
+            std::mem::take(&mut slot.signals),
+        );
+        let input = Input { view: &self.view, changes: &changes, answers: &answers, signals: &signals, now };
+        let step = slot.actor.step(&input);
+        slot.why = step.why.into_owned();
+        if let Some(old) = slot.wake_at.take() {
+            self.wakes.remove(&(old, id));
+        }
+        if let Some(at) = step.wake_at {
+            let at = at.max(now);
+            slot.wake_at = Some(at);
+            self.wakes.insert((at, id));
+        }
+        let (by, identity) = (slot.actor.name().to_owned(), slot.identity.clone());
+        let mut answers = Vec::with_capacity(step.writes.len());
+        for write in step.writes {
+            let outcome = self.write(&by, &identity, &write);
+            answers.push(Answer { write, outcome });
+        }
+        if let Some(slot) = self.slots.get_mut(&id).filter(|_| !answers.is_empty()) {
+            slot.answers = answers;
+            self.ready.insert(id);
+        }
+        for effect in step.effects {
+            self.effect(id, effect);
+        }
+    }
+
+    /// Makes a request through the door and records it.
+    pub(super) fn write(&mut self, by: &str, who: &Identity, write: &Write) -> Result<Object, Refusal> {
+        let now = self.now();
+        let before = self.view.get_key(&write.key()).cloned();
+        let outcome = self.door.write(who, write, now);
+        self.take_changes();
+        let event = write_event(by, write, before, &outcome, &self.view);
+        self.record.entries.push(Entry { at: now, event: Event::Write(Box::new(event)) });
+        outcome
+    }
+
+    /// Takes what changed behind the door into the view, records what kube clients wrote, and hands changes out.
+    pub(super) fn take_changes(&mut self) {
+        for (at, event) in self.door.client_writes() {
+            self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
+        }
+        for change in self.door.changes() {
+            self.view.apply(&change);
+            for id in self.router.readers(&change) {
+                if let Some(slot) = self.slots.get_mut(&id) {
+                    slot.changes.push(change.clone());
+                    self.ready.insert(id);
+                }
+            }
+        }
+    }
+
+    /// Whether an actor of this number is there.
+    pub(super) fn is_running(&self, id: ActorId) -> bool {
+        self.slots.contains_key(&id)
+    }
+}
+
+fn write_event(
+    by: &str,
+    write: &Write,
+    before: Option<Object>,
+    outcome: &Result<Object, Refusal>,
+    view: &View,
+) -> WriteEvent {
+    let mut key = write.key();
+    let (code, message) = match outcome {
+        Ok(object) => {
+            object.name().clone_into(&mut key.name);
+            (if write.verb() == "create" { 201 } else { 200 }, String::new())
+        }
+        Err(refusal) => (refusal.code, refusal.message.clone()),
+    };
+    let after = outcome.is_ok().then(|| view.get_key(&key).cloned()).flatten();
+    WriteEvent {
+        by: by.to_owned(),
+        verb: write.verb().to_owned(),
+        kind: write.resource.kind.to_string(),
+        key,
+        subresource: write.subresource.unwrap_or_default().to_owned(),
+        code,
+        message,
+        before,
+        after,
+    }
+}

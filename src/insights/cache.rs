@@ -1,0 +1,83 @@
+//! What a watch has shown so far of the objects of one kind.
+
+use std::collections::BTreeMap;
+
+use kube::runtime::watcher::Event;
+
+/// Objects by name. A list that is under way replaces them when it is complete, not before.
+#[derive(Debug)]
+pub(super) struct Cache<T> {
+    objects: BTreeMap<String, T>,
+    listing: BTreeMap<String, T>,
+    synced: bool,
+}
+
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Self { objects: BTreeMap::new(), listing: BTreeMap::new(), synced: false }
+    }
+}
+
+impl<T> Cache<T> {
+    /// Takes in what the watch of named objects tells.
+    pub(super) fn take(&mut self, event: Event<(String, T)>) {
+        match event {
+            Event::Init => self.listing.clear(),
+            Event::InitApply((name, object)) => {
+                self.listing.insert(name, object);
+            }
+            Event::InitDone => {
+                self.objects = std::mem::take(&mut self.listing);
+                self.synced = true;
+            }
+            Event::Apply((name, object)) => {
+                self.objects.insert(name, object);
+            }
+            Event::Delete((name, _)) => {
+                self.objects.remove(&name);
+            }
+        }
+    }
+
+    /// Whether a list was ever complete.
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    /// The objects by name.
+    pub(super) fn objects(&self) -> &BTreeMap<String, T> {
+        &self.objects
+    }
+
+    /// One object.
+    pub(super) fn get(&self, name: &str) -> Option<&T> {
+        self.objects.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_replaces_everything_once_it_is_complete() {
+        let mut cache = Cache::default();
+        let at = |name: &str| (name.to_owned(), ());
+        let names = |cache: &Cache<()>| cache.objects().keys().cloned().collect::<Vec<_>>().join(" ");
+        cache.take(Event::Init);
+        cache.take(Event::InitApply(at("a")));
+        assert_eq!((names(&cache).as_str(), cache.is_synced()), ("", false));
+        cache.take(Event::InitDone);
+        cache.take(Event::Apply(at("b")));
+        assert_eq!((names(&cache).as_str(), cache.is_synced()), ("a b", true));
+        cache.take(Event::Init);
+        cache.take(Event::InitApply(at("x")));
+        cache.take(Event::Init);
+        cache.take(Event::InitApply(at("c")));
+        assert_eq!(names(&cache), "a b");
+        cache.take(Event::InitDone);
+        assert_eq!(names(&cache), "c");
+        cache.take(Event::Delete(at("c")));
+        assert_eq!((names(&cache).as_str(), cache.is_synced()), ("", true));
+    }
+}

@@ -1,0 +1,237 @@
+//! The controller itself: watches feed the state, and the state's patch goes to the API server.
+//!
+//! One task, one loop, one event at a time, so that under a paused clock the same events give the same requests. Not
+//! on `kube::runtime::Controller`, which reconciles in random order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{BoxStream, PollNext, select_with_strategy};
+use futures::{Stream, StreamExt as _};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Client, Resource as _};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::publish::{CONFIG_MAP, NAMESPACE};
+use super::state::{CLUSTER_VERSION_CRD, Published, State};
+use crate::base::clock::Clock;
+use crate::base::yaml::YamlError;
+use crate::model::{Resource, resources};
+
+/// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
+const FIELD_MANAGER: &str = "update-status-controller";
+
+/// The pause after the first of a row of failures; it doubles with each further one.
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+/// The longest pause.
+const RETRY_MAX: Duration = Duration::from_secs(60);
+
+/// How long the requests of one round may take. Without it one answer that never comes would be the end.
+const ROUND_MAX: Duration = Duration::from_secs(30);
+
+/// How often the server's version is read while it matters. A kube-apiserver that is replaced gives no event, and a
+/// status that nobody can write gives none either.
+const VERSION_PERIOD: Duration = Duration::from_secs(60);
+
+/// Why the controller ended. It does not end for anything that an API server can answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerError {
+    /// The watches came to their end, which watches of kube-rs do not.
+    #[error("watches ended")]
+    WatchesEnded,
+}
+
+/// What stands in the way of one round; the next may do better.
+#[derive(Debug, thiserror::Error)]
+enum RoundError {
+    #[error(transparent)]
+    Request(#[from] kube::Error),
+    #[error("unexpected answer to GET /version: {0}")]
+    Version(Value),
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+}
+
+/// Runs the update status controller until its future is dropped. All its times are those of `clock`, its pauses those
+/// of the tokio runtime.
+///
+/// # Errors
+/// [`ControllerError`]; failing requests are retried for ever and are no error.
+pub async fn run(client: Client, clock: Arc<dyn Clock>) -> Result<(), ControllerError> {
+    let mut watches = watches(&client);
+    let config_map = Api::namespaced(client.clone(), NAMESPACE);
+    let mut controller =
+        Controller { client, config_map, clock, state: State::default(), failures: 0, due: None };
+    loop {
+        let told = match controller.due {
+            Some(due) => timeout_at(due, watches.next()).await.ok(),
+            None => Some(watches.next().await),
+        };
+        match told {
+            Some(event) => controller.take(event.ok_or(ControllerError::WatchesEnded)?),
+            None => controller.wake(),
+        }
+        controller.round_unless_paused().await;
+    }
+}
+
+/// What one of the watches told.
+enum Told {
+    ClusterVersion(Event<(String, Value)>),
+    Crd(Event<(String, Value)>),
+    ConfigMap(Event<(String, Published)>),
+    /// A watch failed; it goes on after a pause of its own.
+    Failure,
+}
+
+/// All watches as one stream. Of several events that are there at once, those of the CRD come first, then those of
+/// ClusterVersions: the same order in every run.
+fn watches(client: &Client) -> BoxStream<'static, Told> {
+    let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let dynamic = |resource: &Resource| Api::all_with(client.clone(), &api_resource(resource));
+    let cluster_versions: Api<DynamicObject> = dynamic(&resources::CLUSTER_VERSIONS);
+    let crds: Api<DynamicObject> = dynamic(&resources::CUSTOM_RESOURCE_DEFINITIONS);
+    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    let cluster_versions = told(watcher(cluster_versions, watcher::Config::default()), |event| {
+        Told::ClusterVersion(each(event, json_of))
+    });
+    let crds = told(watcher(crds, named(CLUSTER_VERSION_CRD)), |event| Told::Crd(each(event, json_of)));
+    let config_maps =
+        told(watcher(config_maps, named(CONFIG_MAP)), |event| Told::ConfigMap(each(event, published)));
+    let left = |(): &mut ()| PollNext::Left;
+    let objects = select_with_strategy(crds, cluster_versions, left);
+    select_with_strategy(objects, config_maps, left).boxed()
+}
+
+/// The one who acts on what the state concludes.
+struct Controller {
+    client: Client,
+    config_map: Api<ConfigMap>,
+    clock: Arc<dyn Clock>,
+    state: State,
+    /// Rounds that failed in a row.
+    failures: u32,
+    /// When to wake without an event: to retry, or to look at the version again.
+    due: Option<Instant>,
+}
+
+impl Controller {
+    fn take(&mut self, told: Told) {
+        match told {
+            Told::ClusterVersion(event) => self.state.cluster_version(event),
+            Told::Crd(event) => self.state.crd(event),
+            Told::ConfigMap(event) => self.state.config_map(event),
+            Told::Failure => {}
+        }
+    }
+
+    fn wake(&mut self) {
+        self.due = None;
+        if self.failures == 0 {
+            self.state.doubt_version();
+        }
+    }
+
+    /// A round, and when to make the next one without an event. While a pause after a failure lasts, events only add
+    /// to what is known.
+    async fn round_unless_paused(&mut self) {
+        if self.failures > 0 && self.due.is_some() {
+            return;
+        }
+        let round = timeout(ROUND_MAX, self.round()).await;
+        let pause = if matches!(round, Ok(Ok(()))) {
+            self.failures = 0;
+            self.state.version_matters().then_some(VERSION_PERIOD)
+        } else {
+            let doubled = RETRY_FIRST.saturating_mul(1 << self.failures.min(16));
+            self.failures += 1;
+            Some(doubled.min(RETRY_MAX))
+        };
+        self.due = pause.map(|pause| Instant::now() + pause);
+    }
+
+    async fn round(&mut self) -> Result<(), RoundError> {
+        if self.state.wants_version() {
+            let minor = self.kubernetes_minor().await?;
+            self.state.kubernetes_minor(minor);
+        }
+        self.state.assess(self.clock.now())?;
+        let Some(patch) = self.state.patch() else { return Ok(()) };
+        let params = PatchParams::apply(FIELD_MANAGER);
+        match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
+            Ok(config_map) => self.state.config_map(Event::Apply(published(config_map))),
+            // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                self.state.config_map(Event::Delete((CONFIG_MAP.to_owned(), Published::default())));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// The minor of the Kubernetes that answers, by `GET /version`.
+    async fn kubernetes_minor(&self) -> Result<u32, RoundError> {
+        let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
+        let version: Value = self.client.request(request).await?;
+        let minor = version["minor"].as_str().and_then(leading_number);
+        minor.ok_or(RoundError::Version(version))
+    }
+}
+
+/// The number that a text such as `27+` begins with.
+fn leading_number(text: &str) -> Option<u32> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    text.get(..digits)?.parse().ok()
+}
+
+fn told<K: 'static>(
+    watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+    tell: impl Fn(Event<K>) -> Told + Send + 'static,
+) -> BoxStream<'static, Told> {
+    watch.default_backoff().map(move |event| event.map_or(Told::Failure, &tell)).boxed()
+}
+
+fn each<K, T>(event: Event<K>, convert: impl FnOnce(K) -> T) -> Event<T> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(convert(object)),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(convert(object)),
+        Event::Delete(object) => Event::Delete(convert(object)),
+    }
+}
+
+fn api_resource(resource: &Resource) -> ApiResource {
+    ApiResource {
+        group: resource.group.to_string(),
+        version: resource.version.to_string(),
+        api_version: resource.api_version(),
+        kind: resource.kind.to_string(),
+        plural: resource.plural.to_string(),
+    }
+}
+
+/// Name and JSON of an object, of its metadata only what assessments read.
+fn json_of(object: DynamicObject) -> (String, Value) {
+    let name = object.metadata.name.unwrap_or_default();
+    let mut value = object.data;
+    if let Some(fields) = value.as_object_mut() {
+        fields
+            .insert("metadata".to_owned(), json!({"name": name, "annotations": object.metadata.annotations}));
+    }
+    (name, value)
+}
+
+fn published(mut config_map: ConfigMap) -> (String, Published) {
+    let data = config_map.data.take().unwrap_or_default();
+    let metadata = std::mem::take(config_map.meta_mut());
+    let resource_version = metadata.resource_version.unwrap_or_default();
+    (metadata.name.unwrap_or_default(), Published { resource_version, data })
+}
+
+#[cfg(test)]
+mod tests;

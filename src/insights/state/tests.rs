@@ -1,0 +1,191 @@
+//! Events in, patches out.
+
+use serde_json::json;
+
+use super::*;
+use crate::insights::publish::CONFIG_MAP;
+
+const T1: &str = "2024-01-01T01:00:00Z";
+const T2: &str = "2024-01-01T02:00:00Z";
+
+/// A state and the ConfigMap as the API server would keep it.
+#[derive(Default)]
+struct Bench {
+    state: State,
+    data: Option<BTreeMap<String, String>>,
+    revision: u64,
+}
+
+impl Bench {
+    /// With these objects listed and Kubernetes 1.27 answering.
+    fn new(cluster_version: Option<Value>, crd: Option<Value>, data: Option<&[(&str, &str)]>) -> Self {
+        let mut bench = Self::default();
+        let named = |name: &str, value: Value| Event::InitApply((name.to_owned(), value));
+        let listed = |object: Option<Event<(String, Value)>>| {
+            [Some(Event::Init), object, Some(Event::InitDone)].into_iter().flatten()
+        };
+        listed(cluster_version.map(|v| named("version", v))).for_each(|e| bench.state.cluster_version(e));
+        listed(crd.map(|v| named(CLUSTER_VERSION_CRD, v))).for_each(|e| bench.state.crd(e));
+        bench.state.config_map(Event::Init);
+        bench.state.config_map(Event::InitDone);
+        if let Some(data) = data {
+            bench.create(data);
+        }
+        assert!(bench.state.wants_version());
+        bench.state.kubernetes_minor(27);
+        bench
+    }
+
+    fn create(&mut self, data: &[(&str, &str)]) {
+        self.data = Some(data.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect());
+        self.show();
+    }
+
+    /// The watch shows the ConfigMap as it is.
+    fn show(&mut self) {
+        self.revision += 1;
+        let data = self.data.clone().unwrap();
+        let seen = Published { resource_version: self.revision.to_string(), data };
+        self.state.config_map(Event::Apply((CONFIG_MAP.to_owned(), seen)));
+    }
+
+    /// Assesses, makes the patch, and tells which keys it changed: `+key` written, `-key` removed.
+    fn round(&mut self, now: &str) -> String {
+        self.state.assess(now.parse().unwrap()).unwrap();
+        let Some(patch) = self.state.patch() else { return String::new() };
+        let data = self.data.as_mut().unwrap();
+        let mut changed = Vec::new();
+        for (key, value) in patch["data"].as_object().unwrap() {
+            match value.as_str() {
+                Some(text) => drop(data.insert(key.clone(), text.to_owned())),
+                None => drop(data.remove(key)),
+            }
+            changed.push(format!("{}{key}", if value.is_null() { '-' } else { '+' }));
+        }
+        self.show();
+        assert_eq!(self.state.patch(), None);
+        changed.join(" ")
+    }
+
+    fn insight(&self, key: &str) -> Value {
+        yaml::from_str(&self.data.as_ref().unwrap()[key]).unwrap()
+    }
+
+    fn health(&self) -> Vec<(String, Value)> {
+        let keys = self.data.as_ref().unwrap().keys().filter(|key| *key != "usc.cpi.cv-version");
+        keys.map(|key| (key.clone(), self.insight(key))).collect()
+    }
+}
+
+fn object(message: &str) -> Value {
+    json!({"metadata": {"name": "version"}, "status": {
+        "conditions": [{"type": "Progressing", "status": "True", "message": message}],
+        "history": [{"state": "Partial", "version": "4.14.1", "startedTime": T1}],
+        "capabilities": {"enabledCapabilities": ["Build", "Console"]},
+    }})
+}
+
+fn crd(enumerated: &[&str]) -> Value {
+    let lists = json!({"enabledCapabilities": {"items": {"enum": enumerated}}});
+    let status = json!({"properties": {"capabilities": {"properties": lists}}});
+    let schema = json!({"openAPIV3Schema": {"properties": {"status": status}}});
+    json!({"spec": {"versions": [{"served": true, "storage": true, "schema": schema}]}})
+}
+
+fn changed<T>(name: &str, value: T) -> Event<(String, T)> {
+    Event::Apply((name.to_owned(), value))
+}
+
+#[test]
+fn nothing_is_concluded_before_everything_is_known() {
+    let mut state = State::default();
+    state.config_map(Event::Init);
+    let data = BTreeMap::from([("usc.cpi.cv-version".to_owned(), "old".to_owned())]);
+    let seen = Published { resource_version: "1".to_owned(), data };
+    state.config_map(Event::InitApply((CONFIG_MAP.to_owned(), seen)));
+    state.config_map(Event::InitDone);
+    state.assess(T1.parse().unwrap()).unwrap();
+    assert_eq!((state.patch(), state.wants_version()), (None, false));
+}
+
+#[test]
+fn insights_wait_in_memory_until_somebody_creates_the_config_map() {
+    let mut bench = Bench::new(Some(object("10%")), None, None);
+    assert_eq!(bench.round(T1), "");
+    bench.create(&[]);
+    assert_eq!(bench.round(T2), "+usc.cpi.cv-version");
+    let insight = bench.insight("usc.cpi.cv-version");
+    assert_eq!((&insight["acquiredAt"], &insight["type"]), (&json!(T1), &json!("ClusterVersion")));
+    assert_eq!(insight["clusterVersion"]["versions"]["target"]["version"], "4.14.1");
+}
+
+#[test]
+fn nothing_is_written_while_only_the_time_moves() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
+    assert_eq!(bench.round(T1), "+usc.cpi.cv-version");
+    assert_eq!(bench.round(T2), "");
+    bench.state.cluster_version(changed("version", object("10%")));
+    assert_eq!(bench.round(T2), "");
+    bench.state.cluster_version(changed("version", object("20%")));
+    assert_eq!(bench.round(T2), "+usc.cpi.cv-version");
+}
+
+#[test]
+fn foreign_keys_stay_and_own_keys_are_put_right() {
+    let stale =
+        [("usc.cpi.0ld", "x"), ("usc.ni.node-a", "x"), ("mine", "x"), ("usc.cpi.cv-version", "broken: [")];
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&stale));
+    assert_eq!(bench.round(T1), "-usc.cpi.0ld +usc.cpi.cv-version");
+    bench.create(&[("mine", "y"), ("usc.cpi.cv-version", "edited")]);
+    assert_eq!(bench.round(T2), "+usc.cpi.cv-version");
+    assert_eq!(bench.insight("usc.cpi.cv-version")["acquiredAt"], T1);
+    bench.state.cluster_version(Event::Delete(("version".to_owned(), json!({}))));
+    assert_eq!(bench.round(T2), "-usc.cpi.cv-version");
+    assert_eq!(bench.data.unwrap().into_keys().collect::<Vec<_>>(), ["mine"]);
+}
+
+#[test]
+fn a_new_process_goes_on_with_the_times_of_the_old_one() {
+    let mut old = Bench::new(Some(object("10%")), Some(crd(&["Console"])), Some(&[]));
+    old.round(T1);
+    let left: Vec<(&str, &str)> =
+        old.data.as_ref().unwrap().iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let mut new = Bench::new(Some(object("10%")), Some(crd(&["Console"])), Some(&left));
+    assert_eq!(new.round(T2), "");
+    new.state.cluster_version(changed("version", object("20%")));
+    assert_eq!(new.round(T2), "+usc.cpi.cv-version");
+    let insight = new.insight("usc.cpi.cv-version");
+    assert_eq!(insight["clusterVersion"]["conditions"][0]["lastTransitionTime"], T1);
+}
+
+#[test]
+fn a_frozen_status_is_told_since_it_was_first_seen_and_as_long_as_its_cause_lasts() {
+    let mut bench = Bench::new(Some(object("10%")), Some(crd(&["Build", "Console"])), Some(&[]));
+    bench.round("2024-01-01T00:30:00Z");
+    assert!(bench.health().is_empty());
+    bench.state.crd(changed(CLUSTER_VERSION_CRD, crd(&["Console"])));
+    assert!(bench.state.wants_version());
+    let wrote = bench.round(T1);
+    let [(key, insight)] = &bench.health()[..] else { panic!("{wrote}") };
+    assert_eq!(wrote, format!("+{key}"));
+    assert_eq!(insight["health"]["startedAt"], T1);
+    assert_eq!(insight["uid"], key["usc.cpi.".len()..]);
+    assert_eq!(bench.round(T2), "", "it lasts");
+    bench.state.doubt_version();
+    assert!(bench.state.wants_version());
+    bench.state.kubernetes_minor(31);
+    assert_eq!(bench.round(T2), format!("-{key}"), "a server that ratchets");
+    bench.state.kubernetes_minor(30);
+    assert_eq!(bench.round(T2), format!("+{key}"));
+    bench.state.crd(changed(CLUSTER_VERSION_CRD, crd(&["Build", "Console"])));
+    assert_eq!(bench.round(T2), format!("-{key}"), "a CRD that knows");
+}
+
+#[test]
+fn an_event_from_before_the_last_patch_does_not_bring_the_past_back() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
+    bench.round(T1);
+    let past = Published { resource_version: "1".to_owned(), data: BTreeMap::new() };
+    bench.state.config_map(changed(CONFIG_MAP, past));
+    assert_eq!(bench.round(T2), "");
+}

@@ -1,0 +1,67 @@
+//! Names of insights: unique within an informer, and safe as part of a ConfigMap key.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::insight::HealthInsight;
+
+/// Names of objects with more characters than this do not fit into a ConfigMap key (253) behind their prefixes.
+const NAME_CHARACTERS_MAX: usize = 200;
+
+/// The name of an insight about one object: `<prefix>-<object's name>`, or the hash of a name that is too long.
+pub(super) fn of_object(prefix: &str, name: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.len() <= NAME_CHARACTERS_MAX && name.chars().all(safe) {
+        format!("{prefix}-{name}")
+    } else {
+        format!("{prefix}-{}", hex([name]))
+    }
+}
+
+/// The name of a health insight: a hash over its summary and the objects that it is about, so that its description
+/// and its start may change while it stays the same insight. Hex, where the upstream controller has base64, whose
+/// `+` and `/` the API server refuses in keys.
+pub(super) fn of_health(insight: &HealthInsight) -> String {
+    let resources = insight
+        .scope
+        .resources
+        .iter()
+        .flat_map(|r| [&r.group, &r.resource, &r.namespace, &r.name].map(String::as_str));
+    hex(std::iter::once(insight.impact.summary.as_str()).chain(resources))
+}
+
+/// 128 bits of SHA-256 over the parts, each ended by a byte that stands in no text, as lower-case hex.
+fn hex<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0xff]);
+    }
+    hash.finalize()
+        .iter()
+        .take(16)
+        .fold(String::with_capacity(32), |text, byte| text + &format!("{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_objects_are_kept_unless_they_do_not_fit_into_a_key() {
+        assert_eq!(of_object("cv", "version"), "cv-version");
+        for odd in ["a/b".to_owned(), "x".repeat(253)] {
+            let uid = of_object("cv", &odd);
+            assert_eq!(
+                (uid.len(), uid.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')),
+                (35, true),
+                "{uid}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_hash_do_not_run_together() {
+        assert_ne!(hex(["ab", "c"]), hex(["a", "bc"]));
+        assert_eq!(hex(["ab", "c"]).len(), 32);
+    }
+}

@@ -1,0 +1,57 @@
+//! Insights to JSON and back, in the API's words.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn check(text: &Value) -> Insight {
+    let insight: Insight = serde_json::from_value(text.clone()).unwrap();
+    assert_eq!(&serde_json::to_value(&insight).unwrap(), text);
+    insight
+}
+
+#[test]
+fn a_cluster_version_insight_reads_and_writes_the_field_names_of_the_api() {
+    let insight = check(&json!({
+        "uid": "cv-version", "acquiredAt": "2024-01-02T03:04:05Z", "type": "ClusterVersion",
+        "clusterVersion": {
+            "conditions": [{
+                "type": "Updating", "status": "Unknown", "lastTransitionTime": "2024-01-02T03:04:05Z",
+                "reason": "CannotDetermineUpdating", "message": "m",
+            }],
+            "resource": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
+            "assessment": "Unknown",
+            "versions": {
+                "previous": {"version": "4.13.0", "metadata": [{"key": "Partial"}]},
+                "target": {"version": "4.14.0", "metadata": [{"key": "Architecture", "value": "Multi"}]},
+            },
+            "completion": 0, "startedAt": null, "estimatedCompletedAt": "0001-01-01T01:00:00Z",
+        },
+    }));
+    assert!(matches!(insight.detail, Detail::ClusterVersion(_)));
+}
+
+#[test]
+fn a_health_insight_reads_and_writes_the_field_names_of_the_api() {
+    check(&json!({
+        "uid": "abc", "acquiredAt": "2024-01-02T03:04:05Z", "type": "Health",
+        "health": {
+            "startedAt": "2024-01-02T03:04:05Z",
+            "scope": {"type": "WorkerPool", "resources": [{"resource": "pods", "name": "a", "namespace": "b"}]},
+            "impact": {"level": "Critical", "type": "Application Outage", "summary": "s", "description": "d"},
+            "remediation": {"reference": "https://example.com", "estimatedFinish": "2024-01-02T04:04:05Z"},
+        },
+    }));
+}
+
+#[test]
+fn a_type_without_its_member_is_an_error() {
+    for kind in ["Health", "Node", ""] {
+        let text = json!({"uid": "x", "acquiredAt": "2024-01-02T03:04:05Z", "type": kind});
+        let error = serde_json::from_value::<Insight>(text).unwrap_err().to_string();
+        assert_eq!(error, format!("insight x of type {kind} has no member of that type"));
+    }
+    let late = json!({"uid": "x", "acquiredAt": "soon", "type": "Health"});
+    let error = serde_json::from_value::<Insight>(late).unwrap_err().to_string();
+    assert_eq!(error, "not an RFC 3339 time: \"soon\"");
+}

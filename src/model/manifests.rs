@@ -1,0 +1,142 @@
+//! The Kubernetes YAML that is part of the binary: schemas by release, and objects by folder.
+//!
+//! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
+//! that brought it), each later `<minor>.yaml` an RFC 6902 patch with what that minor changed.
+//!
+//! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use include_dir::{Dir, File, include_dir};
+use serde_json::Value;
+
+use crate::base::yaml;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
+
+/// Per CRD what stands in its files, by the minor that it holds from.
+static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(|| {
+    folder("crds")
+        .dirs()
+        .map(|dir| {
+            let name = dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name, dir.files().map(|file| (minor_of(file).unwrap_or(0), one(file))).collect())
+        })
+        .collect()
+});
+
+/// The CRD of this name, such as `clusterversions.config.openshift.io`, as release 4.`minor` ships it with the
+/// default feature set; nothing if that release has no such CRD.
+pub fn crd(name: &str, minor: u64) -> Option<Value> {
+    let mut versions = CRDS.get(name)?.range(..=minor);
+    let (_, definition) = versions.next()?;
+    let mut crd = definition.clone();
+    for (changed_in, patch) in versions {
+        let operations: json_patch::Patch = serde_json::from_value(patch.clone())
+            .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{changed_in}.yaml: {error}"));
+        json_patch::patch(&mut crd, &operations)
+            .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{changed_in}.yaml: {error}"));
+    }
+    Some(crd)
+}
+
+/// All CRDs that are modelled for release 4.`minor`, in order of name.
+pub fn crds(minor: u64) -> Vec<Value> {
+    CRDS.keys().filter_map(|name| crd(name, minor)).collect()
+}
+
+/// All documents of the files in `manifests/<path>` but not in folders below it, in order of file name; nothing if
+/// there is no such folder.
+pub fn objects(path: &str) -> Vec<Value> {
+    let mut files: Vec<_> = FILES.get_dir(path).map(|dir| dir.files().collect()).unwrap_or_default();
+    files.sort_by_key(|file| file.path());
+    files.into_iter().flat_map(documents).collect()
+}
+
+/// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.
+pub(super) fn by_minor(path: &str) -> BTreeMap<u64, Value> {
+    folder(path).files().filter_map(|file| Some((minor_of(file)?, one(file)))).collect()
+}
+
+fn folder(path: &str) -> &'static Dir<'static> {
+    FILES.get_dir(path).unwrap_or_else(|| panic!("manifests/{path} is not in the binary"))
+}
+
+/// 14 for `4.14.yaml`.
+fn minor_of(file: &File<'_>) -> Option<u64> {
+    file.path().file_stem()?.to_str()?.strip_prefix("4.")?.parse().ok()
+}
+
+fn one(file: &File<'_>) -> Value {
+    let mut found = documents(file);
+    let last = found.pop();
+    assert!(found.is_empty(), "manifests/{}: more than one document", file.path().display());
+    last.unwrap_or_else(|| panic!("manifests/{}: no document", file.path().display()))
+}
+
+fn documents(file: &File<'_>) -> Vec<Value> {
+    let text =
+        file.contents_utf8().unwrap_or_else(|| panic!("manifests/{}: not UTF-8", file.path().display()));
+    yaml::from_str_multi(text).unwrap_or_else(|error| panic!("manifests/{}:{error}", file.path().display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(dir: &Dir<'_>) -> usize {
+        dir.files().map(|file| documents(file).len()).sum::<usize>() + dir.dirs().map(load).sum::<usize>()
+    }
+
+    #[test]
+    fn every_file_loads_and_every_crd_has_its_folder_s_name() {
+        assert!(load(&FILES) > 20);
+        for name in CRDS.keys() {
+            let newest = crd(name, u64::MAX).unwrap();
+            assert_eq!(newest["metadata"]["name"], **name);
+        }
+    }
+
+    #[test]
+    fn a_crd_is_there_from_the_release_that_brought_it() {
+        let policies = "clusterimagepolicies.config.openshift.io";
+        assert_eq!(crd(policies, 19), None);
+        assert!(crd(policies, 20).is_some());
+        assert_eq!(crd("nothing.config.openshift.io", 20), None);
+        assert_eq!(crds(20).len(), crds(19).len() + 1);
+    }
+
+    #[test]
+    fn numbers_and_words_keep_their_types() {
+        let crd = crd("clusterversions.config.openshift.io", 13).unwrap();
+        let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+        let condition =
+            crd.pointer(&format!("{status}/conditionalUpdates/items/properties/conditions/items"));
+        let properties = &condition.unwrap()["properties"];
+        assert_eq!(properties["observedGeneration"]["minimum"].as_i64(), Some(0));
+        assert_eq!(properties["status"]["enum"], serde_json::json!(["True", "False", "Unknown"]));
+    }
+
+    #[test]
+    fn every_object_of_the_base_cluster_has_a_name_and_its_namespace_comes_first() {
+        let mut namespaces = Vec::new();
+        for object in objects("base") {
+            let text = |pointer| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+            let name = text("/metadata/name").unwrap();
+            assert!(object["apiVersion"].is_string(), "{name}");
+            if let Some(namespace) = text("/metadata/namespace") {
+                assert!(namespaces.contains(&namespace), "{name} before its namespace {namespace}");
+            }
+            if object["kind"] == "Namespace" {
+                namespaces.push(name);
+            }
+        }
+        assert!(namespaces.contains(&"kube-system".to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_folder_has_no_objects() {
+        assert_eq!(objects("nowhere"), Vec::<Value>::new());
+    }
+}

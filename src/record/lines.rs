@@ -1,0 +1,167 @@
+//! A record as JSON lines: the header, then one line per entry. A change stands as a patch against the state that the
+//! lines before it led to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Entry, Event, Header, Record, WriteEvent, patch};
+use crate::model::{Key, Object};
+
+/// The last state of every object, as far as the lines tell.
+pub(super) type States<'r> = BTreeMap<&'r Key, &'r Object>;
+
+#[derive(Serialize)]
+struct HeaderLine<'r> {
+    windtunnel: &'r str,
+    scenario: &'r str,
+    ids: &'r [String],
+    seed: u64,
+    epoch: i64,
+}
+
+#[derive(Serialize)]
+struct EntryLine<'r> {
+    at: i64,
+    #[serde(flatten)]
+    event: EventLine<'r>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum EventLine<'r> {
+    Write { write: WriteLine<'r> },
+    Step { step: &'r str },
+    Outcome { outcome: &'r str, failure: Option<&'r str> },
+    Kubernetes { kubernetes: u32 },
+    Process { process: &'r str, pod: &'r str, started: bool },
+}
+
+#[derive(Serialize)]
+struct WriteLine<'r> {
+    by: &'r str,
+    verb: &'r str,
+    kind: &'r str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    group: &'r str,
+    plural: &'r str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    namespace: &'r str,
+    name: &'r str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    subresource: &'r str,
+    code: u16,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'r str,
+    /// The state before, where it is not the one that the lines before led to; null: there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<&'r Value>,
+    #[serde(skip_serializing_if = "is_false")]
+    created: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    gone: bool,
+    /// The whole state after, where a patch cannot tell it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<&'r Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Record {
+    /// The file form: JSON lines, the header first, each line ended by a line break. Moments are milliseconds since
+    /// the Unix epoch.
+    pub fn to_lines(&self) -> String {
+        let Header { scenario, ids, seed, epoch, windtunnel } = &self.header;
+        let mut out = String::new();
+        let header = HeaderLine { windtunnel, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() };
+        push_line(&mut out, &header);
+        let mut states = States::new();
+        for Entry { at, event } in &self.entries {
+            let event = event_line(event, &mut states);
+            push_line(&mut out, &EntryLine { at: at.as_millisecond(), event });
+        }
+        out
+    }
+
+    /// SHA-256 of the file form, in lower-case hex. Runs of the same scenario, seed and build have the same.
+    pub fn hash(&self) -> String {
+        let digest = Sha256::digest(self.to_lines().as_bytes());
+        digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
+            hex.extend(
+                [byte >> 4, byte & 15].map(|nibble| char::from_digit(u32::from(nibble), 16).unwrap_or('0')),
+            );
+            hex
+        })
+    }
+}
+
+fn push_line(out: &mut String, line: &impl Serialize) {
+    // Only maps with keys that are no texts fail, and a line has none.
+    out.push_str(&serde_json::to_string(line).unwrap_or_default());
+    out.push('\n');
+}
+
+fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
+    match event {
+        Event::Write(write) => EventLine::Write { write: write_line(write, states) },
+        Event::Step { text } => EventLine::Step { step: text },
+        Event::Outcome { text, failure } => EventLine::Outcome { outcome: text, failure: failure.as_deref() },
+        Event::Kubernetes { minor } => EventLine::Kubernetes { kubernetes: *minor },
+        Event::Process { program, pod, started } => {
+            EventLine::Process { process: program, pod, started: *started }
+        }
+    }
+}
+
+fn write_line<'r>(write: &'r WriteEvent, states: &mut States<'r>) -> WriteLine<'r> {
+    let known = states.get(&write.key).copied();
+    let before = write.before.as_ref();
+    let as_known = match (known, before) {
+        (None, None) => true,
+        (Some(known), Some(before)) => same(known, before),
+        _ => false,
+    };
+    let patch = match (before, &write.after) {
+        (Some(before), Some(after)) if !Arc::ptr_eq(before.shared(), after.shared()) => {
+            patch::between(before, after)
+        }
+        (Some(_), Some(_)) => Some(Value::Object(serde_json::Map::new())),
+        _ => None,
+    };
+    let object = write.after.as_ref().filter(|_| patch.is_none()).map(|object| &**object);
+    let gone = write.after.is_none() && write.code < 400;
+    match (&write.after, before) {
+        (Some(state), _) => states.insert(&write.key, state),
+        (None, Some(state)) if !gone => states.insert(&write.key, state),
+        _ => states.remove(&write.key),
+    };
+    WriteLine {
+        by: &write.by,
+        verb: &write.verb,
+        kind: &write.kind,
+        group: &write.key.group,
+        plural: &write.key.plural,
+        namespace: &write.key.namespace,
+        name: &write.key.name,
+        subresource: &write.subresource,
+        code: write.code,
+        message: &write.message,
+        before: if as_known { None } else { Some(before.map_or(&Value::Null, |object| &**object)) },
+        created: before.is_none() && write.after.is_some(),
+        gone,
+        object,
+        patch,
+    }
+}
+
+fn same(one: &Object, other: &Object) -> bool {
+    Arc::ptr_eq(one.shared(), other.shared()) || one == other
+}

@@ -1,0 +1,191 @@
+//! A record from its JSON lines: every object before and after every write is there again, and shared.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::{Entry, Event, Header, Record, WriteEvent};
+use crate::base::clock::Time;
+use crate::model::{Key, Object, resources};
+
+/// A record file that cannot be read: where, and what was expected there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: expected {expected}")]
+pub struct RecordError {
+    /// Line of the file, counted from 1.
+    pub line: usize,
+    /// What should stand there, and what is wrong with what does.
+    pub expected: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeaderLine {
+    windtunnel: String,
+    scenario: String,
+    ids: Vec<String>,
+    seed: u64,
+    epoch: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryLine {
+    at: i64,
+    write: Option<WriteLine>,
+    step: Option<String>,
+    outcome: Option<String>,
+    failure: Option<String>,
+    kubernetes: Option<u32>,
+    process: Option<String>,
+    #[serde(default)]
+    pod: String,
+    #[serde(default)]
+    started: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteLine {
+    by: String,
+    verb: String,
+    kind: String,
+    #[serde(default)]
+    group: String,
+    plural: String,
+    #[serde(default)]
+    namespace: String,
+    name: String,
+    #[serde(default)]
+    subresource: String,
+    code: u16,
+    #[serde(default)]
+    message: String,
+    #[serde(default, deserialize_with = "even_null")]
+    before: Option<Value>,
+    #[serde(default)]
+    created: bool,
+    #[serde(default)]
+    gone: bool,
+    object: Option<Value>,
+    patch: Option<Value>,
+}
+
+/// Keeps a null (there was no object) apart from a field that is not there.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+impl Record {
+    /// Reads the file form that [`Record::to_lines`] writes.
+    ///
+    /// # Errors
+    /// The first line that is not as it should be.
+    pub fn parse(text: &str) -> Result<Self, RecordError> {
+        let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        let (number, first) = lines.next().unwrap_or((1, ""));
+        let header = header(first).map_err(|expected| RecordError { line: number, expected })?;
+        let mut states = BTreeMap::new();
+        let entries = lines.map(|(number, line)| {
+            entry(line, &mut states).map_err(|expected| RecordError { line: number, expected })
+        });
+        Ok(Self { header, entries: entries.collect::<Result<_, _>>()? })
+    }
+}
+
+fn header(line: &str) -> Result<Header, String> {
+    let line: HeaderLine = json(line, "the header of a record")?;
+    Ok(Header {
+        scenario: line.scenario,
+        ids: line.ids,
+        seed: line.seed,
+        epoch: moment(line.epoch)?,
+        windtunnel: line.windtunnel,
+    })
+}
+
+fn json<'a, T: Deserialize<'a>>(line: &'a str, what: &str) -> Result<T, String> {
+    serde_json::from_str(line).map_err(|error| {
+        let text = error.to_string();
+        let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+        format!("{what}: {reason} at column {}", error.column())
+    })
+}
+
+fn moment(milliseconds: i64) -> Result<Time, String> {
+    Time::from_millisecond(milliseconds)
+        .map_err(|_| format!("milliseconds since 1970, of a year up to 9999; found {milliseconds}"))
+}
+
+fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String> {
+    let line: EntryLine = json(line, "an entry of a record")?;
+    let at = moment(line.at)?;
+    let EntryLine { write, step, outcome, failure, kubernetes, process, pod, started, .. } = line;
+    let event = match (write, step, outcome, kubernetes, process) {
+        (Some(write), None, None, None, None) => Event::Write(Box::new(self::write(write, states)?)),
+        (None, Some(text), None, None, None) => Event::Step { text },
+        (None, None, Some(text), None, None) => Event::Outcome { text, failure },
+        (None, None, None, Some(minor), None) => Event::Kubernetes { minor },
+        (None, None, None, None, Some(program)) => Event::Process { program, pod, started },
+        _ => return Err("exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`".to_owned()),
+    };
+    Ok(Entry { at, event })
+}
+
+fn write(line: WriteLine, states: &mut BTreeMap<Key, Object>) -> Result<WriteEvent, String> {
+    let key = key(line.group, line.plural, line.namespace, line.name);
+    let before = match line.before {
+        Some(Value::Null) => None,
+        Some(before) => Some(Object::new(before)),
+        None => states.get(&key).cloned(),
+    };
+    let after = match (line.object, line.patch, &before) {
+        (Some(_), Some(_), _) => return Err("`object` or `patch`, not both".to_owned()),
+        (Some(object), None, _) => Some(Object::new(object)),
+        (None, Some(_), None) => return Err(format!("`object`: no line before this one made {key}")),
+        (None, Some(patch), Some(before)) => Some(patched(before, &patch)),
+        (None, None, _) => None,
+    };
+    if line.gone == (after.is_some() || line.code >= 400)
+        || line.created != (before.is_none() && after.is_some())
+    {
+        return Err("`created`, `gone`, `code` and the object to fit together".to_owned());
+    }
+    match (&after, &before) {
+        (Some(state), _) => states.insert(key.clone(), state.clone()),
+        (None, Some(state)) if !line.gone => states.insert(key.clone(), state.clone()),
+        _ => states.remove(&key),
+    };
+    Ok(WriteEvent {
+        by: line.by,
+        verb: line.verb,
+        kind: line.kind,
+        key,
+        subresource: line.subresource,
+        code: line.code,
+        message: line.message,
+        before,
+        after,
+    })
+}
+
+fn patched(before: &Object, patch: &Value) -> Object {
+    if patch.as_object().is_some_and(serde_json::Map::is_empty) {
+        return before.clone();
+    }
+    let mut value = before.to_value();
+    json_patch::merge(&mut value, patch);
+    Object::new(value)
+}
+
+/// The key of an object; the names of well-known kinds are shared.
+fn key(group: String, plural: String, namespace: String, name: String) -> Key {
+    let known = resources::ALL.iter().find(|known| known.group == group && known.plural == plural);
+    let (group, plural) = match known {
+        Some(known) => (known.group.clone(), known.plural.clone()),
+        None => (Cow::Owned(group), Cow::Owned(plural)),
+    };
+    Key { group, plural, namespace, name }
+}

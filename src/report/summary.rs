@@ -1,0 +1,81 @@
+//! The result of each scenario in one line, and that of a run.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::ScenarioResult;
+use crate::base::text::clock_time;
+
+/// `PASS  name  (1:15:00)`, or `FAIL` with the reason below; ends with a line break.
+pub fn scenario(result: &ScenarioResult) -> String {
+    let word = if result.passed() { "PASS" } else { "FAIL" };
+    let time = clock_time(result.virtual_time);
+    let mut lines = vec![format!("{word}  {}  ({time} of cluster time)", result.name)];
+    if let Some(failure) = &result.failure {
+        if !result.file.is_empty() {
+            lines.push(format!("      {} with seed {}", result.file, result.seed));
+        }
+        lines.extend(failure.lines().map(|line| format!("      {line}")));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// How many passed and failed, how much cluster time they covered in how much `wall` time, and the ratio of both;
+/// ends with a line break.
+pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
+    let passed = results.iter().filter(|result| result.passed()).count();
+    let failed = results.len() - passed;
+    let covered =
+        results.iter().fold(SignedDuration::ZERO, |sum, result| sum.saturating_add(result.virtual_time));
+    let seconds = wall.as_secs_f64();
+    let speed = if seconds > 0.0 {
+        format!(" ({:.0} times as fast)", covered.as_secs_f64() / seconds)
+    } else {
+        String::new()
+    };
+    let scenarios = if results.len() == 1 { "scenario" } else { "scenarios" };
+    format!(
+        "{} {scenarios}: {passed} passed, {failed} failed; {} of cluster time in {seconds:.2} s{speed}\n",
+        results.len(),
+        clock_time(covered)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(name: &str, failure: Option<&str>) -> ScenarioResult {
+        ScenarioResult {
+            name: name.to_owned(),
+            file: "a.yaml".to_owned(),
+            ids: Vec::new(),
+            seed: 7,
+            virtual_time: SignedDuration::from_mins(75),
+            failure: failure.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_failure_says_why_where_and_with_which_seed() {
+        assert_eq!(scenario(&result("a", None)), "PASS  a  (1:15:00 of cluster time)\n");
+        assert_eq!(
+            scenario(&result("b", Some("expect x:\nnot so"))),
+            "FAIL  b  (1:15:00 of cluster time)\n      a.yaml with seed 7\n      expect x:\n      not so\n"
+        );
+    }
+
+    #[test]
+    fn a_run_is_counted_and_its_speed_told() {
+        let results = [result("a", None), result("b", Some("x"))];
+        assert_eq!(
+            run(&results, Duration::from_millis(1500)),
+            "2 scenarios: 1 passed, 1 failed; 2:30:00 of cluster time in 1.50 s (6000 times as fast)\n"
+        );
+        assert_eq!(
+            run(&[], Duration::ZERO),
+            "0 scenarios: 0 passed, 0 failed; 0:00:00 of cluster time in 0.00 s\n"
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! What changed where no kind has words of its own: the paths.
+
+use serde_json::Value;
+
+use super::{Change, change};
+use crate::model::Object;
+
+/// How many paths are named; of the others, only the number is.
+const PATHS_MAX: usize = 3;
+
+/// How deep paths go.
+const DEPTH: usize = 3;
+
+/// Paths that change with every write, or that are told elsewhere.
+const QUIET: &[&str] = &[
+    "metadata.resourceVersion",
+    "metadata.generation",
+    "metadata.managedFields",
+    "status.observedGeneration",
+    "status.conditions",
+];
+
+/// `changed metadata.labels.a, spec.replicas`; `None` where nothing but [`QUIET`] paths did.
+pub(super) fn of(before: &Object, after: &Object) -> Option<Change> {
+    let mut paths = Vec::new();
+    collect(before, after, String::new(), DEPTH, &mut paths);
+    paths.retain(|path| !QUIET.contains(&path.as_str()));
+    if paths.is_empty() {
+        return None;
+    }
+    let more = paths.len().saturating_sub(PATHS_MAX);
+    paths.truncate(PATHS_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(change("paths", format!("changed {}{more}", paths.join(", "))))
+}
+
+fn collect(before: &Value, after: &Value, path: String, depth: usize, into: &mut Vec<String>) {
+    if before == after || QUIET.contains(&path.as_str()) {
+        return;
+    }
+    let (Value::Object(old), Value::Object(new), 1..) = (before, after, depth) else {
+        into.push(path);
+        return;
+    };
+    let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for name in names {
+        let nothing = &Value::Null;
+        let (old, new) = (old.get(name).unwrap_or(nothing), new.get(name).unwrap_or(nothing));
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        collect(old, new, path, depth - 1, into);
+    }
+}

@@ -1,0 +1,147 @@
+//! `cluster` and `releases`: what a run begins with, and what lies outside.
+
+use semver::Version;
+
+use super::object;
+use super::plan::{ClusterPlan, ReleasePlan};
+use super::reader::{Map, Reader};
+use crate::base::text::did_you_mean;
+use crate::base::yaml::{Kind, Node};
+use crate::model::release::Release;
+use crate::model::world::{Pull, Signature};
+
+/// Keys of `cluster`.
+pub(super) const KEYS: &[&str] = &[
+    "version",
+    "nodes",
+    "kubernetes",
+    "feature-set",
+    "channel",
+    "baseline-capability-set",
+    "additional-enabled-capabilities",
+    "objects",
+];
+
+const FEATURE_SETS: &[&str] =
+    &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
+
+/// The most control-plane nodes and workers that are supported; a run with more would only be slow.
+const CONTROL_PLANE_NODES_MAX: u32 = 5;
+const WORKER_NODES_MAX: u32 = 2000;
+
+/// The versions that exist in a run: the cluster's own last.
+pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
+    let others = cluster.releases.iter().map(|plan| plan.release.version.clone());
+    others.chain([cluster.release.version.clone()]).collect()
+}
+
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    cluster: Option<&Node>,
+    releases: Option<&Node>,
+) -> Option<ClusterPlan> {
+    let releases = releases.map(|node| self::releases(reader, node)).unwrap_or_default();
+    let map = reader.map(cluster?, "the cluster", KEYS)?;
+    let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
+    let release = version.and_then(|node| reader.release(node));
+    let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
+    let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
+    let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
+    let channel = map.get("channel").and_then(|node| reader.text(node, "a channel such as `stable-4.14`"));
+    let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
+    let objects = objects.iter().filter_map(|node| object::whole(reader, node)).collect();
+    let release = release?;
+    let (baseline, additional) = capabilities(reader, &map, &release);
+    let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
+    Some(ClusterPlan {
+        releases,
+        control_plane_nodes,
+        worker_nodes,
+        kubernetes_minor,
+        feature_set: feature_set.unwrap_or_default().to_owned(),
+        channel: channel.unwrap_or_else(default_channel),
+        baseline_capability_set: baseline,
+        additional_enabled_capabilities: additional,
+        objects,
+        release,
+    })
+}
+
+fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32) {
+    let map = node.and_then(|node| reader.map(node, "nodes", &["control-plane", "workers"]));
+    let mut count = |key, low, high| {
+        let found = map.as_ref().and_then(|map| map.get(key));
+        found.and_then(|node| reader.number(node, low, high)).unwrap_or(3)
+    };
+    (count("control-plane", 1, CONTROL_PLANE_NODES_MAX), count("workers", 0, WORKER_NODES_MAX))
+}
+
+/// `1.33`: the minor of the kube-apiserver.
+fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
+    let minor = node.scalar().and_then(|text| text.strip_prefix("1."));
+    let minor = minor.and_then(|digits| digits.parse::<u32>().ok());
+    if minor.is_none() {
+        reader.problem(
+            node,
+            format!("expected a Kubernetes minor such as \"1.33\", found {}", node.describe()),
+        );
+    }
+    minor
+}
+
+/// `baseline-capability-set` and `additional-enabled-capabilities`, of those that the release knows.
+fn capabilities(reader: &mut Reader<'_>, map: &Map<'_>, release: &Release) -> (String, Vec<String>) {
+    let mut known = |node: &Node, names: &[&str], what: &str| {
+        let name = reader.text(node, what)?;
+        if names.contains(&name.as_str()) {
+            return Some(name);
+        }
+        let hint = did_you_mean(&name, names.iter().copied());
+        let hint = if hint.is_empty() { format!("; it has `{}`", names.join("`, `")) } else { hint };
+        let hint = if names.is_empty() { String::new() } else { hint };
+        reader.problem(node, format!("OpenShift {} has no {what} `{name}`{hint}", release.version));
+        None
+    };
+    let sets: Vec<&str> = release.capability_sets.keys().map(String::as_str).collect();
+    let baseline = map.get("baseline-capability-set").and_then(|node| known(node, &sets, "capability set"));
+    let all: Vec<&str> = release.known_capabilities.iter().map(String::as_str).collect();
+    let mut additional = Vec::new();
+    if let Some(node) = map.get("additional-enabled-capabilities") {
+        if let Kind::List(items) = &node.kind {
+            additional.extend(items.iter().filter_map(|item| known(item, &all, "capability")));
+        } else {
+            reader.list(node, "capabilities");
+        }
+    }
+    (baseline.unwrap_or_default(), additional)
+}
+
+/// `releases`: what exists beside the cluster's own.
+fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
+    let entries = reader.entries(node, "releases by version").unwrap_or_default();
+    entries.iter().filter_map(|(version, facts)| release(reader, version, facts)).collect()
+}
+
+fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<ReleasePlan> {
+    const PULLS: &[&str] = &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "hangs"];
+    let release = reader.release(version);
+    let map = match facts.kind {
+        Kind::Null => None,
+        _ => Some(reader.map(facts, "a release", &["recommended", "pull", "sigstore", "openpgp"])?),
+    };
+    let get = |key| map.as_ref().and_then(|map| map.get(key));
+    let recommended = get("recommended").and_then(|node| reader.flag(node)).unwrap_or(true);
+    let pull = match get("pull").and_then(|node| reader.word(node, PULLS)) {
+        Some("manifest-unknown") => Pull::ManifestUnknown,
+        Some("unauthorized") => Pull::Unauthorized,
+        Some("unreachable") => Pull::Unreachable,
+        Some("hangs") => Pull::Hangs,
+        _ => Pull::Succeeds,
+    };
+    let mut signature = |key| match get(key).and_then(|node| reader.word(node, &["valid", "missing"])) {
+        Some("missing") => Signature::Missing,
+        _ => Signature::Valid,
+    };
+    let (sigstore, openpgp) = (signature("sigstore"), signature("openpgp"));
+    Some(ReleasePlan { release: release?, recommended, pull, sigstore, openpgp })
+}

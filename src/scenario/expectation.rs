@@ -1,0 +1,242 @@
+//! `expect`: what must hold, and when.
+
+use super::object::{self, Star};
+use super::path;
+use super::plan::{Check, Expectation, InsightRef, Subject, TextMatch, What, When, WriteMatch};
+use super::reader::{Map, Reader};
+use crate::base::text::did_you_mean;
+use crate::base::yaml::{Kind, Node};
+use crate::model::resources::PODS;
+
+/// Keys of `expect`.
+pub(super) const KEYS: &[&str] = &[
+    "object",
+    "insight",
+    "writes",
+    "statuses",
+    "condition",
+    "conditions",
+    "fields",
+    "pod-status",
+    "unchanged",
+    "absent",
+    "within",
+    "throughout",
+];
+const SUBJECTS: &[&str] = &["object", "insight", "writes", "statuses"];
+const CHECKS: &[&str] = &["condition", "conditions", "fields", "pod-status", "unchanged"];
+const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
+const VERBS: &[&str] = &["create", "update", "patch", "delete"];
+
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
+    let map = reader.map(node, "an expectation", KEYS)?;
+    let when = when(reader, &map);
+    let checks = checks(reader, &map);
+    if let (Some(at), false) = (map.get("unchanged"), matches!(when, Some(When::Throughout(_)) | None)) {
+        reader.problem(at, "`unchanged` needs `throughout`: for how long must it not change?");
+    }
+    let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
+    let what = match subjects.as_slice() {
+        [subject] => what(reader, &map, subject, checks),
+        [] => {
+            reader.problem(node, "an expectation needs one of `object`, `insight`, `writes`, `statuses`");
+            None
+        }
+        [first, second, ..] => {
+            let message =
+                format!("an expectation is about one thing: expected `{first}` or `{second}`, not both");
+            reader.problem(map.get(second).unwrap_or(node), message);
+            None
+        }
+    };
+    Some(Expectation { what: what?, when: when? })
+}
+
+/// `within`, `throughout`, or now.
+fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
+    match (map.get("within"), map.get("throughout")) {
+        (None, None) => Some(When::Now),
+        (Some(limit), None) => reader.duration(limit).map(When::Within),
+        (None, Some(span)) => reader.duration(span).map(When::Throughout),
+        (Some(_), Some(span)) => {
+            reader.problem(span, "an expectation holds `within` or `throughout` a time, not both");
+            None
+        }
+    }
+}
+
+fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check>) -> Option<What> {
+    let node = map.get(subject)?;
+    let absent = map.get("absent").and_then(|at| Some((at, reader.flag(at)?)));
+    if let Some((at, false)) = absent {
+        reader.problem(at, "expected `absent: true`; without it, the object must be there");
+    }
+    let absent = matches!(absent, Some((_, true)));
+    if matches!(subject, "writes" | "statuses") {
+        no_checks(reader, map, subject);
+    }
+    match subject {
+        "object" => {
+            let object = object::reference(reader, node, Star::Allowed)?;
+            if let Some(at) = map.get("pod-status").filter(|_| object.resource != PODS) {
+                reader.problem(at, format!("`pod-status` is for pods, not for {}", object.resource.kind));
+            }
+            if absent {
+                no_checks(reader, map, "absent");
+                return Some(What::Absent(object));
+            }
+            Some(What::Object(object, checks))
+        }
+        "insight" => {
+            if let Some(at) = map.get("pod-status") {
+                reader.problem(at, "`pod-status` is for pods, not for insights");
+            }
+            let insight = insight(reader, node)?;
+            Some(if absent { What::NoInsight(insight, checks) } else { What::Insight(insight, checks) })
+        }
+        "writes" => {
+            if let Some(at) = map.get("throughout") {
+                reader.problem(at, "writes are made once: expected `within` or nothing");
+            }
+            let items = reader.list(node, "writes");
+            if items.is_empty() && matches!(node.kind, Kind::List(_)) {
+                reader.problem(node, "expected at least one write");
+            }
+            Some(What::Writes(items.iter().filter_map(|item| write(reader, item)).collect()))
+        }
+        _ => statuses(reader, node),
+    }
+}
+
+/// Reports checks (and `absent`) that make no sense beside `subject`.
+fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
+    for key in CHECKS.iter().chain(&["absent"]).filter(|key| **key != subject) {
+        if let Some(at) = map.get(key) {
+            reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
+        }
+    }
+}
+
+/// `ClusterVersion/version`, or `Health` for any.
+fn insight(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
+    let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
+    let (kind, name) = text.split_once('/').unwrap_or((&text, ""));
+    if INSIGHTS.contains(&kind) && (!name.is_empty() || kind.len() == text.len()) && !name.contains('/') {
+        return Some(InsightRef { kind: kind.to_owned(), name: name.to_owned() });
+    }
+    let hint =
+        if INSIGHTS.contains(&kind) { String::new() } else { did_you_mean(kind, INSIGHTS.iter().copied()) };
+    let kinds = INSIGHTS.join("`, `");
+    reader.problem(
+        node,
+        format!("expected an insight (`{kinds}`, with `/<name>` or without), found `{text}`{hint}"),
+    );
+    None
+}
+
+/// All checks of an object, an insight or a write.
+fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
+    let mut found = Vec::new();
+    if let (Some(_), Some(second)) = (map.get("condition"), map.get("conditions")) {
+        reader.problem(second, "expected `condition` or `conditions`, not both");
+    }
+    for node in ["condition", "conditions"].into_iter().filter_map(|key| map.get(key)) {
+        let items =
+            if let Kind::List(items) = &node.kind { items.as_slice() } else { std::slice::from_ref(node) };
+        found.extend(items.iter().filter_map(|item| condition(reader, item)));
+    }
+    if let Some(fields) = map.get("fields") {
+        for (key, value) in reader.entries(fields, "fields by path").unwrap_or_default() {
+            if let (Some(path), Some(value)) = (path(reader, key), reader.text_match(value)) {
+                found.push(Check::Field { path, value });
+            }
+        }
+    }
+    if let Some(value) = map.get("pod-status").and_then(|node| reader.text_match(node)) {
+        found.push(Check::PodStatus(value));
+    }
+    if let Some(node) = map.get("unchanged") {
+        let items = reader.list(node, "paths");
+        found
+            .extend(items.iter().filter_map(|item| path(reader, item)).map(|path| Check::Unchanged { path }));
+    }
+    found
+}
+
+fn path(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let path = reader.text(node, "a path such as `status.history[0].state`")?;
+    path::check(&path).map_err(|error| reader.problem(node, error.to_string())).ok()?;
+    Some(path)
+}
+
+fn condition(reader: &mut Reader<'_>, node: &Node) -> Option<Check> {
+    let map = reader.map(node, "a condition", &["type", "status", "reason", "message"])?;
+    let kind = map.required(reader, "type", "such as `Progressing`");
+    let kind = kind.and_then(|node| reader.text(node, "a condition type such as `Progressing`"));
+    let status = map.get("status").and_then(|node| status(reader, node));
+    let mut text = |key| map.get(key).and_then(|node| reader.text_match(node));
+    let (reason, message) = (text("reason"), text("message"));
+    Some(Check::Condition { kind: kind?, status, reason, message })
+}
+
+/// A condition's status; YAML's `true` is Kubernetes' `True`.
+fn status(reader: &mut Reader<'_>, node: &Node) -> Option<TextMatch> {
+    let text = match reader.text_match(node)? {
+        TextMatch::Equals(text) => text,
+        other => return Some(other),
+    };
+    status_word(reader, node, &text).map(TextMatch::Equals)
+}
+
+fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<String> {
+    let known = ["True", "False", "Unknown"].into_iter().find(|word| word.eq_ignore_ascii_case(text));
+    if known.is_none() {
+        reader.problem(
+            node,
+            format!("expected a status (`True`, `False` or `Unknown`), found {}", node.describe()),
+        );
+    }
+    known.map(str::to_owned)
+}
+
+/// `statuses: {object: .., condition: Updating, statuses: [..]}`.
+fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<What> {
+    let map = reader.map(node, "`statuses`", &["object", "insight", "condition", "statuses"])?;
+    let of = match (map.get("object"), map.get("insight")) {
+        (Some(at), None) => object::reference(reader, at, Star::Refused).map(Subject::Object),
+        (None, Some(at)) => insight(reader, at).map(Subject::Insight),
+        _ => {
+            reader.problem(node, "`statuses` needs either `object` or `insight`: whose condition?");
+            None
+        }
+    };
+    let condition = map.required(reader, "condition", "the condition's type, such as `Updating`");
+    let condition = condition.and_then(|node| reader.text(node, "a condition type such as `Updating`"));
+    let list = map.required(reader, "statuses", "the statuses in order, such as `[\"False\", \"True\"]`");
+    let items = list.map(|node| reader.list(node, "statuses")).unwrap_or_default();
+    if let Some(list) = list.filter(|list| items.is_empty() && matches!(list.kind, Kind::List(_))) {
+        reader.problem(list, "expected at least one status");
+    }
+    let mut word = |item: &Node| status_word(reader, item, item.scalar().unwrap_or_default());
+    let statuses = items.iter().filter_map(&mut word).collect();
+    Some(What::Statuses { of: of?, condition: condition?, statuses })
+}
+
+/// One item of `writes`.
+fn write(reader: &mut Reader<'_>, node: &Node) -> Option<WriteMatch> {
+    const KEYS: &[&str] =
+        &["by", "verb", "object", "subresource", "code", "message", "condition", "conditions", "fields"];
+    let map = reader.map(node, "a write", KEYS)?;
+    let by = map.get("by").and_then(|node| reader.text_match(node));
+    let verb = map.get("verb").and_then(|node| reader.word(node, VERBS)).map(str::to_owned);
+    let object = map.get("object").and_then(|node| object::reference(reader, node, Star::Allowed));
+    let subresource = map.get("subresource").and_then(|node| match node.scalar() {
+        Some(text) => Some(text.to_owned()),
+        None => reader.text(node, "a subresource such as `status`, or \"\" for none"),
+    });
+    let code = map.get("code").and_then(|node| reader.number(node, 200, 599));
+    let code = code.and_then(|code| u16::try_from(code).ok());
+    let message = map.get("message").and_then(|node| reader.text_match(node));
+    let checks = checks(reader, &map);
+    Some(WriteMatch { by, verb, object, subresource, code, message, checks })
+}

@@ -1,0 +1,117 @@
+//! Objects by name and in full: `Kind/name`, `Kind/namespace/name`, and plain Kubernetes YAML.
+
+use serde_json::Value;
+
+use super::plan::ObjectRef;
+use super::reader::Reader;
+use crate::base::text::did_you_mean;
+use crate::base::yaml::{Kind, Node};
+use crate::model::{Resource, resources};
+
+/// Whether a name may end in `*`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Star {
+    Allowed,
+    Refused,
+}
+
+/// `Kind/name` or `Kind/namespace/name`.
+pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Option<ObjectRef> {
+    let text = reader.text(node, "an object such as `ClusterVersion/version`")?;
+    parse(&text, star).map_err(|message| reader.problem(node, message)).ok()
+}
+
+pub(super) fn parse(text: &str, star: Star) -> Result<ObjectRef, String> {
+    let mut parts = text.split('/');
+    let kind = parts.next().unwrap_or_default();
+    let resource = resource(kind)?;
+    let shape = shape(resource);
+    let (namespace, name) = match (resource.namespaced, parts.next(), parts.next(), parts.next()) {
+        (false, Some(name), None, None) => ("", name),
+        (true, Some(namespace), Some(name), None) => (namespace, name),
+        _ => return Err(format!("expected `{shape}`, found `{text}`")),
+    };
+    let stem = if star == Star::Allowed { name.strip_suffix('*').unwrap_or(name) } else { name };
+    if stem.contains('*') {
+        let expected = match star {
+            Star::Allowed => "`*` only at the end of a name",
+            Star::Refused => "one object, without `*`",
+        };
+        return Err(format!("expected {expected}, found `{text}`"));
+    }
+    if name.is_empty() || (resource.namespaced && namespace.is_empty()) {
+        return Err(format!("expected `{shape}`, found `{text}`"));
+    }
+    Ok(ObjectRef { resource: resource.clone(), namespace: namespace.to_owned(), name: name.to_owned() })
+}
+
+fn shape(resource: &Resource) -> String {
+    let namespace = if resource.namespaced { "/<namespace>" } else { "" };
+    format!("{}{namespace}/<name>", resource.kind)
+}
+
+fn resource(kind: &str) -> Result<&'static Resource, String> {
+    resources::ALL.iter().find(|resource| resource.kind == kind).ok_or_else(|| {
+        let kinds: Vec<&str> = resources::ALL.iter().map(|resource| resource.kind.as_ref()).collect();
+        let hint = did_you_mean(kind, kinds.iter().copied());
+        let hint = if hint.is_empty() { format!("; there are `{}`", kinds.join("`, `")) } else { hint };
+        format!("unknown kind `{kind}`{hint}")
+    })
+}
+
+/// A Kubernetes object in full: its kind must be known, and its metadata must say where it goes.
+pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+    reader.entries(node, "a Kubernetes object")?;
+    let version = field(reader, node, "apiVersion");
+    let (at, kind) = field(reader, node, "kind")?;
+    let resource = resource(&kind).map_err(|message| reader.problem(at, message)).ok()?;
+    if let Some((at, version)) = version
+        && version != resource.api_version()
+    {
+        let right = resource.api_version();
+        reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
+    }
+    let Some(metadata) = node.get("metadata") else {
+        reader.problem(node, "a Kubernetes object needs `metadata`");
+        return None;
+    };
+    reader.entries(metadata, "metadata")?;
+    field(reader, metadata, "name");
+    match (resource.namespaced, metadata.get("namespace")) {
+        (true, None) => {
+            let message = format!("{kind} is namespaced: its metadata needs `namespace`");
+            reader.problem(metadata, message);
+        }
+        (false, Some(at)) => {
+            reader.problem(at, format!("{kind} is cluster-scoped: it has no namespace"));
+        }
+        _ => (),
+    }
+    composite_keys(reader, node);
+    Some(node.to_json())
+}
+
+/// A text that must stand in a map, with its place.
+fn field<'n>(reader: &mut Reader<'_>, of: &'n Node, name: &str) -> Option<(&'n Node, String)> {
+    let Some(value) = of.get(name) else {
+        reader.problem(of, format!("a Kubernetes object needs `{name}`"));
+        return None;
+    };
+    reader.text(value, &format!("a text as `{name}`")).map(|text| (value, text))
+}
+
+/// JSON has no keys that are lists or maps, or none at all.
+fn composite_keys(reader: &mut Reader<'_>, node: &Node) {
+    match &node.kind {
+        Kind::List(items) => items.iter().for_each(|item| composite_keys(reader, item)),
+        Kind::Map(entries) => {
+            for (key, value) in entries {
+                if key.scalar().is_none() {
+                    reader.problem(key, format!("expected a text as key, found {}", key.describe()));
+                }
+                composite_keys(reader, value);
+            }
+        }
+        _ => (),
+    }
+}

@@ -1,0 +1,103 @@
+//! Paths to fields, as scenarios write them: `status.history[0].state`, `data["usc.cpi.cv-version"]`.
+
+use serde_json::Value;
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+/// Why a text is no path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `{0}`")]
+pub struct NoPath(pub String);
+
+/// The value at `path`: names with dots between, `[0]` for an element of a list, `["a.b"]` for a name with dots in it.
+/// `None` where nothing stands there or the path is none.
+pub fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    parts(path)?.into_iter().try_fold(value, |value, part| match part {
+        Part::Name(name) => value.get(name),
+        Part::Index(index) => value.get(index),
+    })
+}
+
+/// The value at `path` as the text that checks compare: a text as it is, numbers and booleans as JSON writes them,
+/// lists and maps as JSON; empty where nothing (or null) stands.
+pub fn text_at(value: &Value, path: &str) -> String {
+    match find(value, path) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Checks that a text is a path.
+///
+/// # Errors
+/// [`NoPath`] with the text.
+pub fn check(path: &str) -> Result<(), NoPath> {
+    parts(path).map(drop).ok_or_else(|| NoPath(path.to_owned()))
+}
+
+fn parts(path: &str) -> Option<Vec<Part<'_>>> {
+    let mut found = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix("[\"") {
+            let (name, after) = inner.split_once("\"]")?;
+            found.push(Part::Name(name));
+            rest = after;
+        } else if let Some(inner) = rest.strip_prefix('[') {
+            let (index, after) = inner.split_once(']')?;
+            found.push(Part::Index(index.parse().ok()?));
+            rest = after;
+        } else {
+            // A dot stands between a part and a name, not before the first.
+            let names = if found.is_empty() { rest } else { rest.strip_prefix('.')? };
+            let end = names.find(['.', '[']).unwrap_or(names.len());
+            let (name, after) = names.split_at(end);
+            if name.is_empty() || name.contains([']', '"', ' ']) {
+                return None;
+            }
+            found.push(Part::Name(name));
+            rest = after;
+        }
+    }
+    if found.is_empty() { None } else { Some(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn paths_lead_to_fields_elements_and_names_with_dots() {
+        let value = json!({"status": {"history": [{"state": "Completed", "verified": true}], "n": 3},
+            "data": {"a.b": "x"}, "none": null});
+        for (path, text) in [
+            ("status.history[0].state", "Completed"),
+            ("status.history[0].verified", "true"),
+            ("status.history[1].state", ""),
+            ("status.n", "3"),
+            ("data[\"a.b\"]", "x"),
+            ("none", ""),
+            ("status.history[0]", r#"{"state":"Completed","verified":true}"#),
+        ] {
+            assert_eq!(text_at(&value, path), text, "{path}");
+            check(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for path in
+            ["", ".status", "status.", "status..x", "status[x]", "status[0", "data[\"a", "a b", "a[0]b"]
+        {
+            assert_eq!(check(path), Err(NoPath(path.to_owned())), "{path}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Reads typed values from a YAML tree and collects every problem on the way.
+
+use jiff::SignedDuration;
+use semver::Version;
+
+use super::plan::TextMatch;
+use super::{FindRelease, Problem, Problems};
+use crate::base::text::{did_you_mean, parse_duration};
+use crate::base::yaml::{Kind, Node};
+use crate::model::release::Release;
+
+/// The problems found so far. What cannot be read is `None` or left out, with a problem that says why.
+pub(super) struct Reader<'a> {
+    file: &'a str,
+    find: FindRelease<'a>,
+    problems: Vec<Problem>,
+}
+
+/// A map with only known keys.
+pub(super) struct Map<'n> {
+    node: &'n Node,
+    what: &'static str,
+}
+
+impl<'n> Map<'n> {
+    /// The value of a key, if it stands there.
+    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
+        self.node.get(key)
+    }
+
+    /// The value of a key that must stand there; `meaning` says what it is for.
+    pub(super) fn required(&self, reader: &mut Reader<'_>, key: &str, meaning: &str) -> Option<&'n Node> {
+        let found = self.get(key);
+        if found.is_none() {
+            reader.problem(self.node, format!("{} needs `{key}`: {meaning}", self.what));
+        }
+        found
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(file: &'a str, find: FindRelease<'a>) -> Self {
+        Self { file, find, problems: Vec::new() }
+    }
+
+    pub(super) fn file(&self) -> &str {
+        self.file
+    }
+
+    /// All problems, in the order of the text.
+    pub(super) fn into_problems(mut self) -> Problems {
+        self.problems.sort_by_key(|problem| (problem.line, problem.column));
+        self.problems.dedup();
+        Problems(self.problems)
+    }
+
+    pub(super) fn problem(&mut self, node: &Node, message: impl Into<String>) {
+        self.problem_at(node.line, node.column, message);
+    }
+
+    pub(super) fn problem_at(&mut self, line: usize, column: usize, message: impl Into<String>) {
+        // Where the library knows no place, the start of the file is as good as any.
+        let (line, column) = (line.max(1), column.max(1));
+        self.problems.push(Problem { file: self.file.to_owned(), line, column, message: message.into() });
+    }
+
+    fn expected(&mut self, node: &Node, what: &str) {
+        self.problem(node, format!("expected {what}, found {}", node.describe()));
+    }
+
+    /// A map that may have only `known` keys.
+    pub(super) fn map<'n>(&mut self, node: &'n Node, what: &'static str, known: &[&str]) -> Option<Map<'n>> {
+        for (key, _) in self.entries(node, what)? {
+            let name = key.scalar().unwrap_or_default();
+            if !known.contains(&name) {
+                let hint = did_you_mean(name, known.iter().copied());
+                let known = known.join("`, `");
+                let hint = if hint.is_empty() { format!("; it may have `{known}`") } else { hint };
+                self.problem(key, format!("{what} has no key {}{hint}", key.describe()));
+            }
+        }
+        Some(Map { node, what })
+    }
+
+    /// The keys and values of a map whose keys are free.
+    pub(super) fn entries<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [(Node, Node)]> {
+        if let Kind::Map(entries) = &node.kind {
+            return Some(entries);
+        }
+        self.expected(node, &format!("{what} (a map)"));
+        None
+    }
+
+    /// The items of a list.
+    pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
+        if let Kind::List(items) = &node.kind {
+            return items;
+        }
+        self.expected(node, &format!("a list of {what}"));
+        &[]
+    }
+
+    /// A text that is not empty; booleans and numbers are taken as they are written.
+    pub(super) fn text(&mut self, node: &Node, what: &str) -> Option<String> {
+        match node.scalar() {
+            Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
+            _ => {
+                self.expected(node, what);
+                None
+            }
+        }
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
+        let items = self.list(node, &format!("texts, each {what}"));
+        items.iter().filter_map(|item| self.text(item, what)).collect()
+    }
+
+    /// One word out of a few.
+    pub(super) fn word<'w>(&mut self, node: &Node, words: &[&'w str]) -> Option<&'w str> {
+        let text = node.scalar().unwrap_or_default();
+        let found = words.iter().find(|word| **word == text);
+        if found.is_none() {
+            let known = words.join("`, `");
+            let hint =
+                if text.is_empty() { String::new() } else { did_you_mean(text, words.iter().copied()) };
+            self.problem(node, format!("expected one of `{known}`, found {}{hint}", node.describe()));
+        }
+        found.copied()
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&mut self, node: &Node) -> Option<bool> {
+        if let Kind::Bool(value) = node.kind {
+            return Some(value);
+        }
+        self.expected(node, "`true` or `false`");
+        None
+    }
+
+    /// A whole number in `low..=high`.
+    pub(super) fn number(&mut self, node: &Node, low: u32, high: u32) -> Option<u32> {
+        let number = match &node.kind {
+            Kind::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
+            _ => None,
+        };
+        let number = number.filter(|number| (low..=high).contains(number));
+        if number.is_none() {
+            self.expected(node, &format!("a whole number from {low} to {high}"));
+        }
+        number
+    }
+
+    /// A span of virtual time, longer than none.
+    pub(super) fn duration(&mut self, node: &Node) -> Option<SignedDuration> {
+        let span = node.scalar().and_then(parse_duration).filter(SignedDuration::is_positive);
+        if span.is_none() {
+            self.expected(node, "a duration such as `45s`, `10m` or `1h30m`");
+        }
+        span
+    }
+
+    /// A version with three numbers.
+    pub(super) fn version(&mut self, node: &Node) -> Option<Version> {
+        let version = node.scalar().and_then(|text| Version::parse(text).ok());
+        if version.is_none() {
+            self.expected(node, "a version such as `4.14.8`");
+        }
+        version
+    }
+
+    /// A release that there are facts for.
+    pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
+        let version = self.version(node)?;
+        (self.find)(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+    }
+
+    /// Plain text, `/regular expression/` or `{contains: text}`.
+    pub(super) fn text_match(&mut self, node: &Node) -> Option<TextMatch> {
+        if let Kind::Map(_) = node.kind {
+            let map = self.map(node, "a text to compare with", &["contains"])?;
+            let part = map.required(self, "contains", "the part to look for")?;
+            return self.text(part, "the part to look for").map(TextMatch::Contains);
+        }
+        let Some(text) = node.scalar() else {
+            self.expected(node, "a text, `/a regular expression/` or `{contains: a part}`");
+            return None;
+        };
+        TextMatch::read(text).map_err(|message| self.problem(node, message)).ok()
+    }
+}

@@ -1,0 +1,158 @@
+//! Steps in one line each, for reports.
+
+use std::fmt;
+
+use super::plan::{
+    Action, Check, Expectation, InsightRef, ObjectRef, Step, Subject, Target, TextMatch, What, When,
+    WriteMatch,
+};
+use crate::base::text::short_duration;
+
+/// The step in one line.
+pub(super) fn of(step: &Step) -> String {
+    match step {
+        Step::Act(action) => act(action),
+        Step::Advance(span) => format!("advance {}", short_duration(*span)),
+        Step::Expect(expectation) => expectation.to_string(),
+    }
+}
+
+fn act(action: &Action) -> String {
+    match action {
+        Action::Update { to, force } => {
+            let by_force = if *force { " by force" } else { "" };
+            match to {
+                Target::Version(version) => format!("update to {version}{by_force}"),
+                Target::Image(image) => format!("update to image {image}{by_force}"),
+            }
+        }
+        Action::ClearUpdate => "clear update".to_owned(),
+        Action::PublishInsights => "publish insights".to_owned(),
+        Action::Apply(object) => {
+            let text =
+                |pointer| object.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default();
+            let parts = [text("/kind"), text("/metadata/namespace"), text("/metadata/name")];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            format!("apply {}", parts.join("/"))
+        }
+        Action::Delete(object) => format!("delete {object}"),
+    }
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.resource.kind)?;
+        if !self.namespace.is_empty() {
+            write!(f, "/{}", self.namespace)?;
+        }
+        write!(f, "/{}", self.name)
+    }
+}
+
+impl fmt::Display for InsightRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "insight {}", self.kind)?;
+        if self.name.is_empty() { Ok(()) } else { write!(f, "/{}", self.name) }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object(object) => object.fmt(f),
+            Self::Insight(insight) => insight.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Condition { kind, status, reason, message } => {
+                f.write_str(kind)?;
+                match status {
+                    Some(TextMatch::Equals(status)) => write!(f, "={status}")?,
+                    Some(other) => write!(f, " status {other}")?,
+                    None => (),
+                }
+                match reason {
+                    Some(TextMatch::Equals(reason)) => write!(f, " {reason}")?,
+                    Some(other) => write!(f, " reason {other}")?,
+                    None => (),
+                }
+                message.as_ref().map_or(Ok(()), |message| write!(f, " with {message}"))
+            }
+            Self::Field { path, value } => write!(f, "{path} is {value}"),
+            Self::Unchanged { path } => write!(f, "{path} unchanged"),
+            Self::PodStatus(status) => write!(f, "STATUS {status}"),
+        }
+    }
+}
+
+impl fmt::Display for WriteMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.verb.as_deref().unwrap_or("write"))?;
+        if let Some(object) = &self.object {
+            write!(f, " {object}")?;
+        }
+        match self.subresource.as_deref() {
+            Some("") => f.write_str(" itself")?,
+            Some(subresource) => write!(f, " {subresource}")?,
+            None => (),
+        }
+        if let Some(by) = &self.by {
+            write!(f, " by {by}")?;
+        }
+        if let Some(code) = self.code {
+            write!(f, " answered {code}")?;
+        }
+        if let Some(message) = &self.message {
+            write!(f, " with {message}")?;
+        }
+        self.checks.iter().try_for_each(|check| write!(f, ", {check}"))
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with = |f: &mut fmt::Formatter<'_>, checks: &[Check]| {
+            for (index, check) in checks.iter().enumerate() {
+                write!(f, "{}{check}", if index == 0 { " " } else { ", " })?;
+            }
+            Ok(())
+        };
+        match self {
+            Self::Object(object, checks) => {
+                write!(f, "{object}")?;
+                with(f, checks)
+            }
+            Self::Absent(object) => write!(f, "no {object}"),
+            Self::Insight(insight, checks) => {
+                write!(f, "{insight}")?;
+                with(f, checks)
+            }
+            Self::NoInsight(insight, checks) => {
+                write!(f, "no {insight}")?;
+                with(f, checks)
+            }
+            Self::Writes(writes) => {
+                let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
+                write!(f, "{}", texts.join("; then "))
+            }
+            Self::Statuses { of, condition, statuses } => {
+                write!(f, "{of} {condition} to have been {}", statuses.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expect {}", self.what)?;
+        match self.when {
+            When::Now => Ok(()),
+            When::Within(span) => write!(f, " within {}", short_duration(span)),
+            When::Throughout(span) => write!(f, " throughout {}", short_duration(span)),
+        }
+    }
+}

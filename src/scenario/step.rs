@@ -1,0 +1,124 @@
+//! `timeline`: the steps.
+
+use semver::Version;
+
+use super::object::{self, Star};
+use super::plan::{Action, PlannedStep, Step, Target};
+use super::reader::Reader;
+use super::{expectation, sentence};
+use crate::base::text::did_you_mean;
+use crate::base::yaml::{Kind, Node};
+
+/// What a step may do.
+pub(super) const ACTIONS: &[&str] =
+    &["update", "clear-update", "publish-insights", "apply", "delete", "advance", "expect"];
+
+/// All steps that can be read; `versions` are those that exist in the run.
+pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
+    let items = reader.list(node, "steps");
+    if items.is_empty() && matches!(node.kind, Kind::List(_)) {
+        reader.problem(node, "the timeline is empty: expected at least one step");
+    }
+    items.iter().filter_map(|item| planned(reader, item, versions)).collect()
+}
+
+fn planned(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<PlannedStep> {
+    let step = step(reader, node, versions)?;
+    let text = sentence::of(&step);
+    Some(PlannedStep { line: node.line, column: node.column, text, step })
+}
+
+fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Step> {
+    let actions = ACTIONS.join("`, `");
+    let (key, value) = match &node.kind {
+        Kind::Text(_) => (node, None),
+        Kind::Map(entries) => match entries.as_slice() {
+            [(key, value)] => (key, Some(value)),
+            [_, (second, _), ..] => {
+                let message =
+                    format!("a step does one thing: expected one key, found {} too", second.describe());
+                reader.problem(second, message);
+                return None;
+            }
+            [] => {
+                reader.problem(node, format!("expected a step, one of `{actions}`, found an empty map"));
+                return None;
+            }
+        },
+        _ => {
+            reader.problem(node, format!("expected a step, one of `{actions}`, found {}", node.describe()));
+            return None;
+        }
+    };
+    let name = key.scalar().unwrap_or_default();
+    match (name, value) {
+        ("clear-update" | "publish-insights", value) => {
+            if let Some(value) = value.filter(|value| value.kind != Kind::Null) {
+                reader.problem(value, format!("`{name}` takes no value, found {}", value.describe()));
+                return None;
+            }
+            let action = if name == "clear-update" { Action::ClearUpdate } else { Action::PublishInsights };
+            Some(Step::Act(action))
+        }
+        ("update", Some(value)) => update(reader, value, versions).map(Step::Act),
+        ("apply", Some(value)) => object::whole(reader, value).map(|value| Step::Act(Action::Apply(value))),
+        ("delete", Some(value)) => {
+            object::reference(reader, value, Star::Refused).map(|object| Step::Act(Action::Delete(object)))
+        }
+        ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
+        ("expect", Some(value)) => expectation::read(reader, value).map(Step::Expect),
+        (known, None) if ACTIONS.contains(&known) => {
+            reader.problem(node, format!("`{known}` needs a value, as in `{known}: ...`"));
+            None
+        }
+        _ => {
+            let hint = did_you_mean(name, ACTIONS.iter().copied());
+            let hint = if hint.is_empty() { format!("; there are `{actions}`") } else { hint };
+            reader.problem(key, format!("unknown step {}{hint}", key.describe()));
+            None
+        }
+    }
+}
+
+/// `update: {to: 4.14.8}` or `update: {image: ...}`.
+fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Action> {
+    let map = reader.map(node, "an update", &["to", "image", "force"])?;
+    let force = map.get("force").and_then(|node| reader.flag(node)).unwrap_or(false);
+    let to = match (map.get("to"), map.get("image")) {
+        (Some(version), None) => Target::Version(existing(reader, version, versions)?),
+        (None, Some(image)) => Target::Image(pullspec(reader, image)?),
+        (Some(_), Some(image)) => {
+            reader.problem(image, "an update goes either `to` a version or to an `image`, not both");
+            return None;
+        }
+        (None, None) => {
+            reader.problem(node, "an update needs `to` (a version) or `image` (a pull specification)");
+            return None;
+        }
+    };
+    Some(Action::Update { to, force })
+}
+
+/// A version that exists in the run. (One that nobody offers is written as `recommended: false`.)
+fn existing(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
+    let version = reader.version(node)?;
+    // Without a cluster nothing is known of versions, and that is a problem already.
+    if versions.is_empty() || versions.contains(&version) {
+        return Some(version);
+    }
+    let known: Vec<String> = versions.iter().map(ToString::to_string).collect();
+    let hint = did_you_mean(&version.to_string(), known.iter().map(String::as_str));
+    reader.problem(node, format!("no release {version} exists in this scenario: add it to `releases`{hint}"));
+    None
+}
+
+fn pullspec(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text =
+        reader.text(node, "an image such as `quay.io/openshift-release-dev/ocp-release@sha256:...`")?;
+    if text.contains('/') && !text.contains(char::is_whitespace) {
+        return Some(text);
+    }
+    let example = "quay.io/openshift-release-dev/ocp-release@sha256:...";
+    reader.problem(node, format!("expected an image such as `{example}`, found `{text}`"));
+    None
+}

@@ -1,0 +1,489 @@
+//! Tests of the scenario language: YAML in, problems or step texts out.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+
+use super::plan::{Plan, Step, Target, What, When};
+use super::{Problems, read};
+use crate::base::yaml::{Kind, Node, tree};
+use crate::model::release::{Release, UnknownRelease};
+use crate::model::world::{Pull, Signature};
+
+/// Facts for 4.14 to 4.16, enough to read scenarios.
+fn find(version: &Version) -> Result<Release, UnknownRelease> {
+    if version.major != 4 || !(14..=16).contains(&version.minor) {
+        return Err(UnknownRelease {
+            version: version.to_string(),
+            known: "4.14, 4.15, 4.16".to_owned(),
+            hint: String::new(),
+        });
+    }
+    Ok(Release {
+        version: version.clone(),
+        image: format!("quay.io/openshift-release-dev/ocp-release@sha256:{:064}", version.patch),
+        kubernetes_minor: 27,
+        channels: Vec::new(),
+        url: String::new(),
+        known_capabilities: vec!["Console".into(), "Insights".into(), "baremetal".into()],
+        capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
+        components: Vec::new(),
+    })
+}
+
+fn plan(text: &str) -> Result<Plan, Problems> {
+    read("s.yaml", text, &find)
+}
+
+/// Reads `text` and compares its problems, one per line.
+fn check(text: &str, problems: &str) {
+    let found = plan(text).map_or_else(|problems| problems.to_string(), |_| String::new());
+    assert_eq!(found, problems, "\n{text}");
+}
+
+const HEAD: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\ntimeline:\n";
+
+/// As [`check`], for one step, which stands in line 5.
+fn check_step(step: &str, problems: &str) {
+    check(&format!("{HEAD}{step}\n"), problems);
+}
+
+/// Texts of the steps of a timeline.
+fn texts(steps: &str) -> Vec<String> {
+    plan(&format!("{HEAD}{steps}")).unwrap().timeline.into_iter().map(|step| step.text).collect()
+}
+
+#[test]
+fn a_whole_scenario_becomes_a_plan() {
+    let plan = plan(
+        r#"
+name: all of it
+description: Every key.
+ids: [OCP-22641, OTA-1321, OCPBUGS-29340, "release#50743"]
+tags: [rollback]
+cluster:
+  version: 4.14.1
+  nodes: {control-plane: 1, workers: 0}
+  kubernetes: 1.30
+  feature-set: TechPreviewNoUpgrade
+  channel: fast-4.14
+  baseline-capability-set: None
+  additional-enabled-capabilities: [baremetal]
+  objects:
+    - {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {c: "1"}}
+releases:
+  4.14.8:
+  4.15.0-rc.1: {recommended: false, pull: manifest-unknown, sigstore: missing, openpgp: valid}
+timeline:
+  - update: {to: 4.14.8, force: true}
+  - expect:
+      object: ClusterVersion/version
+      fields: {"status.history[0].verified": true}
+      within: 1h
+"#,
+    )
+    .unwrap();
+    let cluster = &plan.cluster;
+    assert_eq!(
+        (cluster.control_plane_nodes, cluster.worker_nodes, cluster.kubernetes_minor),
+        (1, 0, Some(30))
+    );
+    assert_eq!(
+        (cluster.feature_set.as_str(), cluster.channel.as_str()),
+        ("TechPreviewNoUpgrade", "fast-4.14")
+    );
+    assert_eq!(cluster.objects[0]["data"]["c"], "1");
+    assert_eq!(cluster.additional_enabled_capabilities, ["baremetal"]);
+    let [plain, candidate] = cluster.releases.as_slice() else { panic!("{:?}", cluster.releases) };
+    assert_eq!((plain.recommended, plain.pull, plain.sigstore), (true, Pull::Succeeds, Signature::Valid));
+    assert_eq!(candidate.release.version, "4.15.0-rc.1".parse().unwrap());
+    assert_eq!(
+        (candidate.recommended, candidate.pull, candidate.sigstore),
+        (false, Pull::ManifestUnknown, Signature::Missing)
+    );
+    assert_eq!((plan.timeline[1].line, plan.timeline[1].column), (21, 5));
+    let Step::Expect(expectation) = &plan.timeline[1].step else { panic!("{:?}", plan.timeline[1]) };
+    assert_eq!(expectation.when, When::Within(jiff::SignedDuration::from_hours(1)));
+    assert!(
+        matches!(&expectation.what, What::Object(object, checks) if object.name == "version" && checks.len() == 1)
+    );
+}
+
+#[test]
+fn what_is_left_out_has_defaults() {
+    let plan = plan("name: n\ncluster: {version: 4.14.1}\ntimeline: [clear-update]\n").unwrap();
+    let cluster = &plan.cluster;
+    assert_eq!((cluster.control_plane_nodes, cluster.worker_nodes, cluster.kubernetes_minor), (3, 3, None));
+    assert_eq!((cluster.channel.as_str(), cluster.feature_set.as_str()), ("stable-4.14", ""));
+    assert!(cluster.releases.is_empty() && plan.ids.is_empty());
+}
+
+#[test]
+fn an_update_goes_to_a_version_or_an_image() {
+    let plan = plan(&format!(
+        "{HEAD}  - update: {{to: 4.14.8}}\n  - update: {{image: \"quay.io/a/b@sha256:0\", force: true}}\n"
+    ))
+    .unwrap();
+    let targets: Vec<(Target, bool)> = plan
+        .timeline
+        .into_iter()
+        .filter_map(|step| match step.step {
+            Step::Act(super::plan::Action::Update { to, force }) => Some((to, force)),
+            _ => None,
+        })
+        .collect();
+    let version = Target::Version(Version::new(4, 14, 8));
+    assert_eq!(targets, [(version, false), (Target::Image("quay.io/a/b@sha256:0".to_owned()), true)]);
+}
+
+#[test]
+fn each_step_has_a_text_of_one_line() {
+    let steps = r#"
+  - update: {to: 4.14.8}
+  - update: {image: "quay.io/a/b@sha256:0", force: true}
+  - clear-update
+  - publish-insights
+  - apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}
+  - delete: Pod/ns/name
+  - advance: 90s
+  - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: true, reason: R, message: /^a/}, within: 10m}
+  - expect: {object: Pod/ns/version-*, pod-status: "Init:ErrImagePull"}
+  - expect: {object: ClusterVersion/version, unchanged: [status], fields: {spec.channel: {contains: stable}}, throughout: 1h30m}
+  - expect: {object: Pod/ns/x, absent: true}
+  - expect: {insight: Health, absent: true, throughout: 1h}
+  - expect: {insight: ClusterVersion/version, conditions: [{type: Updating, status: "False"}, {type: Healthy}]}
+  - expect: {writes: [{by: mco, verb: patch, object: Node/*, subresource: "", code: 409, message: {contains: x}}, {condition: {type: A}}]}
+  - expect: {statuses: {insight: ClusterVersion/version, condition: Updating, statuses: ["False", true, False]}}
+"#;
+    assert_eq!(
+        texts(steps),
+        [
+            "update to 4.14.8",
+            "update to image quay.io/a/b@sha256:0 by force",
+            "clear update",
+            "publish insights",
+            "apply ConfigMap/b/a",
+            "delete Pod/ns/name",
+            "advance 1m30s",
+            "expect ClusterVersion/version Progressing=True R with /^a/ within 10m",
+            "expect Pod/ns/version-* STATUS `Init:ErrImagePull`",
+            "expect ClusterVersion/version spec.channel is a text with `stable`, status unchanged throughout 1h30m",
+            "expect no Pod/ns/x",
+            "expect no insight Health throughout 1h",
+            "expect insight ClusterVersion/version Updating=False, Healthy",
+            "expect patch Node/* itself by `mco` answered 409 with a text with `x`; then write, A",
+            "expect insight ClusterVersion/version Updating to have been False, True, False",
+        ]
+    );
+}
+
+#[test]
+fn all_problems_of_a_file_come_at_once_with_their_places() {
+    check(
+        "nam: x\nids: [OTA-x, 7]\ncluster:\n  version: 4.99.1\n  nodes: {workers: many}\n  chanel: x\nreleases:\n  4.14: {}\n  4.15.1: {pull: hang, recommended: 1}\ntimeline:\n  - advance: soon\n  - expekt: {}\n",
+        "s.yaml:1:1: a scenario has no key `nam`; did you mean `name`?\n\
+             s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
+             s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `OTA-x`\n\
+             s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `7`\n\
+             s.yaml:4:12: unknown release 4.99.1: there are facts for 4.14, 4.15, 4.16\n\
+             s.yaml:5:20: expected a whole number from 0 to 2000, found `many`\n\
+             s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
+             s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
+             s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `unauthorized`, `unreachable`, `hangs`, found `hang`; did you mean `hangs`?\n\
+             s.yaml:9:37: expected `true` or `false`, found `1`\n\
+             s.yaml:11:14: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`\n\
+             s.yaml:12:5: unknown step `expekt`; did you mean `expect`?",
+    );
+}
+
+#[test]
+fn unreadable_yaml_is_one_problem_with_a_place() {
+    check("", "s.yaml:1:1: expected a scenario (a map), found nothing");
+    check("- a\n", "s.yaml:1:1: expected a scenario (a map), found a list");
+    check("name: [\n", "s.yaml:1:7: unclosed bracket '['");
+    check(
+        &format!("{HEAD}  - clear-update\nname: m\ntags: 3\n"),
+        "s.yaml:6:1: duplicate mapping key: name not allowed here\n\
+             s.yaml:7:7: expected a list of texts, each a tag, found `3`",
+    );
+    check(
+        "? [a]\n: 1\n",
+        "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
+             s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
+             s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `cluster`, `releases`, `timeline`",
+    );
+}
+
+#[test]
+fn the_cluster_is_checked_against_its_release() {
+    let check_cluster = |cluster: &str, problems: &str| {
+        check(&format!("name: n\ntimeline: [clear-update]\ncluster: {cluster}\n"), problems);
+    };
+    check_cluster(
+        "{}",
+        "s.yaml:3:10: the cluster needs `version`: the release that it runs, such as `4.14.8`",
+    );
+    check_cluster("4.14.1", "s.yaml:3:10: expected the cluster (a map), found `4.14.1`");
+    check_cluster("{version: 4.14}", "s.yaml:3:20: expected a version such as `4.14.8`, found `4.14`");
+    check_cluster(
+        "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
+        "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
+             s.yaml:3:63: expected a whole number from 0 to 2000, found `1.5`\n\
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`",
+    );
+    check_cluster(
+        "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
+        "s.yaml:3:40: expected a Kubernetes minor such as \"1.33\", found `v1.33`\n\
+             s.yaml:3:60: expected one of `CustomNoUpgrade`, `DevPreviewNoUpgrade`, `TechPreviewNoUpgrade`, `LatencySensitive`, found `TechPreview`; did you mean `TechPreviewNoUpgrade`?",
+    );
+    check_cluster(
+        "{version: 4.14.1, baseline-capability-set: vCurent, additional-enabled-capabilities: [console]}",
+        "s.yaml:3:53: OpenShift 4.14.1 has no capability set `vCurent`; did you mean `vCurrent`?\n\
+             s.yaml:3:96: OpenShift 4.14.1 has no capability `console`; did you mean `Console`?",
+    );
+    check_cluster(
+        "{version: 4.14.1, additional-enabled-capabilities: Console, channel: }",
+        "s.yaml:3:61: expected a list of capabilities, found `Console`\n\
+             s.yaml:3:77: expected a channel such as `stable-4.14`, found nothing",
+    );
+    check_cluster(
+        "{version: 4.14.1, objects: [{kind: Pod, metadata: {name: a}}, {apiVersion: v2, kind: Node, metadata: {namespace: a}}, 3]}",
+        "s.yaml:3:38: a Kubernetes object needs `apiVersion`\n\
+             s.yaml:3:60: Pod is namespaced: its metadata needs `namespace`\n\
+             s.yaml:3:85: expected `v1`, which serves Node, found `v2`\n\
+             s.yaml:3:111: a Kubernetes object needs `name`\n\
+             s.yaml:3:123: Node is cluster-scoped: it has no namespace\n\
+             s.yaml:3:128: expected a Kubernetes object (a map), found `3`",
+    );
+}
+
+#[test]
+fn steps_say_what_is_wrong_with_them() {
+    check(
+        "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
+        "s.yaml:3:11: the timeline is empty: expected at least one step",
+    );
+    check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
+    check_step(
+        "  - zzz",
+        "s.yaml:5:5: unknown step `zzz`; there are `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `advance`, `expect`",
+    );
+    check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
+    check_step(
+        "  - 7",
+        "s.yaml:5:5: expected a step, one of `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `advance`, `expect`, found `7`",
+    );
+    check_step(
+        "  - {}",
+        "s.yaml:5:5: expected a step, one of `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `advance`, `expect`, found an empty map",
+    );
+    check_step(
+        "  - {advance: 1m, clear-update: }",
+        "s.yaml:5:19: a step does one thing: expected one key, found `clear-update` too",
+    );
+    check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
+    check_step(
+        "  - update: {}",
+        "s.yaml:5:13: an update needs `to` (a version) or `image` (a pull specification)",
+    );
+    check_step(
+        "  - update: {to: 4.14.8, image: a/b}",
+        "s.yaml:5:33: an update goes either `to` a version or to an `image`, not both",
+    );
+    check_step(
+        "  - update: {to: 4.14.9}",
+        "s.yaml:5:18: no release 4.14.9 exists in this scenario: add it to `releases`; did you mean `4.14.8`?",
+    );
+    check_step(
+        "  - update: {image: a b, force: \"yes\"}",
+        "s.yaml:5:21: expected an image such as `quay.io/openshift-release-dev/ocp-release@sha256:...`, found `a b`\n\
+             s.yaml:5:33: expected `true` or `false`, found `yes`",
+    );
+    check_step(
+        "  - advance: -5m",
+        "s.yaml:5:14: expected a duration such as `45s`, `10m` or `1h30m`, found `-5m`",
+    );
+    check_step("  - delete: Pod/name", "s.yaml:5:13: expected `Pod/<namespace>/<name>`, found `Pod/name`");
+    check_step("  - delete: Pods/a/b", "s.yaml:5:13: unknown kind `Pods`; did you mean `Pod`?");
+    check_step("  - delete: Node/a*", "s.yaml:5:13: expected one object, without `*`, found `Node/a*`");
+    check_step(
+        "  - apply: {apiVersion: v1, kind: Gadget, metadata: {name: a}}",
+        "s.yaml:5:35: unknown kind `Gadget`; there are `ClusterVersion`, `ClusterOperator`, `FeatureGate`, `ClusterImagePolicy`, `CustomResourceDefinition`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`",
+    );
+    check_step(
+        "  - apply: {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {? [a] : b}}",
+        "s.yaml:5:71: expected a text as key, found a list",
+    );
+}
+
+#[test]
+fn expectations_say_what_is_wrong_with_them() {
+    check_step(
+        "  - expect: {}",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `writes`, `statuses`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, insight: Health}",
+        "s.yaml:5:39: an expectation is about one thing: expected `object` or `insight`, not both",
+    );
+    check_step(
+        "  - expect: {object: Node/a, within: 1m, throughout: 2m}",
+        "s.yaml:5:54: an expectation holds `within` or `throughout` a time, not both",
+    );
+    check_step(
+        "  - expect: {object: Node/a, within: ten}",
+        "s.yaml:5:38: expected a duration such as `45s`, `10m` or `1h30m`, found `ten`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, unchanged: [status]}",
+        "s.yaml:5:41: `unchanged` needs `throughout`: for how long must it not change?",
+    );
+    check_step(
+        "  - expect: {object: Node/a, unchanged: [status., .x], throughout: 1m}",
+        "s.yaml:5:42: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `status.`\n\
+             s.yaml:5:51: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `.x`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, absent: true, condition: {type: Ready}}",
+        "s.yaml:5:55: `condition` cannot stand beside `absent`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, absent: false, pod-status: Running}",
+        "s.yaml:5:38: expected `absent: true`; without it, the object must be there\n\
+             s.yaml:5:57: `pod-status` is for pods, not for Node",
+    );
+    check_step(
+        "  - expect: {object: Node/*a, condition: {status: yes, reason: /(/, message: {has: x}}}",
+        "s.yaml:5:22: expected `*` only at the end of a name, found `Node/*a`\n\
+             s.yaml:5:42: a condition needs `type`: such as `Progressing`\n\
+             s.yaml:5:51: expected a status (`True`, `False` or `Unknown`), found `yes`\n\
+             s.yaml:5:64: `/(/` is no regular expression: unclosed group\n\
+             s.yaml:5:78: a text to compare with needs `contains`: the part to look for\n\
+             s.yaml:5:79: a text to compare with has no key `has`; it may have `contains`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, condition: {type: Ready}, conditions: [3]}",
+        "s.yaml:5:68: expected `condition` or `conditions`, not both\n\
+             s.yaml:5:69: expected a condition (a map), found `3`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, fields: {status..x: 1, status.y: [1]}}",
+        "s.yaml:5:39: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `status..x`\n\
+             s.yaml:5:63: expected a text, `/a regular expression/` or `{contains: a part}`, found a list",
+    );
+    check_step(
+        "  - expect: {insight: ClusterVersions/version}",
+        "s.yaml:5:23: expected an insight (`ClusterVersion`, `ClusterOperator`, `MachineConfigPool`, `Node`, `Health`, with `/<name>` or without), found `ClusterVersions/version`; did you mean `ClusterVersion`?",
+    );
+    check_step(
+        "  - expect: {insight: Health/}",
+        "s.yaml:5:23: expected an insight (`ClusterVersion`, `ClusterOperator`, `MachineConfigPool`, `Node`, `Health`, with `/<name>` or without), found `Health/`",
+    );
+    check_step(
+        "  - expect: {writes: [], throughout: 1m, fields: {a: b}}",
+        "s.yaml:5:22: expected at least one write\n\
+             s.yaml:5:38: writes are made once: expected `within` or nothing\n\
+             s.yaml:5:50: `fields` cannot stand beside `writes`",
+    );
+    check_step(
+        "  - expect: {writes: [{verb: put, code: 42, object: Nod/a, who: me}]}",
+        "s.yaml:5:30: expected one of `create`, `update`, `patch`, `delete`, found `put`; did you mean `update`?\n\
+             s.yaml:5:41: expected a whole number from 200 to 599, found `42`\n\
+             s.yaml:5:53: unknown kind `Nod`; did you mean `Node`?\n\
+             s.yaml:5:60: a write has no key `who`; it may have `by`, `verb`, `object`, `subresource`, `code`, `message`, `condition`, `conditions`, `fields`",
+    );
+    check_step(
+        "  - expect: {statuses: {object: Node/*, statuses: []}}",
+        "s.yaml:5:24: `statuses` needs `condition`: the condition's type, such as `Updating`\n\
+             s.yaml:5:33: expected one object, without `*`, found `Node/*`\n\
+             s.yaml:5:51: expected at least one status",
+    );
+    check_step(
+        "  - expect: {statuses: {condition: Updating, statuses: [Yes]}, absent: true}",
+        "s.yaml:5:24: `statuses` needs either `object` or `insight`: whose condition?\n\
+             s.yaml:5:57: expected a status (`True`, `False` or `Unknown`), found `Yes`\n\
+             s.yaml:5:72: `absent` cannot stand beside `statuses`",
+    );
+}
+
+/// The `yaml` blocks of the language's description, with the line each starts in.
+fn blocks(document: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut block: Option<(usize, String)> = None;
+    for (index, line) in document.lines().enumerate() {
+        match (&mut block, line) {
+            (None, "```yaml") => block = Some((index + 2, String::new())),
+            (Some(_), "```") => found.extend(block.take()),
+            (Some((_, text)), line) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            _ => (),
+        }
+    }
+    found
+}
+
+/// Every map key of a tree.
+fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
+    match &node.kind {
+        Kind::List(items) => items.iter().for_each(|item| keys(item, into)),
+        Kind::Map(entries) => entries.iter().for_each(|(key, value)| {
+            into.extend(key.scalar().map(str::to_owned));
+            keys(value, into);
+        }),
+        Kind::Text(text) => into.extend([text.clone()]),
+        _ => (),
+    }
+}
+
+const DOCUMENT: &str = include_str!("../../docs/scenario-language.md");
+
+/// A scenario that the steps of the description can stand in.
+const AROUND: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: , 4.15.0: }\ntimeline:\n";
+
+#[test]
+fn every_example_of_the_description_can_be_read() {
+    let blocks = blocks(DOCUMENT);
+    assert!(blocks.len() > 10, "{blocks:?}");
+    for (line, block) in blocks {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        if let Err(problems) = plan(&text) {
+            panic!("docs/scenario-language.md:{line}:\n{problems}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_description_has_an_example_of_every_key() {
+    let mut used = std::collections::BTreeSet::new();
+    for (_, block) in blocks(DOCUMENT) {
+        keys(&tree(&block).unwrap().0, &mut used);
+    }
+    for known in [super::KEYS, super::cluster::KEYS, super::step::ACTIONS, super::expectation::KEYS] {
+        for key in known {
+            assert!(used.contains(*key), "no example of `{key}`");
+        }
+    }
+}
+
+#[test]
+fn no_damaged_text_panics() {
+    let mut stream = crate::base::rng::Streams::new(1).stream("damage");
+    let mut problems = 0;
+    for (_, block) in blocks(DOCUMENT) {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        for _ in 0..200 {
+            let mut letters: Vec<char> = text.chars().collect();
+            for _ in 0..=stream.between(0, 3) {
+                let at = usize::try_from(stream.between(0, letters.len() as u64 - 1)).unwrap();
+                let strange = [':', '{', ']', '-', '*', '&', '\n', ' ', '"', '\u{1F980}', '0', '/', '~', '!'];
+                letters[at] = strange[usize::try_from(stream.between(0, strange.len() as u64 - 1)).unwrap()];
+            }
+            let damaged: String = letters.into_iter().collect();
+            problems += usize::from(plan(&damaged).is_err());
+        }
+    }
+    assert!(problems > 1000, "{problems}");
+}

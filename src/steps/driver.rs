@@ -1,0 +1,83 @@
+//! A session on a thread of its own, driven by messages: simulated time never blocks the features beside it, and each
+//! session has its own thread-local randomness.
+
+use std::sync::mpsc;
+
+use tokio::sync::oneshot;
+
+use crate::engine::{Session, SessionError};
+use crate::record::Record;
+use crate::scenario::plan::{ClusterPlan, Step};
+
+type Answer = oneshot::Sender<Result<(), SessionError>>;
+
+enum Command {
+    Play(String, Box<Step>, Answer),
+    Finish(oneshot::Sender<Record>),
+}
+
+/// The handle of a session's thread; dropping it ends the thread.
+#[derive(Debug)]
+pub(super) struct Driver {
+    commands: mpsc::Sender<Command>,
+}
+
+impl Driver {
+    /// Installs the planned cluster on a new thread.
+    pub(super) async fn start(
+        cluster: ClusterPlan,
+        scenario: String,
+        seed: u64,
+    ) -> Result<Self, SessionError> {
+        let (commands, inbox) = mpsc::channel();
+        let (ready, started) = oneshot::channel();
+        std::thread::spawn(move || {
+            let session = match Session::start(&cluster, &scenario, &[], seed) {
+                Ok(session) => session,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            if ready.send(Ok(())).is_ok() {
+                serve(session, &inbox);
+            }
+        });
+        started.await.unwrap_or_else(|_| Err(gone()))?;
+        Ok(Self { commands })
+    }
+
+    /// Plays one step; `text` is how the record names it.
+    pub(super) async fn play(&self, text: &str, step: Step) -> Result<(), SessionError> {
+        let (answer, outcome) = oneshot::channel();
+        let command = Command::Play(text.to_owned(), Box::new(step), answer);
+        self.commands.send(command).map_err(|_| gone())?;
+        outcome.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Ends the session and gives its record.
+    pub(super) async fn finish(self) -> Option<Record> {
+        let (answer, record) = oneshot::channel();
+        self.commands.send(Command::Finish(answer)).ok()?;
+        record.await.ok()
+    }
+}
+
+fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
+    while let Ok(command) = inbox.recv() {
+        match command {
+            Command::Play(text, step, answer) => {
+                session.begin_step(&text);
+                let outcome = session.play(&step);
+                session.end_step(&text, &outcome);
+                // Nobody listens when the feature was given up meanwhile.
+                let _ = answer.send(outcome);
+            }
+            Command::Finish(answer) => {
+                let _ = answer.send(session.into_record());
+                return;
+            }
+        }
+    }
+}
+
+fn gone() -> SessionError {
+    SessionError::Unmet("the session's thread ended unexpectedly".to_owned())
+}

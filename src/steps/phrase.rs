@@ -1,0 +1,146 @@
+//! Parts of sentences that many steps share: durations, objects, texts, and when something must hold.
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::world::StepError;
+use crate::base::text::parse_duration;
+use crate::base::yaml;
+use crate::engine::SessionError;
+use crate::scenario;
+use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
+
+/// `40 minutes`, `1 hour`, `90s`.
+pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
+    parse_duration(text).ok_or_else(|| expected("a duration such as `40 minutes`", text))
+}
+
+/// `within` or `throughout` with a duration, or neither.
+pub(super) fn when(word: &str, span: &str) -> Result<When, StepError> {
+    match word {
+        "within" => Ok(When::Within(duration(span)?)),
+        "throughout" => Ok(When::Throughout(duration(span)?)),
+        _ => Ok(When::Now),
+    }
+}
+
+/// `Kind/name` or `Kind/namespace/name`; `ClusterVersion` alone means the one there is.
+pub(super) fn object(text: &str) -> Result<ObjectRef, StepError> {
+    let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
+    scenario::object_ref(text).map_err(SessionError::Unmet)
+}
+
+/// `Kind/name` of what an insight is about, or a kind alone.
+pub(super) fn insight(text: &str) -> InsightRef {
+    let (kind, name) = text.split_once('/').unwrap_or((text, ""));
+    InsightRef { kind: kind.to_owned(), name: name.to_owned() }
+}
+
+/// A text as a check writes it: `"exactly this"` or `/a pattern/`.
+pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
+    TextMatch::read(text.trim().trim_matches('"')).map_err(SessionError::Unmet)
+}
+
+/// A condition check. `with` holds parts such as `reason "X" and message matching /Y/`, or is empty.
+pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, StepError> {
+    let (mut reason, mut message) = (None, None);
+    let mut rest = with;
+    while !rest.is_empty() {
+        let (part, after) = next_part(rest).ok_or_else(|| {
+            expected(
+                "`reason \"..\"`, `message \"..\"`, `message matching /../` or `message containing \"..\"`",
+                rest,
+            )
+        })?;
+        match part {
+            Part::Reason(text) => reason = Some(text_match(text)?),
+            Part::Message(text) => message = Some(text_match(text)?),
+            Part::Containing(text) => message = Some(TextMatch::Contains(text.to_owned())),
+        }
+        rest = after;
+    }
+    let status = (!status.is_empty()).then(|| TextMatch::Equals(status.to_owned()));
+    Ok(Check::Condition { kind: kind.to_owned(), status, reason, message })
+}
+
+enum Part<'a> {
+    Reason(&'a str),
+    Message(&'a str),
+    Containing(&'a str),
+}
+
+/// The first part of a with-clause, and what follows its `and`.
+fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
+    type Make = for<'a> fn(&'a str) -> Part<'a>;
+    let forms: [(&str, char, Make); 4] = [
+        ("reason \"", '"', |text| Part::Reason(text)),
+        ("message \"", '"', |text| Part::Message(text)),
+        ("message containing \"", '"', |text| Part::Containing(text)),
+        ("message matching /", '/', |text| Part::Message(text)),
+    ];
+    for (start, end, make) in forms {
+        let Some(rest) = text.strip_prefix(start) else { continue };
+        // A quoted text may itself hold quotes: the part ends at a quote before ` and `, or at the last one.
+        let stop = format!("{end} and ");
+        let (inner, after) = match rest.split_once(&stop) {
+            Some((inner, after)) => (inner, after),
+            None => (rest.strip_suffix(end)?, ""),
+        };
+        if end == '/' {
+            // Patterns keep their slashes: that is how they are told from plain texts.
+            let from = text.len() - rest.len() - 1;
+            return Some((make(&text[from..=text.len() - rest.len() + inner.len()]), after));
+        }
+        return Some((make(inner), after));
+    }
+    None
+}
+
+/// An expectation from its timing words and what must hold.
+pub(super) fn expectation(word: &str, span: &str, what: What) -> Result<Expectation, StepError> {
+    Ok(Expectation { what, when: when(word, span)? })
+}
+
+/// A Kubernetes object written as YAML below a step.
+pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
+    let text =
+        text.ok_or_else(|| SessionError::Unmet("expected an object as YAML in a doc string".into()))?;
+    yaml::from_str(text).map_err(|error| SessionError::Unmet(format!("the doc string is no YAML: {error}")))
+}
+
+fn expected(what: &str, found: &str) -> StepError {
+    SessionError::Unmet(format!("expected {what}, found `{found}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(with: &str, expected: &str) {
+        let found = match condition("Progressing", "True", with) {
+            Ok(check) => check.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn with_clauses_read_reasons_and_messages_in_any_form() {
+        check("", "Progressing=True");
+        check("reason \"X\"", "Progressing=True X");
+        check(
+            "reason \"X\" and message \"says \"hi\" to you\"",
+            "Progressing=True X with `says \"hi\" to you`",
+        );
+        check("message matching /a (b|c)/", "Progressing=True with /a (b|c)/");
+        check("message containing \"b\"", "Progressing=True with a text with `b`");
+    }
+
+    #[test]
+    fn a_with_clause_that_is_none_is_told() {
+        check(
+            "mesage \"x\"",
+            "expected `reason \"..\"`, `message \"..\"`, `message matching /../` or `message containing \"..\"`, found `mesage \"x\"`",
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! When: what an administrator does, and time that passes.
+
+use cucumber::gherkin::Step;
+use cucumber::when;
+
+use super::phrase::{docstring_object, duration, object};
+use super::world::{ClusterWorld, StepError};
+use crate::engine::SessionError;
+use crate::scenario::plan::{self, Action, Target};
+
+/// Requests an update to a release, as `oc adm upgrade --to` does (`by force`: with `--force`).
+#[when(regex = r"^I update to (\d+\.\d+\.\S+)( by force)?$")]
+async fn update(
+    world: &mut ClusterWorld,
+    version: String,
+    force: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let version = version
+        .parse()
+        .map_err(|_| SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`")))?;
+    let action = Action::Update { to: Target::Version(version), force: !force.is_empty() };
+    world.act(&step.value, action).await
+}
+
+/// Requests an update to an image, as `oc adm upgrade --to-image` does (`by force`: with `--force`).
+#[when(regex = r#"^I update to image "([^"]+)"( by force)?$"#)]
+async fn update_image(
+    world: &mut ClusterWorld,
+    image: String,
+    force: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let action = Action::Update { to: Target::Image(image), force: !force.is_empty() };
+    world.act(&step.value, action).await
+}
+
+/// Takes the update request back, as `oc adm upgrade --clear` does.
+#[when(regex = r"^I clear the update request$")]
+async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    world.act(&step.value, Action::ClearUpdate).await
+}
+
+/// Creates the ConfigMap that asks the update status controller to publish.
+#[when(regex = r"^I ask for published insights$")]
+async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    world.act(&step.value, Action::PublishInsights).await
+}
+
+/// Creates or changes an object, as YAML in the doc string.
+#[when(regex = r"^I apply this object:$")]
+async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let object = docstring_object(step.docstring.as_ref())?;
+    world.act(&step.value, Action::Apply(object)).await
+}
+
+/// Deletes an object.
+#[when(regex = r"^I delete (\S+/\S+)$")]
+async fn delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
+    world.act(&step.value, Action::Delete(object(&name)?)).await
+}
+
+/// Lets virtual time pass.
+#[when(regex = r"^(\d+ (?:second|minute|hour|day)s?) pass(?:es)?$")]
+async fn time_passes(world: &mut ClusterWorld, span: String, step: &Step) -> Result<(), StepError> {
+    world.play(&step.value, plan::Step::Advance(duration(&span)?)).await
+}

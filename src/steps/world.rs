@@ -1,0 +1,116 @@
+//! What the steps of one Gherkin scenario share: the cluster as it is planned, and then the session that runs it.
+
+use serde_json::Value;
+
+use super::driver::Driver;
+use crate::engine::SessionError;
+use crate::model::release::Release;
+use crate::model::world::{Pull, Signature};
+use crate::record::Record;
+use crate::scenario::plan::{Action, ClusterPlan, Expectation, ReleasePlan, Step};
+
+/// Why a step failed, as cucumber shows it.
+pub(super) type StepError = SessionError;
+
+/// The state of one Gherkin scenario. The cluster is installed by the first step that is not a Given.
+#[derive(Debug, Default, cucumber::World)]
+pub struct ClusterWorld {
+    /// Name of the scenario, for the record.
+    pub(super) scenario: String,
+    /// Seed of the session.
+    pub(super) seed: u64,
+    cluster: Option<ClusterPlan>,
+    driver: Option<Driver>,
+}
+
+impl ClusterWorld {
+    /// Plans a cluster of this release.
+    pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
+        let release = find(version)?;
+        let channel = format!("stable-{}.{}", release.version.major, release.version.minor);
+        Ok(self.cluster.insert(ClusterPlan {
+            release,
+            releases: Vec::new(),
+            control_plane_nodes: 3,
+            worker_nodes: 3,
+            kubernetes_minor: None,
+            feature_set: String::new(),
+            channel,
+            baseline_capability_set: String::new(),
+            additional_enabled_capabilities: Vec::new(),
+            objects: Vec::new(),
+        }))
+    }
+
+    /// The plan, while it can still be changed.
+    pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
+        if self.driver.is_some() {
+            return Err(SessionError::Unmet(
+                "the cluster runs already: say this before the first When".into(),
+            ));
+        }
+        self.cluster.as_mut().ok_or_else(no_cluster)
+    }
+
+    /// The planned release of this version; it is added when it is new.
+    pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, StepError> {
+        let release = find(version)?;
+        let releases = &mut self.planned()?.releases;
+        let index = releases.iter().position(|planned| planned.release.version == release.version);
+        let index = index.unwrap_or_else(|| {
+            releases.push(ReleasePlan {
+                release,
+                recommended: true,
+                pull: Pull::Succeeds,
+                sigstore: Signature::Valid,
+                openpgp: Signature::Valid,
+            });
+            releases.len() - 1
+        });
+        Ok(&mut releases[index])
+    }
+
+    /// Adds an object to the planned cluster.
+    pub(super) fn add_object(&mut self, object: Value) -> Result<(), StepError> {
+        self.planned()?.objects.push(object);
+        Ok(())
+    }
+
+    /// Does something to the running cluster.
+    pub(super) async fn act(&mut self, text: &str, action: Action) -> Result<(), StepError> {
+        self.play(text, Step::Act(action)).await
+    }
+
+    /// Checks something in the running cluster.
+    pub(super) async fn expect(&mut self, text: &str, expectation: Expectation) -> Result<(), StepError> {
+        self.play(text, Step::Expect(expectation)).await
+    }
+
+    /// Plays a step; installs the cluster before the first one.
+    pub(super) async fn play(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+        if self.driver.is_none() {
+            let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
+            self.driver = Some(Driver::start(cluster, self.scenario.clone(), self.seed).await?);
+        }
+        match &self.driver {
+            Some(driver) => driver.play(text, step).await,
+            None => Err(no_cluster()),
+        }
+    }
+
+    /// Ends the session, if there is one, and gives its record.
+    pub(super) async fn finish(&mut self) -> Option<Record> {
+        self.driver.take()?.finish().await
+    }
+}
+
+fn find(version: &str) -> Result<Release, StepError> {
+    let parsed = version
+        .parse()
+        .map_err(|_| SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`")))?;
+    Release::find(&parsed).map_err(|error| SessionError::Unmet(error.to_string()))
+}
+
+fn no_cluster() -> StepError {
+    SessionError::Unmet("there is no cluster yet: begin with `Given a 4.14.1 cluster`".to_owned())
+}
