@@ -25,8 +25,8 @@ pub(crate) struct Call<'a> {
     /// The object before and after, for the log.
     pub(crate) before: Option<Arc<Value>>,
     pub(crate) after: Option<Arc<Value>>,
-    /// The name that was made from a `generateName`.
-    pub(crate) made_name: Option<String>,
+    /// The name of an object that is being created: from its metadata, or made from a `generateName`.
+    pub(crate) new_name: Option<String>,
 }
 
 impl<'a> Call<'a> {
@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
             warnings: Vec::new(),
             before: None,
             after: None,
-            made_name: None,
+            new_name: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! From a body to an object of a kind: syntax, type, metadata, and what the schema does not know.
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use serde_json::{Number, Value, json};
 
@@ -72,7 +74,13 @@ fn summary(bytes: &[u8]) -> String {
     match bytes.first() {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
-        Some(_) => start.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + more,
+        Some(_) => {
+            let mut text = String::with_capacity(2 * SHOWN);
+            for byte in start {
+                let _ = write!(text, "{byte:02x}");
+            }
+            text + more
+        }
     }
 }
 
@@ -118,7 +126,7 @@ fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
     }
 }
 
-fn unhandled(kind: &Kind, why: &str) -> Box<Refused> {
+fn unhandled(kind: &Kind, why: &str) -> Refused {
     let (name, version) = (&kind.resource.kind, &kind.resource.version);
     Refused::bad_request(format!("{name} in version \"{version}\" cannot be handled as a {name}: {why}"))
 }

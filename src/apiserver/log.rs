@@ -70,7 +70,7 @@ impl WriteLog {
             Method::Get | Method::Other => return,
         };
         let mut key = call.key();
-        if let Some(name) = call.made_name.as_deref().or(sent_name(call)) {
+        if let Some(name) = &call.new_name {
             name.clone_into(&mut key.name);
         }
         let message = match &reply.body {
@@ -96,15 +96,5 @@ impl WriteLog {
             before: object(&call.before),
             after: if reply.is_refusal() { None } else { object(&call.after) },
         });
-    }
-}
-
-/// The name in the body, where the path has none.
-fn sent_name<'a>(call: &'a Call<'_>) -> Option<&'a str> {
-    match &call.request.body {
-        super::request::Body::Value(object) if call.path.name.is_empty() => {
-            object["metadata"]["name"].as_str()
-        }
-        _ => None,
     }
 }

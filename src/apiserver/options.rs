@@ -26,7 +26,7 @@ pub(crate) fn kind_of(method: Method) -> &'static str {
     }
 }
 
-fn invalid(kind: &str, error: FieldError, profile: &Profile) -> Box<Refused> {
+fn invalid(kind: &str, error: FieldError, profile: &Profile) -> Refused {
     Refused::invalid("meta.k8s.io", kind, "", &[error], profile)
 }
 

@@ -1,6 +1,7 @@
 //! What differs between Kubernetes minors: one table, and nothing about versions anywhere else.
 
 /// The behaviour of one Kubernetes 1.x minor towards custom resources and watches.
+#[expect(clippy::struct_excessive_bools, reason = "each stands for one difference between minors")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// The x of Kubernetes 1.x.

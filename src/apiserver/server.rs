@@ -178,7 +178,7 @@ impl ApiServer {
         let kind = self.catalog.find(&resource.group, &resource.version, &resource.plural)?;
         let namespace = if resource.namespaced { namespace } else { "" };
         let entry = self.store.get(kind.table, namespace, name)?;
-        Some(Object::from(self.served(kind, entry)))
+        Some(Object::from(Self::served(kind, entry)))
     }
 
     /// All objects as they are read in the version that they are stored in, by kind, namespace and name.

@@ -1,14 +1,20 @@
 //! Refusals: `metav1.Status` bodies with the texts of a kube-apiserver.
 
+use std::ops::{Deref, DerefMut};
+
 use serde_json::{Map, Value, json};
 
 use super::field::{FieldError, aggregate};
 use super::profile::Profile;
-use crate::model::{Refusal, Resource};
+use crate::model::Resource;
 
-/// A request refused.
+/// A request refused. Boxed, to keep the happy path small.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refused {
+pub(crate) struct Refused(Box<Facts>);
+
+/// What a refusal says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Facts {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
     pub(crate) message: String,
@@ -19,39 +25,54 @@ pub(crate) struct Refused {
     pub(crate) plain: bool,
 }
 
-/// A result whose error is a refusal. The box keeps the happy path small.
-pub(crate) type Outcome<T> = Result<T, Box<Refused>>;
+/// A result whose error is a refusal.
+pub(crate) type Outcome<T> = Result<T, Refused>;
+
+impl Deref for Refused {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.0
+    }
+}
+
+impl DerefMut for Refused {
+    fn deref_mut(&mut self) -> &mut Facts {
+        &mut self.0
+    }
+}
 
 impl Refused {
-    fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Box<Self> {
-        Box::new(Self { code, reason, message: message.into(), details, retry_after: None, plain: false })
+    fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Self {
+        let message = message.into();
+        Self(Box::new(Facts { code, reason, message, details, retry_after: None, plain: false }))
     }
 
     /// 404 of an object.
-    pub(crate) fn not_found(resource: &Resource, name: &str) -> Box<Self> {
+    pub(crate) fn not_found(resource: &Resource, name: &str) -> Self {
         let message = format!("{} {} not found", qualified(resource), quote(name));
         Self::new(404, "NotFound", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
     /// 404 of a path within a known group and version.
-    pub(crate) fn unknown_resource() -> Box<Self> {
+    pub(crate) fn unknown_resource() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource", Some(json!({})))
     }
 
     /// 404 of a path that nothing is behind.
-    pub(crate) fn unknown_path() -> Box<Self> {
+    pub(crate) fn unknown_path() -> Self {
         let mut refused = Self::new(404, "", "404 page not found\n", None);
         refused.plain = true;
         refused
     }
 
-    pub(crate) fn already_exists(resource: &Resource, name: &str) -> Box<Self> {
+    pub(crate) fn already_exists(resource: &Resource, name: &str) -> Self {
         let message = format!("{} {} already exists", qualified(resource), quote(name));
         Self::new(409, "AlreadyExists", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
     /// 409 with the text of a failed precondition; `kind` is the plural or, for deletions, the kind.
-    pub(crate) fn conflict(resource: &Resource, kind: &str, name: &str, text: &str) -> Box<Self> {
+    pub(crate) fn conflict(resource: &Resource, kind: &str, name: &str, text: &str) -> Self {
         let qualified = if resource.group.is_empty() || kind == resource.kind {
             kind.to_owned()
         } else {
@@ -62,7 +83,7 @@ impl Refused {
     }
 
     /// 409 of an update made from an old version of the object.
-    pub(crate) fn modified(resource: &Resource, name: &str) -> Box<Self> {
+    pub(crate) fn modified(resource: &Resource, name: &str) -> Self {
         let text =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(resource, &resource.plural, name, text)
@@ -75,7 +96,7 @@ impl Refused {
         name: &str,
         errors: &[FieldError],
         profile: &Profile,
-    ) -> Box<Self> {
+    ) -> Self {
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let message = format!("{qualified} {} is invalid: {}", quote(name), aggregate(errors, profile));
         let mut details = details(name, group, kind);
@@ -84,65 +105,58 @@ impl Refused {
     }
 
     /// 422 of a JSON patch that cannot be applied.
-    pub(crate) fn unprocessable() -> Box<Self> {
+    pub(crate) fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
         Self::new(422, "Invalid", message, Some(json!({})))
     }
 
-    pub(crate) fn bad_request(message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message, None)
     }
 
     /// 403 by admission.
-    pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> Box<Self> {
+    pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
         let message = format!("{} {} is forbidden: {why}", qualified(resource), quote(name));
         Self::new(403, "Forbidden", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
     /// 405 of a method that the path does not know.
-    pub(crate) fn method_not_allowed() -> Box<Self> {
+    pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message, Some(json!({})))
     }
 
     /// 405 of a verb that a custom resource's subresource does not know.
-    pub(crate) fn not_supported(resource: &Resource, verb: &str) -> Box<Self> {
+    pub(crate) fn not_supported(resource: &Resource, verb: &str) -> Self {
         let message = format!("{verb} is not supported on resources of kind {}", quote(&qualified(resource)));
         Self::new(405, "MethodNotAllowed", message, Some(details("", &resource.group, &resource.plural)))
     }
 
     /// 415 with the types that are accepted.
-    pub(crate) fn media_type(accepted: &[&str]) -> Box<Self> {
+    pub(crate) fn media_type(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
             accepted.join(", ")
         );
-        Self::new(415, "UnsupportedMediaType", message, Some(json!({})))
+        Self::new(415, "UnsupportedMediaType", message, None)
     }
 
     /// 415 of a patch type that nothing accepts.
-    pub(crate) fn patch_type() -> Box<Self> {
+    pub(crate) fn patch_type() -> Self {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
     }
 
-    /// 406 with the types that can be given.
-    pub(crate) fn not_acceptable() -> Box<Self> {
-        let message = "only the following media types are accepted: application/json, application/yaml, \
-                       application/vnd.kubernetes.protobuf";
-        Self::new(406, "NotAcceptable", message, Some(json!({})))
-    }
-
-    pub(crate) fn too_large(message: impl Into<String>) -> Box<Self> {
-        Self::new(413, "RequestEntityTooLarge", message, Some(json!({})))
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Self::new(413, "RequestEntityTooLarge", message, None)
     }
 
     /// 410 of a resource version, watch cursor or continue token that history no longer reaches.
-    pub(crate) fn expired(message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message, None)
     }
 
     /// 504 of a resource version that is yet to come.
-    pub(crate) fn too_large_version(asked: u64, current: u64) -> Box<Self> {
+    pub(crate) fn too_large_version(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let causes =
             json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
@@ -153,7 +167,7 @@ impl Refused {
     }
 
     /// 500 without a reason: an error that the server passes on as it is.
-    pub(crate) fn internal(message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message, None)
     }
 
@@ -170,16 +184,6 @@ impl Refused {
             body["details"] = details.clone();
         }
         body
-    }
-
-    /// The refusal as the engine's door gives it.
-    pub(crate) fn into_refusal(self) -> Refusal {
-        Refusal {
-            code: self.code,
-            reason: self.reason.to_owned(),
-            message: self.message,
-            details: self.details.unwrap_or_default(),
-        }
     }
 }
 

@@ -117,7 +117,11 @@ impl ApiServer {
         let mut lines = Vec::new();
         let mut seen = current.max(cursor);
         for event in events {
-            lines.extend(self.line(watch, event));
+            // What was written under a later definition is for the watches that begin under it.
+            if event.epoch > watch.kind.epoch() {
+                break;
+            }
+            lines.extend(Self::line(watch, event));
             if lines.len() == BATCH {
                 seen = event.revision;
                 break;
@@ -128,20 +132,20 @@ impl ApiServer {
     }
 
     /// The line of an event as this watch sees it, if it sees it.
-    fn line(&self, watch: &Watch, event: &Event) -> Option<Bytes> {
+    fn line(watch: &Watch, event: &Event) -> Option<Bytes> {
         if !watch.namespace.is_empty() && event.key.namespace != watch.namespace {
             return None;
         }
-        let as_written = self.is_as_written(&watch.kind, event);
+        let as_written = Self::is_as_written(&watch.kind, event);
         let everything = watch.selector.is_everything();
         if as_written && everything {
             return Some(event.line());
         }
-        let object = self.read_anew(&watch.kind, event, &event.object);
+        let object = Self::read_anew(&watch.kind, event, &event.object);
         let is = watch.selector.matches(&object);
         let was = match (&event.old, everything) {
             (_, true) => true,
-            (Some(old), false) => watch.selector.matches(&self.read_anew(&watch.kind, event, old)),
+            (Some(old), false) => watch.selector.matches(&Self::read_anew(&watch.kind, event, old)),
             (None, false) => false,
         };
         match event.kind {
@@ -151,30 +155,32 @@ impl ApiServer {
                 (true, true) if as_written => Some(event.line()),
                 (true, true) => Some(store::line("MODIFIED", &object)),
                 (false, true) => Some(store::line("ADDED", &object)),
-                (true, false) => Some(self.left(watch, event)),
+                (true, false) => Some(Self::left(watch, event)),
                 (false, false) => None,
             },
         }
     }
 
     /// The line of an object that stopped matching: its last matching state, with the revision of the change.
-    fn left(&self, watch: &Watch, event: &Event) -> Bytes {
+    fn left(watch: &Watch, event: &Event) -> Bytes {
         let old = event.old.as_ref().unwrap_or(&event.object);
-        let mut last = (*self.read_anew(&watch.kind, event, old)).clone();
+        let mut last = (*Self::read_anew(&watch.kind, event, old)).clone();
         last["metadata"]["resourceVersion"] = json!(event.revision.to_string());
         store::line("DELETED", &last)
     }
 
     /// Whether an event's object is what the watched version reads today.
-    fn is_as_written(&self, kind: &Kind, event: &Event) -> bool {
+    fn is_as_written(kind: &Kind, event: &Event) -> bool {
         let custom = kind.custom.as_ref();
         custom.is_none_or(|custom| custom.version.storage && event.epoch == custom.family.epoch)
     }
 
-    fn read_anew(&self, kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<Value> {
+    fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<Value> {
         match &kind.custom {
-            Some(custom) if !self.is_as_written(kind, event) => {
-                Arc::new(custom.version.read_object(object, &kind.resource.group))
+            Some(custom) if !Self::is_as_written(kind, event) => {
+                let group = &kind.resource.group;
+                let stored = custom.family.storage.read_stored(object, group);
+                Arc::new(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })
             }
             _ => Arc::clone(object),
         }

@@ -25,14 +25,15 @@ pub(crate) struct Definition {
 pub(crate) struct Family {
     /// Counts the replacements of all definitions; objects read under an older one are read anew.
     pub(crate) epoch: u64,
-    /// Name of the version that objects are stored in.
-    pub(crate) storage: String,
+    /// The version that objects are stored in.
+    pub(crate) storage: Arc<Version>,
     /// Whether the definition is being deleted.
     pub(crate) terminating: bool,
 }
 
 /// One version of a definition.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "these are the flags of the API")]
 pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) served: bool,
@@ -41,8 +42,6 @@ pub(crate) struct Version {
     pub(crate) has_defaults: bool,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
-    /// Whether there is a scale subresource.
-    pub(crate) scale: bool,
     /// Paths that field selectors may name, such as `spec.color`.
     pub(crate) selectable: Vec<String>,
     /// Warning for each request, if the version is deprecated.
@@ -99,21 +98,27 @@ impl Version {
             has_defaults: default::has_defaults(&schema),
             schema,
             status: version["subresources"]["status"].is_object(),
-            scale: version["subresources"]["scale"].is_object(),
             selectable: selectable.iter().filter_map(path).collect(),
             warning,
             name,
         }
     }
 
-    /// A stored object as this version reads it: pruned, and with the defaults of today.
-    pub(crate) fn read_object(&self, stored: &Value, group: &str) -> Value {
-        let mut object = stored.clone();
-        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
-        prune::prune(&mut object, &self.schema);
+    /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.
+    pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
+        let mut object = self.convert(stored, group);
         if self.has_defaults {
             default::fill(&mut object, &self.schema);
         }
+        object
+    }
+
+    /// An object of another version as one of this version (conversion strategy `None`): what this version does not
+    /// know goes, and its defaults do not come.
+    pub(crate) fn convert(&self, object: &Value, group: &str) -> Value {
+        let mut object = object.clone();
+        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
+        prune::prune(&mut object, &self.schema);
         object
     }
 }

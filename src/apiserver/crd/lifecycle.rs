@@ -80,38 +80,37 @@ impl ApiServer {
         self.accept_names(key, &crd, now);
         if changed {
             self.epoch += 1;
-            self.serve_definition(&crd, false);
+            self.serve_definition(&crd, self.epoch, false);
         }
     }
 
     /// Sets the conditions of the naming and establishing controllers, one write each as these make.
     fn accept_names(&mut self, key: &Key, crd: &Value, now: Time) {
+        let clash = self.name_clash(crd);
         let mut next = crd.clone();
         let mut conditions = next["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let clash = self.name_clash(crd);
+        let is_established = |conditions: &[Value]| {
+            condition::find(conditions, "Established").is_some_and(|found| found["status"] == "True")
+        };
+        let names = match &clash {
+            None => ("True", "NoConflicts", "no conflicts found"),
+            Some((reason, message)) => ("False", *reason, message.as_str()),
+        };
+        set_condition(&mut conditions, "NamesAccepted", names, now);
         if clash.is_none() {
             next["status"]["acceptedNames"] = next["spec"]["names"].clone();
+        } else if !is_established(&conditions) {
+            let refused = ("False", "NotAccepted", "not all names are accepted");
+            set_condition(&mut conditions, "Established", refused, now);
         }
-        let names =
-            clash.as_ref().map_or(("True", "NoConflicts", "no conflicts found"), |(reason, message)| {
-                ("False", *reason, message.as_str())
-            });
-        set_condition(&mut conditions, "NamesAccepted", names, now);
-        let established =
-            condition::find(&conditions, "Established").is_some_and(|found| found["status"] == "True");
-        if clash.is_none() && !established {
+        next["status"]["conditions"] = json!(conditions);
+        if next != *crd {
+            self.store.put(self.crd_table, key, 0, next.clone());
+        }
+        if clash.is_none() && !is_established(&conditions) {
             let established = ("True", "InitialNamesAccepted", "the initial names have been accepted");
             set_condition(&mut conditions, "Established", established, now);
-        } else if clash.is_some() && !established {
-            set_condition(
-                &mut conditions,
-                "Established",
-                ("False", "NotAccepted", "not all names are accepted"),
-                now,
-            );
-        }
-        next["status"]["conditions"] = Value::Array(conditions);
-        if next != *crd {
+            next["status"]["conditions"] = json!(conditions);
             self.store.put(self.crd_table, key, 0, next);
         }
     }
@@ -138,7 +137,7 @@ impl ApiServer {
     }
 
     /// Puts the versions of a definition into the catalogue and reads its objects anew.
-    pub(crate) fn serve_definition(&mut self, crd: &Value, terminating: bool) {
+    fn serve_definition(&mut self, crd: &Value, epoch: u64, terminating: bool) {
         let definition = Definition::read(crd);
         let Some(storage) = definition.storage().map(Arc::clone) else { return };
         let key = (definition.group.clone(), definition.plural.clone());
@@ -156,20 +155,22 @@ impl ApiServer {
             "Established",
         )
         .is_some_and(|found| found["status"] == "True");
-        let family = Arc::new(Family { epoch: self.epoch, storage: storage.name.clone(), terminating });
+        let family = Arc::new(Family { epoch, storage: Arc::clone(&storage), terminating });
         let mut kinds: Vec<Kind> = if accepted { kinds(&definition, &family, table) } else { Vec::new() };
         kinds.sort_by_key(|kind| version_order(&kind.resource.version));
         self.catalog.set(&definition.group, &definition.plural, kinds);
         let resource = resource(&definition, &storage.name);
         let key = |namespace: &str, name: &str| resource.key(namespace, name);
-        self.store.reread(table, self.epoch, key, |stored| storage.read_object(stored, &definition.group));
+        self.store.reread(table, epoch, key, |stored| storage.read_stored(stored, &definition.group));
     }
 
     /// Deletes the objects of a definition that is going away, and then the definition itself.
     fn finish_definition(&mut self, key: &Key, crd: &Value, now: Time) {
         let definition = Definition::read(crd);
-        self.epoch += 1;
-        self.serve_definition(crd, true);
+        // The schema is the same as before: watches go on until the last object is gone.
+        let served = self.catalog.versions(&definition.group, &definition.plural).first();
+        let epoch = served.map_or(0, |kind| kind.epoch());
+        self.serve_definition(crd, epoch, true);
         let kinds = self.catalog.versions(&definition.group, &definition.plural);
         if let Some(kind) = kinds.first().cloned() {
             let objects: Vec<(String, String)> = self
@@ -205,16 +206,15 @@ impl ApiServer {
         self.catalog.set(&definition.group, &definition.plural, Vec::new());
         self.epoch += 1;
         let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
-        let mut last = (*entry.served).clone();
-        if let Some(finalizers) = last["metadata"]["finalizers"].as_array_mut() {
-            finalizers.retain(|finalizer| finalizer != FINALIZER);
-            if !finalizers.is_empty() {
-                self.store.put(self.crd_table, key, 0, last);
-                return;
-            }
+        let others = metadata::finalizers(&entry.served).into_iter().filter(|name| *name != FINALIZER);
+        let others: Vec<String> = others.map(str::to_owned).collect();
+        if others.is_empty() {
+            self.store.remove(self.crd_table, key, 0);
+            return;
         }
-        metadata::of(&mut last).remove("finalizers");
-        self.store.remove(self.crd_table, key, 0, Some(last));
+        let mut next = (*entry.served).clone();
+        next["metadata"]["finalizers"] = json!(others);
+        self.store.put(self.crd_table, key, 0, next);
     }
 }
 

@@ -65,7 +65,7 @@ impl Catalog {
 
     /// The kind behind a path; scope must fit as well.
     pub(crate) fn resolve(&self, path: &ResourcePath<'_>) -> Outcome<Arc<Kind>> {
-        let builtin = self.builtin_groups.iter().any(|group| *group == path.group);
+        let builtin = self.builtin_groups.iter().any(|group| **group == *path.group);
         let missing = || if builtin { Refused::unknown_resource() } else { Refused::unknown_path() };
         let kind = self.find(&path.group, &path.version, &path.resource).ok_or_else(missing)?;
         let lost_scope = !kind.resource.namespaced && !path.namespace.is_empty();

@@ -13,6 +13,7 @@ use crate::model::Resource;
 
 /// A kind as one of its versions serves it.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_field_names, reason = "`listKind` is what the API calls it")]
 pub(crate) struct Kind {
     pub(crate) resource: Resource,
     pub(crate) list_kind: String,

@@ -27,7 +27,9 @@ pub(crate) fn fill(value: &mut Value, schema: &Structural) {
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| fill(item, schema));
+                for item in items {
+                    fill(item, schema);
+                }
             }
         }
         _ => {}
@@ -47,7 +49,9 @@ pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
         }),
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| drop_nulls(item, schema));
+                for item in items {
+                    drop_nulls(item, schema);
+                }
             }
         }
         _ => {}

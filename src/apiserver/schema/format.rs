@@ -53,11 +53,6 @@ impl Format {
         NAMES.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether it is about numbers.
-    pub(crate) fn is_numeric(self) -> bool {
-        matches!(self, Self::Int32 | Self::Int64 | Self::Float | Self::Double)
-    }
-
     /// Whether a string has this format; numeric formats say nothing about strings.
     pub(crate) fn accepts(self, text: &str) -> bool {
         match self {

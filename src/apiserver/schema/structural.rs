@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::format::Format;
 
 /// One node of a structural schema.
+#[expect(clippy::struct_excessive_bools, reason = "these are the flags of the schema language")]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Structural {
     /// Allowed types; several for int-or-string, none for anything.
     pub(crate) types: Vec<&'static str>,
     pub(crate) nullable: bool,
-    pub(crate) int_or_string: bool,
     pub(crate) preserve_unknown: bool,
     pub(crate) embedded_resource: bool,
     pub(crate) properties: BTreeMap<String, Structural>,
@@ -84,7 +84,6 @@ impl Structural {
         let mut node = Self {
             types,
             nullable: flag("nullable"),
-            int_or_string,
             preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
             embedded_resource: flag("x-kubernetes-embedded-resource"),
             properties: read_map(map.get("properties")),

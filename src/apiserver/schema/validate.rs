@@ -241,12 +241,13 @@ fn is_integral(value: &Value) -> bool {
     value.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
-/// Equality of enum values: numbers by what they are worth.
+/// Equality with an enum value. A number is converted to the type of the enum value first, which cuts its fraction
+/// where that is an integer.
 #[expect(clippy::float_cmp, reason = "an enum value is either exactly this number or not")]
-fn same(one: &Value, other: &Value) -> bool {
-    match (one.as_f64(), other.as_f64()) {
-        (Some(a), Some(b)) => a == b,
-        _ => one == other,
+fn same(allowed: &Value, value: &Value) -> bool {
+    match (allowed.as_f64(), value.as_f64()) {
+        (Some(a), Some(b)) => a == if allowed.is_f64() { b } else { b.trunc() },
+        _ => allowed == value,
     }
 }
 

@@ -96,7 +96,7 @@ impl FieldSelector {
                         matches!(requirement.pointer.as_str(), "/spec/unschedulable" | "/spec/hostNetwork");
                     requirement.value.is_empty() || (flag && requirement.value == "false")
                 }
-                Some(other) => other.to_string() == requirement.value,
+                Some(other) => other.to_string().as_str() == requirement.value,
             };
             holds == requirement.equal
         })

@@ -105,21 +105,15 @@ impl Store {
         object
     }
 
-    /// Removes an object. Watchers get `last`, or the object itself, with the revision of the removal.
-    pub(crate) fn remove(
-        &mut self,
-        id: TableId,
-        key: &Key,
-        epoch: u64,
-        last: Option<Value>,
-    ) -> Option<Arc<Value>> {
+    /// Removes an object. Watchers get its last state with the revision of the removal.
+    pub(crate) fn remove(&mut self, id: TableId, key: &Key, epoch: u64) -> Option<Arc<Value>> {
         let named = self.tables[id].objects.get_mut(&key.namespace)?;
         let entry = named.remove(&key.name)?;
         if named.is_empty() {
             self.tables[id].objects.remove(&key.namespace);
         }
         self.revision += 1;
-        let mut object = last.unwrap_or_else(|| (*entry.served).clone());
+        let mut object = (*entry.served).clone();
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
         let object = Arc::new(object);
         let old = Some(entry.served);

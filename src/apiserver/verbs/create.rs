@@ -21,34 +21,19 @@ const PREFIX_LIMIT: usize = 58;
 
 impl ApiServer {
     pub(crate) fn create(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        self.check_creatable(call)?;
+        check_creatable(call)?;
         let body = decode::body(call)?;
         let object = decode::object(call, body, &self.profile)?;
         self.create_object(call, object)
-    }
-
-    fn check_creatable(&self, call: &Call<'_>) -> Outcome<()> {
-        let resource = &call.kind.resource;
-        if !call.path.subresource.is_empty() {
-            call.check_subresource()?;
-            return Err(if call.kind.custom.is_some() {
-                Refused::not_supported(resource, "create")
-            } else {
-                Refused::method_not_allowed()
-            });
-        }
-        if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
-            return Err(Refused::method_not_allowed());
-        }
-        Ok(())
     }
 
     /// Creates a decoded object, also for updates of kinds that may be created by one.
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         validation::match_namespace(call, &mut object)?;
-        self.make_name(call, &mut object);
+        self.make_name(&mut object);
         let name = metadata::text(&object, "name").to_owned();
+        call.new_name = Some(name.clone());
         self.admit_create(call, &name)?;
         let version = metadata::text(&object, "resourceVersion").to_owned();
         self.begin_metadata(call, &mut object);
@@ -80,13 +65,8 @@ impl ApiServer {
             return Ok(Reply::object(201, Arc::new(object)));
         }
         let key = kind.resource.key(&namespace, &name);
-        let stored = self.store.put(kind.table, &key, kind.epoch(), self.to_storage(&kind, object));
-        let reply = match &kind.custom {
-            Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.read_object(&stored, &kind.resource.group))
-            }
-            _ => Arc::clone(&stored),
-        };
+        let stored = self.store.put(kind.table, &key, kind.epoch(), Self::to_storage(&kind, object));
+        let reply = Self::just_stored(&kind, &stored);
         call.after = Some(Arc::clone(&reply));
         if kind.table == self.crd_table {
             self.definition_written(&key, None, call.now);
@@ -94,7 +74,7 @@ impl ApiServer {
         Ok(Reply::object(201, reply))
     }
 
-    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value) {
+    fn make_name(&mut self, object: &mut Value) {
         let prefix = metadata::text(object, "generateName").to_owned();
         if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
             return;
@@ -105,7 +85,6 @@ impl ApiServer {
         }
         let name = format!("{}{}", &prefix[..kept], self.suffixes.suffix(5));
         metadata::of(object).insert("name".to_owned(), json!(name));
-        call.made_name = Some(name);
     }
 
     /// The namespace must be there and not going away; nor may the definition be.
@@ -152,4 +131,20 @@ impl ApiServer {
             metadata.insert("generation".to_owned(), json!(1));
         }
     }
+}
+
+fn check_creatable(call: &Call<'_>) -> Outcome<()> {
+    let resource = &call.kind.resource;
+    if !call.path.subresource.is_empty() {
+        call.check_subresource()?;
+        return Err(if call.kind.custom.is_some() {
+            Refused::not_supported(resource, "create")
+        } else {
+            Refused::method_not_allowed()
+        });
+    }
+    if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
+        return Err(Refused::method_not_allowed());
+    }
+    Ok(())
 }

@@ -44,7 +44,7 @@ impl ApiServer {
             ));
         }
         let entry = self.entry(call)?;
-        let object = self.served(&kind, entry);
+        let object = Self::served(&kind, entry);
         call.before = Some(Arc::clone(&object));
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
@@ -67,7 +67,7 @@ impl ApiServer {
         let chosen: Vec<(Key, Arc<Value>)> = self
             .store
             .list(kind.table, &call.path.namespace)
-            .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), self.served(&kind, entry)))
+            .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), Self::served(&kind, entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
         for (key, object) in &chosen {
@@ -98,7 +98,7 @@ impl ApiServer {
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if finalizers.is_empty() && grace == 0 && !namespace_held {
             let removed =
-                if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key, None) };
+                if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key) };
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
             return Ok(Reply { removed, ..Reply::value(200, body) });
         }
@@ -117,11 +117,11 @@ impl ApiServer {
         if options.dry_run {
             return Ok(Reply::object(200, Arc::new(next)));
         }
-        let stored = self.store.put(kind.table, key, kind.epoch(), self.to_storage(kind, next));
+        let stored = self.store.put(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
         if kind.table == self.crd_table {
             self.definition_written(key, Some(object), now);
         }
-        Ok(Reply::object(200, stored))
+        Ok(Reply::object(200, Self::just_stored(kind, &stored)))
     }
 
     /// Deletes an object on the server's own account.
@@ -134,13 +134,8 @@ impl ApiServer {
     }
 
     /// Takes an object out of the store, and its definition with the last one.
-    pub(crate) fn remove_object(
-        &mut self,
-        kind: &Kind,
-        key: &Key,
-        last: Option<Value>,
-    ) -> Option<Arc<Value>> {
-        let removed = self.store.remove(kind.table, key, kind.epoch(), last);
+    pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key) -> Option<Arc<Value>> {
+        let removed = self.store.remove(kind.table, key, kind.epoch());
         if kind.custom.is_some() {
             self.definition_emptied(kind);
         }

@@ -41,7 +41,7 @@ impl ApiServer {
             .list(kind.table, &call.path.namespace)
             .map(|(namespace, name, entry)| (place(namespace, name), entry))
             .filter(|(place, _)| after.is_none_or(|after| place.as_str() > after))
-            .map(|(place, entry)| (place, self.served(kind, entry)))
+            .map(|(place, entry)| (place, Self::served(kind, entry)))
             .filter(|(_, object)| selector.matches(object));
         let taken: Vec<(String, Arc<Value>)> = match limit {
             0 => rest.by_ref().collect(),
@@ -50,6 +50,9 @@ impl ApiServer {
         let remaining = rest.count();
         let revision = page.as_ref().map_or(self.store.revision(), |page| page.revision);
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if kind.custom.is_some() {
+            metadata["continue"] = json!("");
+        }
         if let Some((last, _)) = taken.last().filter(|_| remaining > 0) {
             metadata["continue"] = json!(Continue { revision, start: last.clone() }.token());
             if selector.is_everything() {

@@ -15,7 +15,7 @@ impl ApiServer {
     pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
         let entry = self.entry(call)?;
-        Ok(Reply::object(200, self.served(&call.kind, entry)))
+        Ok(Reply::object(200, Self::served(&call.kind, entry)))
     }
 
     /// The stored object that a call is for.
@@ -25,23 +25,32 @@ impl ApiServer {
     }
 
     /// A stored object as a version of its kind serves it. The storage version shares what the store holds.
-    pub(crate) fn served(&self, kind: &Kind, entry: &Entry) -> Arc<Value> {
+    pub(crate) fn served(kind: &Kind, entry: &Entry) -> Arc<Value> {
         match &kind.custom {
             Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.read_object(&entry.stored, &kind.resource.group))
+                Arc::new(custom.version.convert(&entry.served, &kind.resource.group))
             }
             _ => Arc::clone(&entry.served),
         }
     }
 
     /// An object as it goes into the store: in the storage version.
-    pub(crate) fn to_storage(&self, kind: &Kind, mut object: Value) -> Value {
-        if let Some(custom) = &kind.custom
-            && !custom.version.storage
-        {
-            object["apiVersion"] =
-                Value::String(format!("{}/{}", kind.resource.group, custom.family.storage));
+    pub(crate) fn to_storage(kind: &Kind, object: Value) -> Value {
+        match &kind.custom {
+            Some(custom) if !custom.version.storage => {
+                custom.family.storage.convert(&object, &kind.resource.group)
+            }
+            _ => object,
         }
-        object
+    }
+
+    /// What was just stored, as a version of its kind serves it.
+    pub(crate) fn just_stored(kind: &Kind, stored: &Arc<Value>) -> Arc<Value> {
+        match &kind.custom {
+            Some(custom) if !custom.version.storage => {
+                Arc::new(custom.version.convert(stored, &kind.resource.group))
+            }
+            _ => Arc::clone(stored),
+        }
     }
 }

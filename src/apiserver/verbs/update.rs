@@ -43,7 +43,7 @@ impl ApiServer {
             }
             Err(refused) => return Err(refused),
         };
-        let old = self.served(&kind, &entry);
+        let old = Self::served(&kind, &entry);
         call.before = Some(Arc::clone(&old));
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
@@ -55,7 +55,7 @@ impl ApiServer {
         if call.path.subresource.is_empty() {
             call.warnings.extend(metadata::finalizer_warnings(&object));
         }
-        self.store_update(call, &kind, object, &entry, &old)
+        Ok(self.store_update(call, &kind, object, &entry, &old))
     }
 
     /// The uid and the resource version that the client knew.
@@ -105,37 +105,30 @@ impl ApiServer {
         object: Value,
         entry: &Entry,
         old: &Arc<Value>,
-    ) -> Outcome<Reply> {
+    ) -> Reply {
         let key = call.key();
         if self.is_last_update(kind, &object) {
             if !call.dry_run {
-                self.remove_object(kind, &key, Some(object.clone()));
+                self.remove_object(kind, &key);
             }
-            return Ok(Reply {
-                removed: Some(Arc::new(object.clone())),
-                ..Reply::object(200, Arc::new(object))
-            });
+            let last = Arc::new(object);
+            return Reply { removed: Some(Arc::clone(&last)), ..Reply::object(200, last) };
         }
-        let object = self.to_storage(kind, object);
+        let object = Self::to_storage(kind, object);
         if object == *entry.stored {
             call.after = Some(Arc::clone(old));
-            return Ok(Reply::object(200, Arc::clone(old)));
+            return Reply::object(200, Arc::clone(old));
         }
         if call.dry_run {
-            return Ok(Reply::object(200, Arc::new(object)));
+            return Reply::object(200, Arc::new(object));
         }
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
-        let reply = match &kind.custom {
-            Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.read_object(&stored, &kind.resource.group))
-            }
-            _ => stored,
-        };
+        let reply = Self::just_stored(kind, &stored);
         call.after = Some(Arc::clone(&reply));
         if kind.table == self.crd_table {
             self.definition_written(&key, Some(old), call.now);
         }
-        Ok(Reply::object(200, reply))
+        Reply::object(200, reply)
     }
 
     /// Whether the update takes away the last thing that held a terminating object.

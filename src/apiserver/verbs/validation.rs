@@ -127,6 +127,8 @@ fn metadata_of_update(object: &Value, old: &Value) -> Vec<FieldError> {
             errors.push(FieldError::forbidden("metadata.finalizers", why));
         }
     }
+    // The server checks this twice, and shows both in the causes.
+    errors.extend(errors.clone());
     errors.extend(metadata::check_maps(object));
     errors
 }

@@ -63,7 +63,7 @@ impl ApiServer {
 
     /// An ADDED line for each object that is there.
     fn initial(&self, kind: &Kind, namespace: &str, selector: &Selector) -> VecDeque<Bytes> {
-        let chosen = self.store.list(kind.table, namespace).map(|(_, _, entry)| self.served(kind, entry));
+        let chosen = self.store.list(kind.table, namespace).map(|(_, _, entry)| Self::served(kind, entry));
         chosen
             .filter(|object| selector.matches(object))
             .map(|object: std::sync::Arc<Value>| store::added(&object))

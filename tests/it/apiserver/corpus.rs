@@ -228,6 +228,9 @@ impl Case {
         let mut events = Vec::new();
         let ReplyBody::Watch(mut watch) = reply.body else {
             let events = json!([shape(step, reply.json().unwrap_or_default())]);
+            for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
+                self.step(inner, &format!("{at}.during[{index}]"));
+            }
             return self.compare_watch(step, at, json!({ "status": status, "events": events }));
         };
         self.drain(&mut watch, &mut events);

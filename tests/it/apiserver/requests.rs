@@ -1,1 +1,373 @@
-//! (soon)
+//! Direct requests: validation by minor, status, generation, conflicts, pruning and defaults.
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Poll, Reply, ReplyBody, Request};
+use windtunnel::base::clock::Time;
+use windtunnel::model::{Identity, Resource, Write, resources};
+
+const VERSIONS: Resource = Resource::cluster("example.io", "v1", "Version", "versions");
+
+pub(super) fn now() -> Time {
+    "2024-01-01T00:00:00Z".parse().unwrap()
+}
+
+fn server(minor: u32) -> ApiServer {
+    ApiServer::builder().kubernetes_minor(minor).seed(7).build(now())
+}
+
+/// A definition whose status lists capabilities of an enum; rules only if asked for.
+pub(super) fn definition(capabilities: &[&str], rules: bool) -> Value {
+    let list = json!({ "type": "array", "items": { "type": "string", "enum": capabilities },
+        "x-kubernetes-list-type": "atomic" });
+    let mut spec = json!({ "type": "object", "properties": {
+        "channel": { "type": "string" }, "wanted": list, "mode": { "type": "string", "default": "Fast" } } });
+    if rules {
+        spec["x-kubernetes-validations"] = json!([{ "rule": "true" }]);
+    }
+    let status = json!({ "type": "object", "properties": { "capabilities": { "type": "object", "properties": {
+        "enabled": list } }, "message": { "type": "string", "maxLength": 3 } } });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "versions.example.io" },
+        "spec": {
+            "group": "example.io", "scope": "Cluster", "names": { "plural": "versions", "kind": "Version" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": { "type": "object",
+                    "properties": { "spec": spec, "status": status } } } }],
+        },
+    })
+}
+
+pub(super) fn define(server: &mut ApiServer, definition: Value) {
+    let admin = Identity::admin();
+    let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
+    let name = definition["metadata"]["name"].as_str().unwrap().to_owned();
+    let write = match server.object(kind, "", &name) {
+        None => Write::create(kind, definition),
+        Some(old) => {
+            let mut definition = definition;
+            definition["metadata"]["resourceVersion"] = json!(old.resource_version());
+            Write::update(kind, definition)
+        }
+    };
+    server.write(&write, &admin, now()).unwrap();
+}
+
+/// A server on which an object with capabilities `a`, `b` and `new` meets a definition that lacks `new`.
+fn rolled_back(minor: u32, rules: bool) -> ApiServer {
+    let mut server = server(minor);
+    define(&mut server, definition(&["b", "a", "new"], rules));
+    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
+        "spec": { "channel": "x" } });
+    let created = ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
+    let mut object = created.to_value();
+    object["status"] = json!({ "capabilities": { "enabled": ["a", "b", "new"] } });
+    ask(&mut server, &Write::update_status(&VERSIONS, object)).unwrap();
+    define(&mut server, definition(&["b", "a"], rules));
+    server
+}
+
+fn ask(
+    server: &mut ApiServer,
+    write: &Write,
+) -> Result<windtunnel::model::Object, windtunnel::model::Refusal> {
+    server.write(write, &Identity::admin(), now())
+}
+
+/// The message of a PUT of the stored object with a changed status, or nothing if it is accepted.
+fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) -> String {
+    let mut object = server.object(&VERSIONS, "", "version").unwrap().to_value();
+    change(&mut object);
+    ask(server, &Write::update_status(&VERSIONS, object))
+        .err()
+        .map(|refusal| refusal.message)
+        .unwrap_or_default()
+}
+
+fn message(object: &mut Value) {
+    object["status"]["message"] = json!("hi");
+}
+
+#[test]
+fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
+    for minor in [26, 27] {
+        let mut server = rolled_back(minor, true);
+        let expected = "Version.example.io \"version\" is invalid: status.capabilities.enabled[2]: Unsupported value: \
+                        \"new\": supported values: \"b\", \"a\"";
+        assert_eq!(put_status(&mut server, message), expected, "1.{minor}");
+        let patch =
+            Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
+        let refusal = ask(&mut server, &patch).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.as_str()), (422, expected));
+        assert_eq!(
+            refusal.details,
+            json!({ "name": "version", "group": "example.io", "kind": "Version", "causes": [{
+                "reason": "FieldValueNotSupported", "field": "status.capabilities.enabled[2]",
+                "message": "Unsupported value: \"new\": supported values: \"b\", \"a\"" }] })
+        );
+    }
+}
+
+#[test]
+fn several_errors_stand_in_brackets() {
+    let mut server = rolled_back(27, false);
+    let text = put_status(&mut server, |object| {
+        object["status"]["capabilities"]["enabled"] = json!(["new", "a", "newer"]);
+    });
+    assert_eq!(
+        text,
+        "Version.example.io \"version\" is invalid: [status.capabilities.enabled[0]: Unsupported value: \"new\": \
+         supported values: \"b\", \"a\", status.capabilities.enabled[2]: Unsupported value: \"newer\": supported \
+         values: \"b\", \"a\"]"
+    );
+}
+
+#[test]
+fn an_invalid_spec_blocks_status_writes_up_to_1_27_only() {
+    for (minor, blocked) in [(27, true), (28, false)] {
+        let mut server = server(minor);
+        define(&mut server, definition(&["a", "new"], false));
+        let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
+            "spec": { "wanted": ["new"] } });
+        ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
+        define(&mut server, definition(&["a"], false));
+        assert_eq!(!put_status(&mut server, message).is_empty(), blocked, "1.{minor}");
+    }
+}
+
+#[test]
+fn from_1_33_an_unchanged_list_passes_and_a_changed_one_is_judged_whole() {
+    let mut server = rolled_back(33, true);
+    assert_eq!(put_status(&mut server, message), "");
+    let text = put_status(&mut server, |object| {
+        object["status"]["capabilities"]["enabled"] = json!(["b", "a", "new"]);
+    });
+    assert_eq!(
+        text,
+        "Version.example.io \"version\" is invalid: [status.capabilities.enabled[2]: Unsupported value: \"new\": \
+         supported values: \"b\", \"a\", <nil>: Invalid value: \"null\": some validation rules were not checked \
+         because the object was invalid; correct the existing errors to complete validation]"
+    );
+}
+
+#[test]
+fn each_minor_words_a_bad_status_in_its_own_way() {
+    let field = |minor| {
+        let text = put_status(&mut rolled_back(minor, true), |object| {
+            object["status"]["capabilities"]["enabled"] = json!(["new"]);
+            object["status"]["message"] = json!("long");
+        });
+        let text = text.strip_prefix("Version.example.io \"version\" is invalid: ").unwrap().to_owned();
+        (
+            text.contains("status.capabilities"),
+            text.contains("\"null\""),
+            text.contains("Invalid value: null"),
+            text,
+        )
+    };
+    for (minor, prefixed, quoted_null, plain_null, too_long) in [
+        (28, false, true, false, "message: Too long: may not be longer than 3"),
+        (29, false, true, false, "message: Too long: may not be longer than 3"),
+        (31, true, true, false, "status.message: Too long: may not be longer than 3"),
+        (32, true, true, false, "status.message: Too long: may not be more than 3 bytes"),
+        (36, true, false, true, "status.message: Too long: may not be more than 3 bytes"),
+    ] {
+        let (has_prefix, has_quoted, has_plain, text) = field(minor);
+        assert_eq!(
+            (has_prefix, has_quoted, has_plain),
+            (prefixed, quoted_null, plain_null),
+            "1.{minor}: {text}"
+        );
+        assert!(text.contains(too_long), "1.{minor}: {text}");
+    }
+}
+
+#[test]
+fn an_enum_alone_does_not_stop_rules_before_1_29() {
+    let bad = |object: &mut Value| object["status"]["capabilities"]["enabled"] = json!(["new"]);
+    for (minor, remark) in [(28, false), (29, true)] {
+        let text = put_status(&mut rolled_back(minor, true), bad);
+        assert_eq!(text.contains("some validation rules were not checked"), remark, "1.{minor}: {text}");
+    }
+}
+
+#[test]
+fn the_minor_can_change_under_a_running_server() {
+    let mut server = rolled_back(27, true);
+    assert_ne!(put_status(&mut server, message), "");
+    server.set_kubernetes_minor(33);
+    assert_eq!(put_status(&mut server, message), "");
+}
+
+#[test]
+fn a_distribution_that_carries_the_fix_ratchets_status_on_1_31() {
+    for (backports, accepted) in [(false, false), (true, true)] {
+        let mut server =
+            ApiServer::builder().kubernetes_minor(31).status_ratcheting_backports(backports).build(now());
+        define(&mut server, definition(&["new"], false));
+        let object =
+            json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" } });
+        ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
+        put_status(&mut server, |object| {
+            object["status"] = json!({ "capabilities": { "enabled": ["new"] } });
+        });
+        define(&mut server, definition(&["a"], false));
+        assert_eq!(put_status(&mut server, message).is_empty(), accepted);
+    }
+}
+
+#[test]
+fn a_stale_update_conflicts_and_an_unchanged_one_keeps_the_resource_version() {
+    let mut server = rolled_back(36, false);
+    let stale = server.object(&VERSIONS, "", "version").unwrap();
+    let same = ask(&mut server, &Write::update(&VERSIONS, stale.to_value())).unwrap();
+    assert_eq!(same.resource_version(), stale.resource_version());
+    ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", json!({ "spec": { "channel": "y" } })))
+        .unwrap();
+    let refusal = ask(&mut server, &Write::update(&VERSIONS, stale.to_value())).unwrap_err();
+    assert_eq!((refusal.code, refusal.reason.as_str()), (409, "Conflict"));
+    assert_eq!(
+        refusal.message,
+        "Operation cannot be fulfilled on versions.example.io \"version\": the object has been modified; please \
+         apply your changes to the latest version and try again"
+    );
+}
+
+#[test]
+fn spec_and_status_are_written_apart_and_only_the_spec_counts() {
+    let mut server = rolled_back(36, false);
+    let patch = json!({ "spec": { "channel": "y" }, "status": { "message": "no" } });
+    let object = ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", patch.clone())).unwrap();
+    assert_eq!((object.text("/spec/channel"), object.text("/status/message")), ("y", ""));
+    assert_eq!(object.generation(), 2);
+    let patch = json!({ "spec": { "channel": "z" }, "status": { "message": "yes" } });
+    let object = ask(&mut server, &Write::merge_patch_status(&VERSIONS, "", "version", patch)).unwrap();
+    assert_eq!((object.text("/spec/channel"), object.text("/status/message")), ("y", "yes"));
+    assert_eq!(object.generation(), 2);
+}
+
+#[test]
+fn unknown_fields_go_with_a_warning_and_defaults_come() {
+    let mut server = server(36);
+    define(&mut server, definition(&["a"], false));
+    let admin = Identity::admin();
+    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" },
+        "spec": { "colour": "red" } });
+    let request = Request::new(Method::Post, "/apis/example.io/v1/versions", &admin).with_body(&object);
+    let reply = server.handle(&request, now());
+    assert_eq!(
+        (reply.code, reply.warnings.as_slice()),
+        (201, ["unknown field \"spec.colour\"".to_owned()].as_slice())
+    );
+    assert_eq!(reply.json().unwrap()["spec"], json!({ "mode": "Fast" }));
+}
+
+#[test]
+fn a_field_that_the_schema_lost_comes_back_with_the_schema_unless_written_in_between() {
+    let mut server = rolled_back(36, false);
+    let without = || {
+        let mut definition = definition(&["b", "a"], false);
+        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] =
+            json!({ "type": "object" });
+        definition
+    };
+    let channel = |server: &ApiServer| {
+        server.object(&VERSIONS, "", "version").unwrap().text("/spec/channel").to_owned()
+    };
+    define(&mut server, without());
+    assert_eq!(channel(&server), "");
+    define(&mut server, definition(&["b", "a"], false));
+    assert_eq!(channel(&server), "x");
+    define(&mut server, without());
+    let label = json!({ "metadata": { "labels": { "x": "y" } } });
+    ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", label)).unwrap();
+    define(&mut server, definition(&["b", "a"], false));
+    assert_eq!(channel(&server), "");
+}
+
+#[test]
+fn a_scheduled_pod_is_marked_with_its_grace_and_goes_when_its_grace_is_zero() {
+    let mut server = server(36);
+    let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p", "namespace": "default" },
+        "spec": { "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] } });
+    let created = ask(&mut server, &Write::create(&resources::PODS, pod)).unwrap();
+    assert_eq!(created.text("/status/phase"), "Pending");
+    let marked = ask(&mut server, &Write::delete(&resources::PODS, "default", "p")).unwrap();
+    assert_eq!(marked.text("/metadata/deletionTimestamp"), "2024-01-01T00:00:30Z");
+    assert_eq!(marked.number("/metadata/deletionGracePeriodSeconds"), Some(30));
+    let last = ask(&mut server, &Write::delete_now(&resources::PODS, "default", "p")).unwrap();
+    assert_eq!(last.name(), "p");
+    let refusal = ask(&mut server, &Write::delete(&resources::PODS, "default", "p")).unwrap_err();
+    assert_eq!((refusal.code, refusal.message.as_str()), (404, "pods \"p\" not found"));
+}
+
+#[test]
+fn generated_names_and_uids_depend_on_the_seed_alone() {
+    let names = |seed| {
+        let mut server = ApiServer::builder().seed(seed).build(now());
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "generateName": "gen-", "namespace": "default" } });
+        let made = ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+        (made.name().to_owned(), made.uid().to_owned())
+    };
+    assert_eq!(names(1), names(1));
+    assert_ne!(names(1), names(2));
+    assert_eq!(names(1).0.len(), "gen-".len() + 5);
+}
+
+#[test]
+fn every_minor_answers_version_and_discovery() {
+    let mut server = rolled_back(33, false);
+    let admin = Identity::admin();
+    let mut get = |path| server.handle(&Request::new(Method::Get, path, &admin), now()).json().unwrap();
+    assert_eq!(get("/version")["minor"], "33");
+    assert!(get("/apis")["groups"].as_array().unwrap().iter().any(|group| group["name"] == "example.io"));
+    let names: Vec<String> = get("/apis/example.io/v1")["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| resource["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["versions", "versions/status"]);
+}
+
+fn watch(server: &mut ApiServer, path: &str) -> Reply {
+    server.handle(&Request::new(Method::Get, path, &Identity::admin()), now())
+}
+
+#[test]
+fn a_watch_that_history_does_not_reach_gets_one_error_event_and_ends() {
+    let mut server = ApiServer::builder().history(2).build(now());
+    let from = server.revision();
+    for name in ["a", "b", "c"] {
+        let map = json!({ "metadata": { "name": name, "namespace": "default" } });
+        ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+    }
+    let reply = watch(&mut server, &format!("/api/v1/configmaps?watch=true&resourceVersion={from}"));
+    let ReplyBody::Watch(mut watch) = reply.body else { panic!("no watch: {reply:?}") };
+    let Poll::Lines(lines) = server.poll(&mut watch, now()) else { panic!("no lines") };
+    let event: Value = serde_json::from_slice(&lines[0]).unwrap();
+    assert_eq!((lines.len(), &event["type"], &event["object"]["code"]), (1, &json!("ERROR"), &json!(410)));
+    assert_eq!(server.poll(&mut watch, now()), Poll::Ended);
+}
+
+#[test]
+fn the_log_tells_who_wrote_what_and_what_was_refused() {
+    let mut server = rolled_back(27, false);
+    server.keep_log(10);
+    let who = Identity::service_account("ns", "robot");
+    let patch =
+        Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
+    server.write(&patch, &who, now()).unwrap_err();
+    let log = server.take_log();
+    let [outcome] = log.as_slice() else { panic!("{log:?}") };
+    assert_eq!(
+        (outcome.user.as_str(), outcome.verb, outcome.code),
+        ("system:serviceaccount:ns:robot", "patch", 422)
+    );
+    assert_eq!(outcome.key.to_string(), "versions.example.io/version");
+    assert!(
+        outcome.message.contains("Unsupported value") && outcome.before.is_some() && outcome.after.is_none()
+    );
+    assert!(server.take_log().is_empty());
+}

@@ -50,7 +50,9 @@ impl Walk<'_> {
             }
         }
         found.errors.push(self.composition(path, "must validate at least one schema (anyOf)"));
-        best.into_iter().for_each(|best| found.merge(best));
+        if let Some(best) = best {
+            found.merge(best);
+        }
     }
 
     fn one_of(&self, value: &Value, branches: &[Structural], path: &Path<'_>, found: &mut Findings) {
@@ -74,8 +76,8 @@ impl Walk<'_> {
         };
         let words = format!("must validate one and only one schema (oneOf). {count}");
         found.errors.push(self.composition(path, &words));
-        if valid == 0 {
-            best.into_iter().for_each(|best| found.merge(best));
+        if let Some(best) = best.filter(|_| valid == 0) {
+            found.merge(best);
         }
     }
 
