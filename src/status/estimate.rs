@@ -39,7 +39,6 @@ pub(super) fn remaining(
 
 /// Which share of an update's time is over when this share of the operators is updated: the client's polynomials, with
 /// their jumps at 0.25 and 0.9.
-#[expect(clippy::suspicious_operation_groupings, reason = "polynomials as they are usually written")]
 fn share_of_time(x: f64) -> f64 {
     // Powers in this order of multiplication, since every rounding of a double can show in the seconds.
     let x2 = x * x;

@@ -21,19 +21,27 @@ pub(super) fn any_outdated(inputs: &Inputs, target: Option<&str>) -> bool {
         .map(|config| (config.name(), annotation(config, "release-image-version")))
         .filter(|(_, version)| !version.is_empty())
         .collect();
-    let at_target = |config: &str| target.is_some() && versions.get(config).copied() == target;
-    inputs.nodes.iter().any(|node| match pool_of(node, &inputs.machine_config_pools) {
-        Some(pool) if pool.name() != "master" => {
-            let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
-            !at_target(current)
-                && !(versions.contains_key(current)
-                    && at_target(desired)
-                    && current != desired
-                    && desired == pool.text("/spec/configuration/name")
-                    && is_done_without_drain(node))
-        }
-        _ => false,
+    let is_worker_pool = |pool: &&Object| pool.name() != "master";
+    inputs.nodes.iter().any(|node| {
+        let pool = pool_of(node, &inputs.machine_config_pools).filter(is_worker_pool);
+        pool.is_some_and(|pool| !counts_as_updated(node, pool, &versions, target))
     })
+}
+
+/// Whether `oc` puts a node into the phase `Updated`, given the versions of the MachineConfigs.
+fn counts_as_updated(
+    node: &Object,
+    pool: &Object,
+    versions: &BTreeMap<&str, &str>,
+    target: Option<&str>,
+) -> bool {
+    let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
+    let at_target = |config: &str| target.is_some() && versions.get(config).copied() == target;
+    let is_updating = versions.contains_key(current)
+        && at_target(desired)
+        && current != desired
+        && desired == pool.text("/spec/configuration/name");
+    at_target(current) || (is_updating && is_done_without_drain(node))
 }
 
 /// A node that is told to update but says it is done, and was never drained: `oc` takes it for updated.
