@@ -61,8 +61,7 @@ pub fn render(record: &Record, width: usize) -> String {
 
 /// Whether an entry belongs to the set-up: what came before the run's clock started, and what the installer wrote.
 fn is_set_up(record: &Record, entry: &Entry) -> bool {
-    let installed =
-        matches!(&entry.event, Event::Write(write) if write.by == INSTALLER && write.code < 400);
+    let installed = matches!(&entry.event, Event::Write(write) if write.by == INSTALLER && write.code < 400);
     entry.at < record.header.epoch || installed
 }
 
