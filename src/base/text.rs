@@ -16,7 +16,8 @@ pub fn short_duration(span: SignedDuration) -> String {
     }
     let seconds = span.as_secs();
     let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    let text: Vec<String> = parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    let text: Vec<String> =
+        parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("{n}{unit}")).collect();
     if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }
 

@@ -1,8 +1,8 @@
 //! `windtunnel run`: plays scenarios side by side and prints them in order.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::args::RunArgs;
@@ -138,7 +138,9 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
                     // One thread per run: thread-local randomness belongs to it alone.
                     let result = std::thread::scope(|own| own.spawn(|| work(item)).join());
                     match result {
-                        Ok(result) => done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result)),
+                        Ok(result) => {
+                            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result))
+                        }
                         Err(panic) => {
                             complain("a run panicked; this is a bug in windtunnel");
                             std::panic::resume_unwind(panic)
