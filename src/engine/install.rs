@@ -1,7 +1,5 @@
 //! An installed and settled cluster, as an installer leaves it behind.
 
-use std::collections::BTreeSet;
-
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -54,10 +52,6 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
     for object in manifests::objects("base").into_iter().filter(|object| !is_own(object)) {
         writes.extend(create(object));
     }
-    let known: BTreeSet<String> = writes.iter().map(|write| write.name.clone()).collect();
-    for namespace in operator_namespaces(&operators).difference(&known) {
-        writes.extend(create(namespace_object(namespace)));
-    }
     let (crds, others): (Vec<_>, Vec<_>) =
         objects.into_iter().partition(|(resource, _)| *resource == resources::CUSTOM_RESOURCE_DEFINITIONS);
     writes.extend(crds.into_iter().map(|(resource, object)| Write::create(&resource, object)));
@@ -86,14 +80,6 @@ fn with_status(resource: &Resource, object: Value) -> [Write; 2] {
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let patch = json!([{ "op": "add", "path": "/status", "value": object["status"] }]);
     [Write::create(resource, object), Write::json_patch_status(resource, "", &name, patch)]
-}
-
-fn operator_namespaces(operators: &[Operator]) -> BTreeSet<String> {
-    operators.iter().map(|operator| operator.namespace.clone()).collect()
-}
-
-fn namespace_object(name: &str) -> Value {
-    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
 }
 
 fn feature_gate(feature_set: &str) -> Value {

@@ -18,6 +18,9 @@ use crate::scenario::plan::{Action, ClusterPlan, Expectation, Step, When};
 /// When the clock of every run starts.
 const EPOCH: &str = "2024-01-15T08:00:00Z";
 
+/// How long before that the cluster is installed: its components start and settle meanwhile.
+const SETTLING: SignedDuration = SignedDuration::from_mins(2);
+
 /// Why a command to a session failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
@@ -75,18 +78,19 @@ impl Session {
             .start_paused(true)
             .build()
             .map_err(|error| SessionError::Unmet(format!("no runtime could be made: {error}")))?;
-        let simulation = runtime.block_on(async { Self::install(plan, scenario, ids, seed) })?;
+        let simulation = runtime.block_on(Self::install(plan, scenario, ids, seed))?;
         Ok(Self { simulation, runtime })
     }
 
-    fn install(
+    async fn install(
         plan: &ClusterPlan,
         scenario: &str,
         ids: &[String],
         seed: u64,
     ) -> Result<Simulation, SessionError> {
         let epoch: Time = EPOCH.parse().unwrap_or(Time::UNIX_EPOCH);
-        let clock = VirtualClock::starting_at(epoch);
+        let start = epoch - SETTLING;
+        let clock = VirtualClock::starting_at(start);
         let streams = Streams::new(seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
         let door = InProcess::new(minor, seed, clock.clone());
@@ -101,20 +105,21 @@ impl Session {
         let record = Record { header, entries: Vec::new() };
         let mut simulation = Simulation::new(Box::new(door), clock, Arc::clone(&world), streams, record);
         simulation.pinned = plan.kubernetes_minor.is_some();
-        for write in install::writes(plan, minor, epoch) {
-            match simulation.write("installer", &Identity::admin(), &write) {
-                // Some namespaces are the API server's own.
-                Err(refusal) if refusal.reason != "AlreadyExists" => {
-                    let what = format!("{} {}", write.verb(), write.key());
-                    return Err(SessionError::Refused { what, message: refusal.message });
-                }
-                _ => {}
+        simulation.take_changes();
+        for write in install::writes(plan, minor, start) {
+            if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {
+                continue; // Some namespaces are the API server's own.
             }
+            simulation.write("installer", &Identity::admin(), &write).map_err(|refusal| {
+                let what = format!("{} {}", write.verb(), write.key());
+                SessionError::Refused { what, message: refusal.message }
+            })?;
         }
         let nodes = install::node_names(plan);
         for actor in actors::controllers(&nodes, &world, &streams) {
             simulation.add(actor);
         }
+        simulation.run_until(epoch, |_| false).await?;
         Ok(simulation)
     }
 

@@ -5,9 +5,11 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use crate::base::clock::Time;
 use crate::base::text::{clock_time, truncate};
-use crate::record::{Event, Record, WriteEvent};
+use crate::record::{Entry, Event, Record, WriteEvent};
 
 use rows::{Row, Rows, Span};
 
@@ -27,25 +29,19 @@ const CHANGE_WIDTH_UNCUT: usize = 60;
 /// are left out, the set-up is one line, and of lines that differ only in digits the first and the last are kept.
 pub fn render(record: &Record, width: usize) -> String {
     let mut rows = Rows::default();
-    let installed = installed(record);
-    let mut set_up_shown = false;
-    for entry in &record.entries {
+    let (set_up, run): (Vec<&Entry>, Vec<&Entry>) =
+        record.entries.iter().partition(|entry| is_set_up(record, entry));
+    if !set_up.is_empty() {
+        let text = format!("cluster installed: {} objects", written(&set_up));
+        rows.add(record.header.epoch, "", "set-up", text, INSTALLER);
+    }
+    for entry in run {
         match &entry.event {
-            Event::Write(write) if write.by == INSTALLER && write.code < 400 => {
-                if !set_up_shown {
-                    rows.add(
-                        entry.at,
-                        "",
-                        "set-up",
-                        format!("cluster installed: {installed} objects"),
-                        INSTALLER,
-                    );
-                    set_up_shown = true;
-                }
-            }
             Event::Write(write) => add_write(&mut rows, entry.at, write),
             Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
-            Event::Outcome { text, failure: None } => rows.add_step(entry.at, format!("ok {text}")),
+            Event::Outcome { text, failure: None } => {
+                rows.end_step(entry.at, format!("ok {text}"), &format!("> {text}"));
+            }
             Event::Outcome { text, failure: Some(failure) } => {
                 rows.add_step(entry.at, format!("FAILED {text}"));
                 rows.add_reason(entry.at, failure);
@@ -63,13 +59,19 @@ pub fn render(record: &Record, width: usize) -> String {
     table(&rows.kept(), record.header.epoch, width)
 }
 
-/// How many objects the set-up made.
-fn installed(record: &Record) -> usize {
-    let writes = record.entries.iter().filter_map(|entry| match &entry.event {
-        Event::Write(write) if write.by == INSTALLER && write.after.is_some() => Some(&write.key),
+/// Whether an entry belongs to the set-up: what came before the run's clock started, and what the installer wrote.
+fn is_set_up(record: &Record, entry: &Entry) -> bool {
+    let installed = matches!(&entry.event, Event::Write(write) if write.by == INSTALLER && write.code < 400);
+    entry.at < record.header.epoch || installed
+}
+
+/// How many objects these entries wrote.
+fn written(entries: &[&Entry]) -> usize {
+    let writes = entries.iter().filter_map(|entry| match &entry.event {
+        Event::Write(write) if write.after.is_some() => Some(&write.key),
         _ => None,
     });
-    writes.collect::<std::collections::BTreeSet<_>>().len()
+    writes.collect::<BTreeSet<_>>().len()
 }
 
 fn add_write(rows: &mut Rows, at: Time, write: &WriteEvent) {
@@ -130,7 +132,7 @@ impl Widths {
             return Self { object: None, change: None, by: None, step: None, object_widest };
         }
         let width = width.max(WIDTH_MIN);
-        let (object, by) = (object_widest.min(width * 3 / 10), by_widest.min(width / 4));
+        let (object, by) = (object_widest.min(width / 4), by_widest.min(width / 6));
         Self {
             object: Some(object),
             change: Some(width.saturating_sub(TIME_WIDTH + object + by + 6)),

@@ -125,8 +125,9 @@ fn position(error: &str) -> (usize, usize, String) {
     let mut parts = rest.splitn(3, ':');
     let mut number = || parts.next().and_then(|part| part.trim().parse().ok()).unwrap_or(1);
     let (line, column) = (number(), number());
+    // The rest is a set of quoted texts, like JSON but for its braces.
     let list = parts.next().unwrap_or_default().trim().trim_matches(['{', '}']);
-    let mut expected: Vec<&str> = list.split(", ").map(|item| item.trim_matches('"')).collect();
+    let mut expected: Vec<String> = serde_json::from_str(&format!("[{list}]")).unwrap_or_default();
     expected.sort_unstable();
     (line, column, expected.join(" or "))
 }

@@ -150,10 +150,12 @@ async fn health_insight(
 
 /// The statuses that a condition went through since the start, none left out.
 #[then(
-    regex = r"^condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
+    regex = r"^(?:(within) (\d+ \w+) )?condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
 )]
 async fn statuses_in_turn(
     world: &mut ClusterWorld,
+    word: String,
+    span: String,
     kind: String,
     of_insight: String,
     of: String,
@@ -164,7 +166,7 @@ async fn statuses_in_turn(
         if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)) };
     let statuses = statuses.split(", ").map(str::to_owned).collect();
     let what = What::Statuses { of, condition: kind, statuses };
-    world.expect(&step.value, expectation("", "", what)?).await
+    world.expect(&step.value, expectation(&word, &span, what)?).await
 }
 
 /// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and

@@ -112,8 +112,12 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
     if component.name == "cluster-version-operator" {
         tasks.extend(own_deployment(release));
     }
-    if component.manifests > 0 {
-        tasks.push(Task::Counted(component.manifests));
+    let namespace = component.operator.as_ref().map(|operator| namespace(&operator.namespace));
+    // The facts count the Namespace among the rest.
+    let counted = component.manifests.saturating_sub(u32::from(namespace.is_some()));
+    tasks.extend(namespace);
+    if counted > 0 {
+        tasks.push(Task::Counted(counted));
     }
     if let Some(operator) = &component.operator {
         let object = deployment(release, operator);
@@ -121,6 +125,11 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
         tasks.push(Task::ClusterOperator(operator.clone()));
     }
     tasks
+}
+
+fn namespace(name: &str) -> Task {
+    let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    Task::Object(resources::NAMESPACES, Box::new(object))
 }
 
 fn own_deployment(release: &Release) -> Option<Task> {

@@ -50,6 +50,8 @@ pub(super) fn of(write: &WriteEvent) -> Vec<Change> {
         && let Some(before) = before
         && !write.key.is(&resources::LEASES)
         && !write.key.is(&resources::PODS)
+        && !write.key.is(&resources::DEPLOYMENTS)
+        && !insights::is_home(&write.key)
     {
         found.extend(generic::of(before, after));
     }
@@ -78,7 +80,11 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
             found.push(change("schema", format!("schema replaced (generation {})", after.generation())));
         }
     } else if key.is(&resources::DEPLOYMENTS) {
+        // Its other conditions come and go with every rollout.
+        let available = condition_changes(before, after).into_iter();
         found.extend(image_changes(before, after));
+        found.extend(available.filter(|change| change.subject == "condition Available"));
+        return found;
     } else if key.is(&resources::NODES) {
         found.extend(openshift::of_node(before, after));
     }
@@ -146,10 +152,17 @@ fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
         let same_name = old.iter().find(|old| old["name"] == container["name"]);
         if before.is_some() && same_name.is_none_or(|old| old["image"] != container["image"]) {
             let image = container["image"].as_str().unwrap_or_default();
-            found.push(change("image", format!("image {image}")));
+            found.push(change("image", format!("image {}", short_image(image))));
         }
     }
     found
+}
+
+/// A pull specification with its digest cut to a recognisable length.
+fn short_image(image: &str) -> String {
+    let Some((repository, digest)) = image.split_once("@sha256:") else { return image.to_owned() };
+    let digest: String = digest.chars().take(12).collect();
+    format!("{repository}@sha256:{digest}...")
 }
 
 /// Insights that came, went or say something else; times and ids do not count.

@@ -71,6 +71,14 @@ impl Rows {
         self.add_spanning(at, text, Span::Step);
     }
 
+    /// Adds the line for a step's end. Where nothing stands between it and the beginning, one line tells of both.
+    pub(super) fn end_step(&mut self, at: Time, text: String, beginning: &str) {
+        if self.rows.last().is_some_and(|row| row.span == Span::Step && row.change == beginning) {
+            self.rows.pop();
+        }
+        self.add_step(at, text);
+    }
+
     /// Adds the lines that say why a step failed.
     pub(super) fn add_reason(&mut self, at: Time, reason: &str) {
         for line in reason.lines() {

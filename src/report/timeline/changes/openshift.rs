@@ -53,7 +53,8 @@ fn history_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     found
 }
 
-/// `version operator=4.14.8` for each version that an operator newly reports.
+/// `version operator=4.14.8` for each version that an operator newly reports; with its own version, those of its
+/// operands go without saying.
 pub(super) fn of_cluster_operator(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const VERSIONS: &str = "/status/versions";
     let old = before.map_or(&[] as &[Value], |before| before.list(VERSIONS));
@@ -62,6 +63,10 @@ pub(super) fn of_cluster_operator(before: Option<&Object>, after: &Object) -> Ve
         let text = |field: &str| entry[field].as_str().unwrap_or_default();
         let (name, version) = (text("name"), text("version"));
         found.push(change(format!("version {name}"), format!("version {name}={version}")));
+    }
+    let own = |change: &Change| change.subject == "version operator";
+    if found.iter().any(own) {
+        found.retain(own);
     }
     found
 }

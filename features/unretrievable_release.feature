@@ -1,0 +1,64 @@
+@retrieval
+Feature: A release image that cannot be retrieved
+  ReleaseAccepted names what the version pod suffers from, in releases whose operator watches the Pod; the rest of the
+  cluster is left as it was, and taking the request back heals everything.
+
+  # OTA-1321, OCP-21771
+  Scenario: Nobody has the digest, and the Pod's trouble is told
+    Given a 4.20.1 cluster
+    When 2 minutes pass
+    And I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
+    Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ErrImagePull"
+    And within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /initcontainer cleanup is waiting with reason "ErrImagePull" and message ".*manifest unknown"$/
+    And ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
+    When I clear the update request
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    And throughout 20 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
+
+  # OCP-22641
+  Scenario: An older operator looks at its Job and tells of a deadline
+    Given a 4.14.1 cluster
+    When 2 minutes pass
+    And I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
+    Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ErrImagePull"
+    And within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ImagePullBackOff"
+    And within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /Job was active longer than specified deadline"$/
+    When I clear the update request
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+
+  # OTA-1304
+  @signature
+  Scenario Outline: An image policy refuses a signature, <how>
+    Given a 4.20.1 cluster
+    And release 4.20.3 exists
+    And release 4.20.3 has no Sigstore signature
+    And this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterImagePolicy
+      metadata: {name: openshift}
+      spec:
+        scopes: [quay.io/openshift-release-dev/ocp-release]
+        policy:
+          rootOfTrust:
+            policyType: PublicKey
+            publicKey: {keyData: LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KLS0tLS1FTkQgUFVCTElDIEtFWS0tLS0tCg==}
+      """
+    When <request>
+    Then within 2 minutes Pod/openshift-cluster-version/version-* has status "Init:SignatureValidationFailed"
+    And within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /A signature was required, but no signature exists"$/
+
+    Examples:
+      | how           | request                      |
+      | as requested  | I update to 4.20.3           |
+      | also by force | I update to 4.20.3 by force  |
+
+  # OCP-24663
+  @signature
+  Scenario: A release without a release signature is refused before any Pod is made
+    Given a 4.20.1 cluster
+    And release 4.20.3 exists
+    And release 4.20.3 has no OpenPGP signature
+    When I update to 4.20.3
+    Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "The update cannot be verified: unable to verify sha256:"
+    And Pod/openshift-cluster-version/version-* does not exist

@@ -1,0 +1,45 @@
+@update
+Feature: A z-stream update
+  Whoever watches the cluster sees a z-stream update begin, go through the operators run level by run level, and end.
+
+  Background:
+    Given a 4.14.1 cluster with 3 control-plane nodes and 3 workers
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.14.8 exists
+    When I ask for published insights
+
+  # OTA-1269
+  Scenario: ClusterVersion and its insight tell of the update
+    Then within 5 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    When I update to 4.14.8
+    Then within 2 minutes ClusterVersion condition Progressing is True with message matching /Working towards 4\.14\.8/
+    And ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message matching /version="4\.14\.8"/
+    And ClusterVersion field "status.history[0].state" is "Partial"
+    And within 1 minute the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
+    And the insight about ClusterVersion/version has "versions.previous.version" "4.14.1"
+    And the insight about ClusterVersion/version has "versions.target.version" "4.14.8"
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+
+  Scenario: Operators are updated run level by run level
+    When I update to 4.14.8
+    Then within 10 minutes ClusterVersion condition Progressing is True with reason "ClusterOperatorUpdating" and message matching /, waiting on etcd$/
+    And ClusterOperator/kube-apiserver condition Progressing is False
+    And within 30 minutes ClusterOperator/kube-apiserver condition Progressing is True with message "Working towards 4.14.8"
+    And ClusterOperator/etcd condition Progressing is False with message "Deployed 4.14.8"
+    And within 90 minutes ClusterVersion condition Progressing is True with message matching /, waiting on machine-config$/
+    And ClusterOperator/dns condition Progressing is False with message "Deployed 4.14.8"
+
+  Scenario: The operator replaces itself in the middle of the update
+    When I update to 4.14.8
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
+    And these writes were made in this order:
+      | by                       | verb   | object                                                        | part   | code |
+      | administrator            | patch  | ClusterVersion                                                |        | 200  |
+      | cluster-version-operator | create | Job/openshift-cluster-version/version-4.14.8-*                |        | 201  |
+      | cluster-version-operator | update | Deployment/openshift-cluster-version/cluster-version-operator | itself | 200  |
+      | deployment-controller    | delete | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 200  |
+      | cluster-version-operator | update | Lease/openshift-cluster-version/version                       |        | 200  |
+      | deployment-controller    | create | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 201  |
+      | cluster-version-operator | update | ClusterVersion                                                | status | 200  |
