@@ -146,7 +146,10 @@ fn read<'a>(head: &'a http::request::Parts, body: Bytes, who: &'a Identity) -> R
 fn respond(shared: Shared, reply: Reply) -> http::Response<ReplyStream> {
     let mut builder = http::Response::builder().status(reply.code);
     for warning in &reply.warnings {
-        builder = builder.header(http::header::WARNING, format!("299 - {}", super::gotext::quote(warning)));
+        let text = format!("299 - {}", super::gotext::quote(warning));
+        if let Ok(value) = http::HeaderValue::from_bytes(text.as_bytes()) {
+            builder = builder.header(http::header::WARNING, value);
+        }
     }
     if let Some(seconds) = reply.retry_after {
         builder = builder.header(http::header::RETRY_AFTER, seconds);
@@ -161,7 +164,7 @@ fn respond(shared: Shared, reply: Reply) -> http::Response<ReplyStream> {
         ReplyBody::Text(text) => body::full(text.into()),
         ReplyBody::Watch(watch) => body::watch(shared, *watch),
     };
-    // A warning with letters that no header can hold is the only way for this to fail.
+    // Code and headers are all valid here.
     builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())))
 }
 

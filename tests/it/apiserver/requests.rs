@@ -371,3 +371,45 @@ fn the_log_tells_who_wrote_what_and_what_was_refused() {
     );
     assert!(server.take_log().is_empty());
 }
+
+#[test]
+fn bodies_of_the_wrong_shape_are_refused_and_never_panic() {
+    let admin = Identity::admin();
+    let paths = [
+        (Method::Post, "/api/v1/namespaces/default/pods"),
+        (Method::Put, "/api/v1/namespaces/default/finalize"),
+        (Method::Put, "/api/v1/namespaces/default/status"),
+        (Method::Post, "/apis/example.io/v1/versions"),
+        (Method::Put, "/apis/example.io/v1/versions/version/status"),
+        (Method::Post, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+        (Method::Put, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/versions.example.io"),
+        (Method::Put, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/versions.example.io/status"),
+        (Method::Delete, "/api/v1/namespaces/default/pods"),
+    ];
+    let values =
+        [json!(null), json!("x"), json!(1e300), json!([1]), json!({}), json!({ "a": { "b": [null] } })];
+    let name = |path: &str| {
+        path.split('/').rev().find(|part| part.contains("version") || *part == "default").map(str::to_owned)
+    };
+    let mut answered = 0;
+    for (method, path) in paths {
+        let mut bodies: Vec<Value> = values.to_vec();
+        for field in ["metadata", "spec", "status", "apiVersion", "kind"] {
+            for value in &values {
+                let mut body =
+                    json!({ "metadata": { "name": name(path), "resourceVersion": "1" }, "kind": "Version" });
+                body[field] = value.clone();
+                bodies.push(body.clone());
+                body["spec"] =
+                    json!({ "names": value, "versions": value, "finalizers": value, "group": "g" });
+                bodies.push(body);
+            }
+        }
+        for body in bodies {
+            let mut server = rolled_back(36, true);
+            let request = Request::new(method, path, &admin).with_body(&body);
+            answered += u32::from(server.handle(&request, now()).code >= 200);
+        }
+    }
+    assert!(answered > 500, "{answered}");
+}
