@@ -80,6 +80,10 @@ impl Door for InProcess {
         log.into_iter().map(event).collect()
     }
 
+    fn client_requests(&self) -> u64 {
+        self.shared.requests()
+    }
+
     fn subscribe(&self) -> watch::Receiver<u64> {
         self.shared.subscribe()
     }

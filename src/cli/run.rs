@@ -139,7 +139,7 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
                     let result = std::thread::scope(|own| own.spawn(|| work(item)).join());
                     match result {
                         Ok(result) => {
-                            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result))
+                            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                         }
                         Err(panic) => {
                             complain("a run panicked; this is a bug in windtunnel");

@@ -40,9 +40,28 @@ pub enum SessionError {
         /// What there is.
         known: String,
     },
+    /// An object is of a kind that no simulated cluster has.
+    #[error("objects of kind `{kind}` are not known{hint}")]
+    UnknownKind {
+        /// The kind.
+        kind: String,
+        /// The nearest one, as `; did you mean ...`.
+        hint: String,
+    },
     /// An expectation does not hold.
     #[error("{0}")]
     Unmet(String),
+    /// Controllers keep making requests although hardly any time passes.
+    #[error(
+        "controllers made {requests} requests within one second of cluster time: one of them runs in a hot loop"
+    )]
+    HotLoop {
+        /// How many.
+        requests: u64,
+    },
+    /// The session's thread or runtime is gone, or could not be made.
+    #[error("the session ended unexpectedly")]
+    Ended,
     /// An actor keeps taking turns although no time passes.
     #[error("{actor} took {steps} steps without time passing: it makes no progress")]
     NoProgress {
@@ -77,7 +96,7 @@ impl Session {
             .enable_time()
             .start_paused(true)
             .build()
-            .map_err(|error| SessionError::Unmet(format!("no runtime could be made: {error}")))?;
+            .map_err(|_| SessionError::Ended)?;
         let simulation = runtime.block_on(Self::install(plan, scenario, ids, seed))?;
         Ok(Self { simulation, runtime })
     }

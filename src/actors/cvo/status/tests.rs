@@ -62,7 +62,8 @@ fn progress_is_told_in_whole_percent() {
 
 #[test]
 fn operators_that_update_are_waited_for_without_failing() {
-    let two = vec![of_operator("ClusterOperatorUpdating", "etcd"), of_operator("ClusterOperatorUpdating", "dns")];
+    let two =
+        vec![of_operator("ClusterOperatorUpdating", "etcd"), of_operator("ClusterOperatorUpdating", "dns")];
     check(
         moving(400, two, 5),
         "True ClusterOperatorsUpdating Working towards 4.16.3: 400 of 800 done (50% complete), waiting on dns, etcd",
@@ -112,7 +113,10 @@ fn an_unavailable_operator_fails_at_once() {
 
 #[test]
 fn of_several_errors_failing_tells_only_those_that_are_failures() {
-    let mixed = vec![of_operator("ClusterOperatorNotAvailable", "etcd"), of_operator("ClusterOperatorUpdating", "dns")];
+    let mixed = vec![
+        of_operator("ClusterOperatorNotAvailable", "etcd"),
+        of_operator("ClusterOperatorUpdating", "dns"),
+    ];
     check(
         moving(80, mixed, 0),
         "True MultipleErrors Unable to apply 4.16.3: an unknown error has occurred: MultipleErrors",
