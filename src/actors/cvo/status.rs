@@ -1,5 +1,8 @@
 //! The status that the operator writes: what it knows of itself, put into words.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::{Value, json};
 
 use super::apply::{ApplyLoop, Mode};
