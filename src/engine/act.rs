@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::session::SessionError;
+use super::error::SessionError;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::error::SessionError;
 use super::processes::Processes;
 use super::router::{ActorId, Router};
-use super::session::SessionError;
 use crate::actors::{Actor, Input, Signal};
 use crate::backends::Door;
 use crate::base::clock::{Clock as _, Time, VirtualClock};
@@ -148,11 +148,15 @@ impl Simulation {
         deadline: Time,
         mut stop: impl FnMut(&Self) -> bool,
     ) -> Result<bool, SessionError> {
+        let mut asked_at = None;
         loop {
             self.settle()?;
-            if stop(self) {
+            // Nothing new is seen before something is written.
+            let seen = self.record.entries.len();
+            if asked_at != Some(seen) && stop(self) {
                 return Ok(true);
             }
+            asked_at = Some(seen);
             let now = self.now();
             let due = self.wakes.first().map(|(at, _)| *at);
             let next = due.map_or(deadline, |at| at.min(deadline));
