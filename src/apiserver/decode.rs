@@ -138,21 +138,7 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     if value.is_null() {
         *value = json!({});
     }
-    let text = value.to_string();
-    let Some(map) = value.as_object_mut() else {
-        let is = super::gotext::json_type(value);
-        let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
-                      \"json:\\\"kind,omitempty\\\"\" }";
-        let why = format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {is} into Go value of type {target}"
-        );
-        let data = summary(text.as_bytes());
-        return Err(Refused::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): {why} ({data})",
-            resource.kind
-        )));
-    };
-    drop(text);
+    let Some(map) = value.as_object_mut() else { return Err(no_object(&resource.kind, value)) };
     let version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
     let given = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     if given.is_empty() && kind.custom.is_some() {
@@ -185,6 +171,20 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     map.insert("apiVersion".to_owned(), json!(expected));
     map.insert("kind".to_owned(), json!(resource.kind));
     Ok(())
+}
+
+/// The refusal of a body that is JSON but no object.
+fn no_object(kind: &str, value: &Value) -> Refused {
+    let is = super::gotext::json_type(value);
+    let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                  \"json:\\\"kind,omitempty\\\"\" }";
+    let why = format!(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {is} into Go value of type {target}"
+    );
+    let data = summary(value.to_string().as_bytes());
+    Refused::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
+    ))
 }
 
 /// Writes numbers such as `1000.0` as the whole numbers that they are.
