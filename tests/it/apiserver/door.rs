@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use windtunnel::backends::{Door, InProcess};
+use windtunnel::backends::Door;
+use windtunnel::backends::in_process::InProcess;
 use windtunnel::base::clock::{Clock, Time};
 use windtunnel::model::{Change, ChangeKind, Identity, Resource, Write, resources};
 
