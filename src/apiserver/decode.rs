@@ -105,6 +105,9 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         default::fill(&mut value, schema);
         default::drop_nulls(&mut value, schema);
     }
+    if kind.custom.is_none() {
+        check_parts(&kind, &value)?;
+    }
     unknown.sort();
     report(call, &kind, &unknown)?;
     Ok(value)
@@ -138,21 +141,10 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     if value.is_null() {
         *value = json!({});
     }
-    let text = value.to_string();
-    let Some(map) = value.as_object_mut() else {
-        let is = super::gotext::json_type(value);
-        let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
-                      \"json:\\\"kind,omitempty\\\"\" }";
-        let why = format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {is} into Go value of type {target}"
-        );
-        let data = summary(text.as_bytes());
-        return Err(Refused::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): {why} ({data})",
-            resource.kind
-        )));
-    };
-    drop(text);
+    if !value.is_object() {
+        return Err(not_an_object(kind, value));
+    }
+    let Some(map) = value.as_object_mut() else { return Ok(()) };
     let version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
     let given = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     if given.is_empty() && kind.custom.is_some() {
@@ -184,6 +176,34 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     }
     map.insert("apiVersion".to_owned(), json!(expected));
     map.insert("kind".to_owned(), json!(resource.kind));
+    Ok(())
+}
+
+fn not_an_object(kind: &Kind, value: &Value) -> Refused {
+    let is = super::gotext::json_type(value);
+    let target = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                  \"json:\\\"kind,omitempty\\\"\" }";
+    let data = summary(value.to_string().as_bytes());
+    Refused::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
+         json: cannot unmarshal {is} into Go value of type {target} ({data})",
+        kind.resource.kind
+    ))
+}
+
+/// Specification and status of built-in kinds are objects.
+fn check_parts(kind: &Kind, value: &Value) -> Outcome<()> {
+    for (field, part) in [("spec", "Spec"), ("status", "Status")] {
+        let found = &value[field];
+        if !found.is_null() && !found.is_object() {
+            let (is, name) = (super::gotext::json_type(found), &kind.resource.kind);
+            let version = &kind.resource.version;
+            let why = format!(
+                "json: cannot unmarshal {is} into Go struct field {name}.{field} of type {version}.{name}{part}"
+            );
+            return Err(unhandled(kind, &why));
+        }
+    }
     Ok(())
 }
 

@@ -43,11 +43,14 @@ pub struct WriteOutcome {
 pub(crate) struct WriteLog {
     outcomes: VecDeque<WriteOutcome>,
     limit: usize,
+    /// The only door whose writes are kept, if only one's are.
+    only: Option<Via>,
 }
 
 impl WriteLog {
-    pub(crate) fn keep(&mut self, limit: usize) {
+    pub(crate) fn keep(&mut self, limit: usize, only: Option<Via>) {
         self.limit = limit;
+        self.only = only;
         while self.outcomes.len() > limit {
             self.outcomes.pop_front();
         }
@@ -58,7 +61,7 @@ impl WriteLog {
     }
 
     pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
-        if self.limit == 0 {
+        if self.limit == 0 || self.only.is_some_and(|only| only != call.request.via) {
             return;
         }
         let verb = match call.request.method {

@@ -30,6 +30,7 @@ mod server;
 pub mod service;
 mod status;
 mod store;
+mod url;
 mod verbs;
 mod watch;
 

@@ -12,7 +12,7 @@ use super::kinds::catalog::Catalog;
 use super::log::{WriteLog, WriteOutcome};
 use super::profile::Profile;
 use super::reply::Reply;
-use super::request::{Method, Request, Target};
+use super::request::{Method, Request, Target, Via};
 use super::status::{Outcome, Refused};
 use super::store::{Event, Store, TableId};
 use crate::base::clock::Time;
@@ -227,7 +227,12 @@ impl ApiServer {
 
     /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
     pub fn keep_log(&mut self, limit: usize) {
-        self.log.keep(limit);
+        self.log.keep(limit, None);
+    }
+
+    /// The same for writes of clients alone: direct calls then cost nothing more.
+    pub fn keep_client_log(&mut self, limit: usize) {
+        self.log.keep(limit, Some(Via::Client));
     }
 
     /// The outcomes of writes since the last call, refusals as well, oldest first.

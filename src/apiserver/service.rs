@@ -7,6 +7,7 @@ mod body;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub struct Shared {
     server: Arc<Mutex<ApiServer>>,
     /// Counts what may concern a watcher: writes, and changes of what is served.
     moved: Arc<watch::Sender<u64>>,
+    /// Counts the requests of clients.
+    requests: Arc<AtomicU64>,
     clock: Arc<dyn Clock>,
 }
 
@@ -39,7 +42,7 @@ impl Shared {
     /// Shares a server whose clients live by `clock`.
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
         let (moved, _) = watch::channel(server.revision());
-        Self { server: Arc::new(Mutex::new(server)), moved: Arc::new(moved), clock }
+        Self { server: Arc::new(Mutex::new(server)), moved: Arc::new(moved), requests: Arc::default(), clock }
     }
 
     fn lock(&self) -> MutexGuard<'_, ApiServer> {
@@ -66,6 +69,11 @@ impl Shared {
     /// The server's refusal.
     pub fn write(&self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
         self.with(|server| server.write(write, who, now))
+    }
+
+    /// How many requests its services have been asked so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// Tells of writes through any door: the receiver's value changes with each.
@@ -108,6 +116,7 @@ impl tower::Service<http::Request<kube::client::Body>> for Service {
 
     fn call(&mut self, request: http::Request<kube::client::Body>) -> Self::Future {
         let (shared, who) = (self.shared.clone(), Arc::clone(&self.who));
+        shared.requests.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
@@ -146,7 +155,10 @@ fn read<'a>(head: &'a http::request::Parts, body: Bytes, who: &'a Identity) -> R
 fn respond(shared: Shared, reply: Reply) -> http::Response<ReplyStream> {
     let mut builder = http::Response::builder().status(reply.code);
     for warning in &reply.warnings {
-        builder = builder.header(http::header::WARNING, format!("299 - {}", super::gotext::quote(warning)));
+        let text = format!("299 - {}", super::gotext::quote(warning));
+        if let Ok(value) = http::HeaderValue::from_bytes(text.as_bytes()) {
+            builder = builder.header(http::header::WARNING, value);
+        }
     }
     if let Some(seconds) = reply.retry_after {
         builder = builder.header(http::header::RETRY_AFTER, seconds);
@@ -161,7 +173,7 @@ fn respond(shared: Shared, reply: Reply) -> http::Response<ReplyStream> {
         ReplyBody::Text(text) => body::full(text.into()),
         ReplyBody::Watch(watch) => body::watch(shared, *watch),
     };
-    // A warning with letters that no header can hold is the only way for this to fail.
+    // Code and headers are all valid here.
     builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())))
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::Door;
 use crate::apiserver::service::Shared;
-use crate::apiserver::{ApiServer, Event, EventKind, Via, WriteOutcome};
+use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, Write};
 use crate::record::WriteEvent;
@@ -34,7 +34,7 @@ impl InProcess {
             .seed(seed)
             .status_ratcheting_backports(true)
             .build(clock.now());
-        server.keep_log(LOG_LIMIT);
+        server.keep_client_log(LOG_LIMIT);
         let seen = server.oldest_revision();
         Self { shared: Shared::new(server, clock), seen, known: BTreeMap::new() }
     }
@@ -77,7 +77,11 @@ impl Door for InProcess {
 
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {
         let log = self.shared.with(ApiServer::take_log);
-        log.into_iter().filter(|outcome| outcome.via == Via::Client).map(event).collect()
+        log.into_iter().map(event).collect()
+    }
+
+    fn client_requests(&self) -> u64 {
+        self.shared.requests()
     }
 
     fn subscribe(&self) -> watch::Receiver<u64> {

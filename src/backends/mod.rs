@@ -25,6 +25,9 @@ pub trait Door {
     /// What kube clients asked to change since the last call, with the answers and when, for the record.
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)>;
 
+    /// How many requests kube clients have made so far, reads as well.
+    fn client_requests(&self) -> u64;
+
     /// Tells of writes from now on, through whichever door: the receiver's value changes with each.
     fn subscribe(&self) -> watch::Receiver<u64>;
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::session::SessionError;
+use super::error::SessionError;
 use super::simulation::Simulation;
+use crate::base::text::did_you_mean;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{ALL, CLUSTER_VERSIONS, CONFIG_MAPS};
 use crate::model::{Identity, Object, Write};
@@ -62,10 +63,10 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 /// Creates an object, or merges it into the one that is there.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let resource = ALL
-        .iter()
-        .find(|resource| resource.kind == kind)
-        .ok_or_else(|| SessionError::Unmet(format!("objects of kind `{kind}` are not known")))?;
+    let resource = ALL.iter().find(|resource| resource.kind == kind).ok_or_else(|| {
+        let hint = did_you_mean(kind, ALL.iter().map(|resource| &*resource.kind));
+        SessionError::UnknownKind { kind: kind.to_owned(), hint }
+    })?;
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
     Ok(match simulation.view.get(resource, namespace, name) {

@@ -3,15 +3,11 @@
 use serde_json::Value;
 
 use super::check_writes;
-use super::session::SessionError;
+use super::error::SessionError;
+use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
-use crate::base::yaml;
-use crate::model::condition::{self, Condition};
-use crate::model::insight::published;
-use crate::model::resources::CONFIG_MAPS;
-use crate::model::{Object, View, pod};
-use crate::scenario::path;
-use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch, What};
+use crate::model::{Object, View};
+use crate::scenario::plan::{ObjectRef, What};
 
 /// Checks one expectation at this moment. `baseline` is the cluster at the begin of a check over time.
 ///
@@ -56,47 +52,8 @@ pub(super) fn unmet(simulation: &Simulation, what: &What, when: &str, why: &str)
     SessionError::Unmet(text)
 }
 
-/// The objects that a reference means.
-pub(super) fn objects<'a>(view: &'a View, wanted: &'a ObjectRef) -> impl Iterator<Item = &'a Object> {
-    let candidates: Box<dyn Iterator<Item = &Object>> = if wanted.name.ends_with('*') {
-        Box::new(view.list_in(&wanted.resource, &wanted.namespace))
-    } else {
-        Box::new(view.get(&wanted.resource, &wanted.namespace, &wanted.name).into_iter())
-    };
-    candidates.filter(|object| name_fits(object.name(), &wanted.name))
-}
-
-/// Whether a name fits a name that may end in `*`.
-pub(super) fn name_fits(name: &str, wanted: &str) -> bool {
-    wanted.strip_suffix('*').map_or(name == wanted, |start| name.starts_with(start))
-}
-
 fn before<'a>(view: &'a View, found: &Value, object: &ObjectRef) -> Option<&'a Object> {
     view.get(&object.resource, &object.namespace, found["metadata"]["name"].as_str()?)
-}
-
-/// Published insights about a resource, parsed.
-pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
-    view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP)
-        .map(|map| insights_in(map, wanted))
-        .unwrap_or_default()
-}
-
-/// The insights of a ConfigMap about a resource, parsed.
-pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value> {
-    published::documents(config_map)
-        .filter_map(|(_, document)| yaml::from_str::<Value>(document).ok())
-        .filter_map(|insight| about(&insight, wanted).cloned())
-        .collect()
-}
-
-/// What a published insight says, if it is about the wanted subject.
-fn about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
-    let (kind, content) = published::content(insight)?;
-    let fits = |resource: &Value| resource["name"].as_str().is_some_and(|name| name_fits(name, &wanted.name));
-    let scope = content["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
-    let named = wanted.name.is_empty() || fits(&content["resource"]) || scope.iter().any(fits);
-    (kind == wanted.kind && named).then_some(content)
 }
 
 fn one_of<T>(
@@ -112,46 +69,4 @@ fn one_of<T>(
         }
     }
     Err(seen)
-}
-
-/// Whether all checks hold for one object or insight.
-pub(super) fn all(found: &Value, before: Option<&Value>, checks: &[Check]) -> Result<(), String> {
-    checks.iter().try_for_each(|check| holds(found, before, check))
-}
-
-fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), String> {
-    match check {
-        Check::Condition { kind, status, reason, message } => {
-            let list = found["status"]["conditions"].as_array().or_else(|| found["conditions"].as_array());
-            let Some(condition) = list.and_then(|list| condition::find(list, kind)) else {
-                return Err(format!("there is no condition {kind}"));
-            };
-            let text = |field: &str| condition[field].as_str().unwrap_or_default();
-            let fits =
-                |wanted: &Option<TextMatch>, field| wanted.as_ref().is_none_or(|w| w.fits(text(field)));
-            if fits(status, "status") && fits(reason, "reason") && fits(message, "message") {
-                return Ok(());
-            }
-            Err(in_words(condition))
-        }
-        Check::Field { path, value } => {
-            let seen = path::text_at(found, path);
-            if value.fits(&seen) { Ok(()) } else { Err(format!("{path} is `{seen}`")) }
-        }
-        Check::Unchanged { path } => {
-            let was = before.and_then(|before| path::find(before, path));
-            if was == path::find(found, path) { Ok(()) } else { Err(format!("{path} changed")) }
-        }
-        Check::PodStatus(wanted) => {
-            let seen = pod::status_column(&Object::new(found.clone()));
-            if wanted.fits(&seen) { Ok(()) } else { Err(format!("the pod's status is `{seen}`")) }
-        }
-    }
-}
-
-/// A condition as `Type=Status Reason "message"`.
-fn in_words(condition: &Value) -> String {
-    let Condition { kind, status, reason, message } = Condition::read(condition);
-    let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
-    format!("{kind}={status}{reason} \"{message}\"")
 }

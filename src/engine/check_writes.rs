@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::check::{all, insights_in, name_fits};
+use super::matching::{all, insights_in, name_fits};
 use crate::model::condition;
 use crate::record::{Event, Record, WriteEvent};
 use crate::scenario::plan::{Subject, WriteMatch};

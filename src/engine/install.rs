@@ -140,12 +140,7 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
         "metadata": { "name": "version" },
         "spec": spec,
         "status": {
-            "desired": {
-                "version": version,
-                "image": release.image,
-                "url": release.url,
-                "channels": release.channels,
-            },
+            "desired": release.as_status(),
             "history": [{
                 "state": "Completed",
                 "startedTime": rfc3339(now - STARTED_AGO),

@@ -10,13 +10,16 @@ mod act;
 mod check;
 mod check_writes;
 mod effects;
+mod error;
 mod install;
+mod matching;
 mod play;
 mod processes;
 mod router;
 mod session;
 mod simulation;
 
+pub use error::SessionError;
 pub use play::{Outcome, play};
-pub use session::{Session, SessionError};
+pub use session::Session;
 pub use simulation::Pending;

@@ -2,7 +2,8 @@
 
 use jiff::SignedDuration;
 
-use super::session::{Session, SessionError};
+use super::error::SessionError;
+use super::session::Session;
 use crate::record::Record;
 use crate::scenario::plan::{Plan, PlannedStep};
 

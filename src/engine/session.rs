@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+use super::error::SessionError;
 use super::simulation::{Pending, Simulation};
 use super::{act, check, install};
 use crate::actors;
@@ -20,38 +21,6 @@ const EPOCH: &str = "2024-01-15T08:00:00Z";
 
 /// How long before that the cluster is installed: its components start and settle meanwhile.
 const SETTLING: SignedDuration = SignedDuration::from_mins(2);
-
-/// Why a command to a session failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SessionError {
-    /// The API server refused what an administrator or the installer asked for.
-    #[error("the API server refused to {what}: {message}")]
-    Refused {
-        /// What was asked, such as `patch clusterversions.config.openshift.io/version`.
-        what: String,
-        /// The refusal.
-        message: String,
-    },
-    /// There is no such release in this run.
-    #[error("no release {version} exists in this run; it has {known}")]
-    NoRelease {
-        /// What was asked for.
-        version: String,
-        /// What there is.
-        known: String,
-    },
-    /// An expectation does not hold.
-    #[error("{0}")]
-    Unmet(String),
-    /// An actor keeps taking turns although no time passes.
-    #[error("{actor} took {steps} steps without time passing: it makes no progress")]
-    NoProgress {
-        /// The actor.
-        actor: String,
-        /// How many.
-        steps: u32,
-    },
-}
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -77,7 +46,7 @@ impl Session {
             .enable_time()
             .start_paused(true)
             .build()
-            .map_err(|error| SessionError::Unmet(format!("no runtime could be made: {error}")))?;
+            .map_err(|_| SessionError::Ended)?;
         let simulation = runtime.block_on(Self::install(plan, scenario, ids, seed))?;
         Ok(Self { simulation, runtime })
     }

@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::error::SessionError;
 use super::processes::Processes;
 use super::router::{ActorId, Router};
-use super::session::SessionError;
 use crate::actors::{Actor, Input, Signal};
 use crate::backends::Door;
 use crate::base::clock::{Clock as _, Time, VirtualClock};
-use crate::base::limits::STEPS_PER_MOMENT_MAX;
+use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, Refusal, View, Write};
@@ -56,6 +56,8 @@ pub(super) struct Simulation {
     router: Router,
     wakes: BTreeSet<(Time, ActorId)>,
     ready: BTreeSet<ActorId>,
+    /// The virtual second that requests are counted in, and how many there were before it.
+    requests: (i64, u64),
 }
 
 impl Simulation {
@@ -81,6 +83,7 @@ impl Simulation {
             router: Router::default(),
             wakes: BTreeSet::new(),
             ready: BTreeSet::new(),
+            requests: (0, 0),
         }
     }
 
@@ -145,11 +148,15 @@ impl Simulation {
         deadline: Time,
         mut stop: impl FnMut(&Self) -> bool,
     ) -> Result<bool, SessionError> {
+        let mut asked_at = None;
         loop {
             self.settle()?;
-            if stop(self) {
+            // Nothing new is seen before something is written.
+            let seen = self.record.entries.len();
+            if asked_at != Some(seen) && stop(self) {
                 return Ok(true);
             }
+            asked_at = Some(seen);
             let now = self.now();
             let due = self.wakes.first().map(|(at, _)| *at);
             let next = due.map_or(deadline, |at| at.min(deadline));
@@ -157,6 +164,7 @@ impl Simulation {
                 return Ok(false);
             }
             self.idle_until(next).await;
+            self.check_request_rate()?;
             self.wake();
         }
     }
@@ -166,6 +174,16 @@ impl Simulation {
         let mut writes = self.door.subscribe();
         // Either is a reason to look again, so it does not matter which it was.
         let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
+    }
+
+    /// Stops a run in which controllers make too many requests within one virtual second.
+    fn check_request_rate(&mut self) -> Result<(), SessionError> {
+        let (second, total) = (self.now().as_second(), self.door.client_requests());
+        if self.requests.0 != second {
+            self.requests = (second, total);
+        }
+        let requests = total - self.requests.1;
+        if requests > REQUESTS_PER_SECOND_MAX { Err(SessionError::HotLoop { requests }) } else { Ok(()) }
     }
 
     /// Makes the actors ready whose time has come.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::base::text;
@@ -100,6 +101,16 @@ impl Release {
     /// The minors of major 4 that there are facts for, ascending.
     pub fn minors() -> impl Iterator<Item = u64> {
         FACTS.keys().copied()
+    }
+
+    /// The release as ClusterVersion's status shows it, in `desired` and `availableUpdates`.
+    pub fn as_status(&self) -> Value {
+        json!({
+            "version": self.version.to_string(),
+            "image": self.image,
+            "url": self.url,
+            "channels": self.channels,
+        })
     }
 
     /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, else that

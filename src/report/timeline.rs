@@ -22,6 +22,9 @@ const TIME_WIDTH: usize = 7;
 /// Narrower terminals are written for as if they had this many columns.
 const WIDTH_MIN: usize = 72;
 
+/// The column of who did it is not cut below this: the cluster-version operator's name.
+const BY_WIDTH: usize = 24;
+
 /// What the column of changes is filled up to where nothing is cut.
 const CHANGE_WIDTH_UNCUT: usize = 60;
 
@@ -132,7 +135,7 @@ impl Widths {
             return Self { object: None, change: None, by: None, step: None, object_widest };
         }
         let width = width.max(WIDTH_MIN);
-        let (object, by) = (object_widest.min(width / 4), by_widest.min(width / 6));
+        let (object, by) = (object_widest.min(width / 4), by_widest.min((width / 6).max(BY_WIDTH)));
         Self {
             object: Some(object),
             change: Some(width.saturating_sub(TIME_WIDTH + object + by + 6)),

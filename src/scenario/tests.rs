@@ -307,9 +307,10 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - delete: Pod/name", "s.yaml:5:13: expected `Pod/<namespace>/<name>`, found `Pod/name`");
     check_step("  - delete: Pods/a/b", "s.yaml:5:13: unknown kind `Pods`; did you mean `Pod`?");
     check_step("  - delete: Node/a*", "s.yaml:5:13: expected one object, without `*`, found `Node/a*`");
+    let kinds: Vec<&str> = crate::model::resources::ALL.iter().map(|resource| &*resource.kind).collect();
     check_step(
         "  - apply: {apiVersion: v1, kind: Gadget, metadata: {name: a}}",
-        "s.yaml:5:35: unknown kind `Gadget`; there are `ClusterVersion`, `ClusterOperator`, `FeatureGate`, `ClusterImagePolicy`, `CustomResourceDefinition`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`",
+        &format!("s.yaml:5:35: unknown kind `Gadget`; there are `{}`", kinds.join("`, `")),
     );
     check_step(
         "  - apply: {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {? [a] : b}}",

@@ -40,7 +40,7 @@ impl Driver {
                 serve(session, &inbox);
             }
         });
-        started.await.unwrap_or_else(|_| Err(gone()))?;
+        started.await.unwrap_or(Err(SessionError::Ended))?;
         Ok(Self { commands })
     }
 
@@ -48,8 +48,8 @@ impl Driver {
     pub(super) async fn play(&self, text: &str, step: Step) -> Result<(), SessionError> {
         let (answer, outcome) = oneshot::channel();
         let command = Command::Play(text.to_owned(), Box::new(step), answer);
-        self.commands.send(command).map_err(|_| gone())?;
-        outcome.await.unwrap_or_else(|_| Err(gone()))
+        self.commands.send(command).map_err(|_| SessionError::Ended)?;
+        outcome.await.unwrap_or(Err(SessionError::Ended))
     }
 
     /// Ends the session and gives its record.
@@ -76,8 +76,4 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
             }
         }
     }
-}
-
-fn gone() -> SessionError {
-    SessionError::Unmet("the session's thread ended unexpectedly".to_owned())
 }

@@ -7,7 +7,6 @@ use cucumber::given;
 
 use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
-use crate::engine::SessionError;
 use crate::model::world::{Pull, Signature};
 
 /// An installed cluster: three control-plane nodes and three workers.
@@ -90,7 +89,7 @@ fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(),
         "finds no manifest" => Pull::ManifestUnknown,
         "finds no registry" => Pull::Unreachable,
         "hangs" => Pull::Hangs,
-        other => return Err(SessionError::Unmet(format!("unknown answer `{other}`"))),
+        other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
     };
     Ok(())
 }

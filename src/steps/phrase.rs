@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::world::StepError;
 use crate::base::text::parse_duration;
 use crate::base::yaml;
-use crate::engine::SessionError;
 use crate::scenario;
 use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
 
@@ -27,7 +26,7 @@ pub(super) fn when(word: &str, span: &str) -> Result<When, StepError> {
 /// `Kind/name` or `Kind/namespace/name`; `ClusterVersion` alone means the one there is.
 pub(super) fn object(text: &str) -> Result<ObjectRef, StepError> {
     let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
-    scenario::object_ref(text).map_err(SessionError::Unmet)
+    scenario::object_ref(text).map_err(StepError::Words)
 }
 
 /// `Kind/name` of what an insight is about, or a kind alone.
@@ -38,7 +37,7 @@ pub(super) fn insight(text: &str) -> InsightRef {
 
 /// A text as a check writes it: `"exactly this"` or `/a pattern/`.
 pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
-    TextMatch::read(text.trim().trim_matches('"')).map_err(SessionError::Unmet)
+    TextMatch::read(text.trim().trim_matches('"')).map_err(StepError::Words)
 }
 
 /// A condition check. `with` holds parts such as `reason "X" and message matching /Y/`, or is empty.
@@ -103,13 +102,12 @@ pub(super) fn expectation(word: &str, span: &str, what: What) -> Result<Expectat
 
 /// A Kubernetes object written as YAML below a step.
 pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
-    let text =
-        text.ok_or_else(|| SessionError::Unmet("expected an object as YAML in a doc string".into()))?;
-    yaml::from_str(text).map_err(|error| SessionError::Unmet(format!("the doc string is no YAML: {error}")))
+    let text = text.ok_or_else(|| StepError::Words("expected an object as YAML in a doc string".into()))?;
+    yaml::from_str(text).map_err(|error| StepError::Words(format!("the doc string is no YAML: {error}")))
 }
 
 fn expected(what: &str, found: &str) -> StepError {
-    SessionError::Unmet(format!("expected {what}, found `{found}`"))
+    StepError::Words(format!("expected {what}, found `{found}`"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use cucumber::then;
 
 use super::phrase::{condition, expectation, insight, object, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::engine::SessionError;
 use crate::scenario::plan::{Check, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
@@ -175,7 +174,7 @@ async fn statuses_in_turn(
 async fn writes_in_order(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
     let Some((head, rows)) = rows.split_first() else {
-        return Err(SessionError::Unmet("expected a table of writes below the step".to_owned()));
+        return Err(StepError::Words("expected a table of writes below the step".to_owned()));
     };
     let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
     world.expect(&step.value, expectation("", "", What::Writes(wanted))?).await
@@ -191,12 +190,11 @@ fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
             "part" => wanted.subresource = Some(if cell == "itself" { String::new() } else { cell.clone() }),
             "message" => wanted.message = Some(text_match(cell)?),
             "code" => {
-                let code =
-                    cell.parse().map_err(|_| SessionError::Unmet(format!("`{cell}` is no HTTP code")))?;
+                let code = cell.parse().map_err(|_| StepError::Words(format!("`{cell}` is no HTTP code")))?;
                 wanted.code = Some(code);
             }
             other => {
-                return Err(SessionError::Unmet(format!(
+                return Err(StepError::Words(format!(
                     "unknown column `{other}`: there are by, verb, object, part, code, message"
                 )));
             }

@@ -5,7 +5,6 @@ use cucumber::when;
 
 use super::phrase::{docstring_object, duration, object};
 use super::world::{ClusterWorld, StepError};
-use crate::engine::SessionError;
 use crate::scenario::plan::{self, Action, Target};
 
 /// Requests an update to a release, as `oc adm upgrade --to` does (`by force`: with `--force`).
@@ -18,7 +17,7 @@ async fn update(
 ) -> Result<(), StepError> {
     let version = version
         .parse()
-        .map_err(|_| SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`")))?;
+        .map_err(|_| StepError::Words(format!("expected a version such as 4.14.8, found `{version}`")))?;
     let action = Action::Update { to: Target::Version(version), force: !force.is_empty() };
     world.act(&step.value, action).await
 }

@@ -10,7 +10,15 @@ use crate::record::Record;
 use crate::scenario::plan::{Action, ClusterPlan, Expectation, ReleasePlan, Step};
 
 /// Why a step failed, as cucumber shows it.
-pub(super) type StepError = SessionError;
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StepError {
+    /// Its words cannot be understood, or do not fit here.
+    #[error("{0}")]
+    Words(String),
+    /// The session says so.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
 
 /// The state of one Gherkin scenario. The cluster is installed by the first step that is not a Given.
 #[derive(Debug, Default, cucumber::World)]
@@ -52,9 +60,7 @@ impl ClusterWorld {
     /// The plan, while it can still be changed.
     pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
         if self.driver.is_some() || self.rehearsed == Some(true) {
-            return Err(SessionError::Unmet(
-                "the cluster runs already: say this before the first When".into(),
-            ));
+            return Err(StepError::Words("the cluster runs already: say this before the first When".into()));
         }
         self.cluster.as_mut().ok_or_else(no_cluster)
     }
@@ -104,7 +110,7 @@ impl ClusterWorld {
             self.driver = Some(Driver::start(cluster, self.scenario.clone(), self.seed).await?);
         }
         match &self.driver {
-            Some(driver) => driver.play(text, step).await,
+            Some(driver) => Ok(driver.play(text, step).await?),
             None => Err(no_cluster()),
         }
     }
@@ -118,10 +124,10 @@ impl ClusterWorld {
 fn find(version: &str) -> Result<Release, StepError> {
     let parsed = version
         .parse()
-        .map_err(|_| SessionError::Unmet(format!("expected a version such as 4.14.8, found `{version}`")))?;
-    Release::find(&parsed).map_err(|error| SessionError::Unmet(error.to_string()))
+        .map_err(|_| StepError::Words(format!("expected a version such as 4.14.8, found `{version}`")))?;
+    Release::find(&parsed).map_err(|error| StepError::Words(error.to_string()))
 }
 
 fn no_cluster() -> StepError {
-    SessionError::Unmet("there is no cluster yet: begin with `Given a 4.14.1 cluster`".to_owned())
+    StepError::Words("there is no cluster yet: begin with `Given a 4.14.1 cluster`".to_owned())
 }

@@ -3,4 +3,5 @@
 mod client;
 mod corpus;
 mod door;
+mod minors;
 mod requests;

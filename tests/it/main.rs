@@ -5,4 +5,5 @@ mod cli;
 mod insights;
 mod manifests;
 mod scenarios;
+mod status;
 mod tidy;

@@ -88,3 +88,56 @@ impl Capabilities {
 fn texts(list: &Value) -> BTreeSet<String> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(version: &str) -> Release {
+        Release::find(&version.parse().unwrap()).unwrap()
+    }
+
+    fn enabled(capabilities: &Capabilities) -> Vec<String> {
+        capabilities.enabled().into_iter().collect()
+    }
+
+    #[test]
+    fn the_set_v4_13_gained_machine_api_in_4_14() {
+        let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
+        let older = enabled(&Capabilities::at_start(&release("4.13.0"), &spec));
+        let newer = enabled(&Capabilities::at_start(&release("4.14.0"), &spec));
+        let gained: Vec<&String> = newer.iter().filter(|name| !older.contains(name)).collect();
+        assert_eq!(older.len(), 8);
+        assert_eq!(gained, ["MachineAPI"]);
+        assert_eq!(newer[3], "MachineAPI", "sorted bytewise, upper case first");
+    }
+
+    #[test]
+    fn what_a_payload_brings_for_components_applied_now_is_enabled_implicitly_even_if_unknown() {
+        let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
+        let (current, target) = (release("4.13.0"), release("4.14.0"));
+        let mut capabilities = Capabilities::at_start(&current, &spec);
+        capabilities.enable_for(&current, &target);
+        let implicit: Vec<&str> = capabilities.implicit().iter().map(String::as_str).collect();
+        assert_eq!(implicit, ["Build", "DeploymentConfig", "ImageRegistry", "MachineAPI"]);
+        assert_eq!(capabilities.status()["knownCapabilities"].as_array().unwrap().len(), 8, "its own only");
+    }
+
+    #[test]
+    fn a_component_that_is_not_applied_now_brings_nothing() {
+        let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
+        let release = release("4.14.0");
+        let mut capabilities = Capabilities::at_start(&release, &spec);
+        capabilities.enable_for(&release, &release);
+        assert_eq!(enabled(&capabilities), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_enabled_before_stays_enabled_and_is_implicit() {
+        let mut object = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
+        object["status"] = json!({ "capabilities": { "enabledCapabilities": ["MachineAPI"] } });
+        let capabilities = Capabilities::at_start(&release("4.13.0"), &object);
+        assert_eq!(capabilities.status()["enabledCapabilities"], json!(["MachineAPI"]));
+        assert!(capabilities.implicit().contains("MachineAPI"));
+    }
+}

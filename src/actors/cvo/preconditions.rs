@@ -72,3 +72,46 @@ fn rollback(cluster_version: &Object, target: &Version) -> Option<String> {
         "Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": {message}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check_rollback(target: &str, history: &[(&str, &str)], expected: &str) {
+        let entries: Vec<_> =
+            history.iter().map(|(version, image)| json!({ "version": version, "image": image })).collect();
+        let (version, image) = history[0];
+        let object = Object::new(json!({
+            "status": { "desired": { "version": version, "image": image }, "history": entries },
+        }));
+        let found = rollback(&object, &target.parse().unwrap()).unwrap_or_default();
+        let prefix = "Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": ";
+        assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
+    }
+
+    #[test]
+    fn going_on_and_going_back_to_the_previous_version_of_the_minor_are_allowed() {
+        check_rollback("4.14.8", &[("4.14.1", "a")], "");
+        check_rollback("4.14.1", &[("4.14.8", "b"), ("4.14.1", "a")], "");
+    }
+
+    #[test]
+    fn other_lower_versions_are_refused_with_the_previous_one_named() {
+        check_rollback(
+            "4.14.0",
+            &[("4.14.8", "b"), ("4.14.1", "a"), ("4.14.0", "z")],
+            "4.14.0 is less than the current target 4.14.8, and the only supported rollback is to the cluster's previous version 4.14.1 (a)",
+        );
+    }
+
+    #[test]
+    fn a_rollback_over_a_minor_is_not_recommended() {
+        check_rollback(
+            "4.13.9",
+            &[("4.14.1", "b"), ("4.13.9", "a")],
+            "4.13.9 is less than the current target 4.14.1 and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended",
+        );
+    }
+}

@@ -41,15 +41,14 @@ impl Queue {
 
     /// There is news of progress: the worker is to run when the token bucket allows.
     pub(super) fn news(&mut self, now: Time) {
-        let waiting = self.due_at.is_some_and(|at| at > now) && self.next_news_at > now;
-        if waiting {
-            return;
-        }
         let floor = now - NEWS_INTERVAL * (NEWS_BURST - 1);
         let token = self.next_news_at.max(floor);
         let at = token.max(now);
-        self.next_news_at = token + NEWS_INTERVAL;
-        self.due_at = Some(self.due_at.map_or(at, |due| due.min(at)));
+        // Whatever lets the worker run before then will tell the news as well.
+        if self.due_at.is_none_or(|due| due > at) {
+            self.next_news_at = token + NEWS_INTERVAL;
+            self.due_at = Some(at);
+        }
     }
 
     /// When the worker is to run next.

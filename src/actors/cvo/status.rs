@@ -1,5 +1,8 @@
 //! The status that the operator writes: what it knows of itself, put into words.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::{Value, json};
 
 use super::apply::{ApplyLoop, Mode};
@@ -37,7 +40,7 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     let mut object = cluster_version.to_value();
     let work = &report.apply.work;
     let status = &mut object["status"];
-    status["desired"] = release_status(&work.release);
+    status["desired"] = work.release.as_status();
     status["observedGeneration"] = json!(work.generation);
     status["versionHash"] = json!(version_hash(&work.release));
     status["capabilities"] = report.capabilities.status();
@@ -87,16 +90,6 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
     }
     status["conditions"] = Value::Array(conditions);
     object
-}
-
-/// A release as `status.desired` and `status.availableUpdates` show it.
-pub(super) fn release_status(release: &Release) -> Value {
-    json!({
-        "version": release.version.to_string(),
-        "image": release.image,
-        "url": release.url,
-        "channels": release.channels,
-    })
 }
 
 fn version_hash(release: &Release) -> String {

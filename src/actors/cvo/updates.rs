@@ -3,7 +3,6 @@
 use semver::Version;
 use serde_json::Value;
 
-use super::status::release_status;
 use crate::model::Object;
 use crate::model::condition::Condition;
 use crate::model::release::Release;
@@ -32,7 +31,7 @@ pub(super) fn retrieve(world: &World, cluster_version: &Object, current: &Releas
         .filter_map(|version| world.releases.get(version))
         .collect();
     targets.sort_by(|a, b| b.version.cmp(&a.version));
-    let list: Vec<Value> = targets.into_iter().map(release_status).collect();
+    let list: Vec<Value> = targets.into_iter().map(Release::as_status).collect();
     Updates {
         available: if list.is_empty() { Value::Null } else { Value::Array(list) },
         condition: Condition::new("RetrievedUpdates", "True", "", ""),

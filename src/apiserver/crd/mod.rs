@@ -2,6 +2,7 @@
 
 mod definition;
 pub(crate) mod lifecycle;
+mod naming;
 mod structure;
 pub(crate) mod validation;
 

@@ -210,6 +210,6 @@ fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now
         metadata.insert("finalizers".to_owned(), json!(finalizers));
     }
     if let Some(count) = generation {
-        metadata.insert("generation".to_owned(), json!(count + 1));
+        metadata.insert("generation".to_owned(), json!(count.saturating_add(1)));
     }
 }

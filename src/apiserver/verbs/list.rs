@@ -39,11 +39,10 @@ impl ApiServer {
         let mut rest = self
             .store
             .list(kind.table, &call.path.namespace)
-            .map(|(namespace, name, entry)| (place(namespace, name), entry))
-            .filter(|(place, _)| after.is_none_or(|after| place.as_str() > after))
-            .map(|(place, entry)| (place, Self::served(kind, entry)))
+            .filter(|(namespace, name, _)| after.is_none_or(|after| place(namespace, name).as_str() > after))
+            .map(|(namespace, name, entry)| ((namespace, name), Self::served(kind, entry)))
             .filter(|(_, object)| selector.matches(object));
-        let taken: Vec<(String, Arc<Value>)> = match limit {
+        let taken: Vec<((&str, &str), Arc<Value>)> = match limit {
             0 => rest.by_ref().collect(),
             limit => rest.by_ref().take(limit).collect(),
         };
@@ -53,8 +52,8 @@ impl ApiServer {
         if kind.custom.is_some() {
             metadata["continue"] = json!("");
         }
-        if let Some((last, _)) = taken.last().filter(|_| remaining > 0) {
-            metadata["continue"] = json!(Continue { revision, start: last.clone() }.token());
+        if let Some(((namespace, name), _)) = taken.last().filter(|_| remaining > 0) {
+            metadata["continue"] = json!(Continue { revision, start: place(namespace, name) }.token());
             if selector.is_everything() {
                 metadata["remainingItemCount"] = json!(remaining);
             }

@@ -221,7 +221,7 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
     let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
         && object["metadata"]["annotations"] != old["metadata"]["annotations"];
     if differ(object, old, relevant) || annotations {
-        object["metadata"]["generation"] = json!(generation + 1);
+        object["metadata"]["generation"] = json!(generation.saturating_add(1));
     }
 }
 

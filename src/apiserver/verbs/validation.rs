@@ -99,9 +99,10 @@ fn custom_update(
 fn beyond_schema(custom: &Custom, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let mut errors = embedded::check(object, schema);
-    let tolerated = old.is_some_and(|old| !list_type::check(old, schema).is_empty());
-    if !tolerated {
-        errors.extend(list_type::check(object, schema));
+    let duplicates = list_type::check(object, schema);
+    let tolerated = || old.is_some_and(|old| !list_type::check(old, schema).is_empty());
+    if !duplicates.is_empty() && !tolerated() {
+        errors.extend(duplicates);
     }
     errors
 }

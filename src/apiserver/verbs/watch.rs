@@ -15,6 +15,7 @@ use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::store;
 use crate::apiserver::watch::{Watch, bookmark};
+use crate::base::clock::Time;
 
 /// How long a watch lasts that does not say: between 30 and 60 minutes in a real server.
 const TIMEOUT_SECONDS: i64 = 1800;
@@ -54,7 +55,7 @@ impl ApiServer {
         }
         let seconds = options::integer(query, "timeoutSeconds")?;
         let seconds = if seconds > 0 { seconds } else { TIMEOUT_SECONDS };
-        let ends = call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(call.now);
+        let ends = call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX);
         let watch = Watch::new(&call.kind, &call.path.namespace, selector, cursor, initial)
             .with_bookmarks(bookmarks, call.now)
             .ending(ends);

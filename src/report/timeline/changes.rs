@@ -160,9 +160,14 @@ fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
 
 /// A pull specification with its digest cut to a recognisable length.
 fn short_image(image: &str) -> String {
-    let Some((repository, digest)) = image.split_once("@sha256:") else { return image.to_owned() };
-    let digest: String = digest.chars().take(12).collect();
-    format!("{repository}@sha256:{digest}...")
+    const SHOWN: usize = 12;
+    match image.split_once("@sha256:") {
+        Some((repository, digest)) if digest.len() > SHOWN => {
+            let digest: String = digest.chars().take(SHOWN).collect();
+            format!("{repository}@sha256:{digest}...")
+        }
+        _ => image.to_owned(),
+    }
 }
 
 /// Insights that came, went or say something else; times and ids do not count.

@@ -121,10 +121,9 @@ fn pod(phase: &str, waiting: &str) -> Value {
 
 fn insight(updating: &str, completion: u32) -> Value {
     let document = format!(
-        "uid: cv-version\nacquiredat: \"2024-01-01T00:{completion:02}:00Z\"\ncontrolplaneinsightunion:\n    \
-         type: ClusterVersion\n    clusterversionstatusinsight:\n        conditions:\n            \
-         - type: Updating\n              status: \"{updating}\"\n              reason: R\n        \
-         assessment: Progressing\n        completion: {completion}\n"
+        "uid: cv-version\nacquiredAt: \"2024-01-01T00:{completion:02}:00Z\"\ntype: ClusterVersion\n\
+         clusterVersion:\n    conditions:\n    - type: Updating\n      status: \"{updating}\"\n      \
+         reason: R\n    assessment: Progressing\n    completion: {completion}\n"
     );
     json!({"data": {"usc.cpi.cv-version": document, "other": "x"}})
 }

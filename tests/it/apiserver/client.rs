@@ -67,7 +67,7 @@ fn a_client_creates_reads_patches_lists_and_deletes() {
         assert_eq!(maps.list(&ListParams::default()).await.unwrap().items.len(), 1);
         maps.delete("a", &DeleteParams::default()).await.unwrap();
         let error = maps.get("a").await.unwrap_err();
-        assert_eq!(error.to_string().contains("configmaps \"a\" not found"), true, "{error}");
+        assert!(error.to_string().contains("configmaps \"a\" not found"), "{error}");
     });
 }
 
@@ -116,7 +116,9 @@ fn a_watcher_that_fell_behind_lists_anew() {
         // The watch is there once its first event came.
         create(&shared, "a");
         assert_eq!(next(&mut stream).await, "apply a");
-        ["b", "c", "d", "e", "f"].iter().for_each(|name| create(&shared, name));
+        for name in ["b", "c", "d", "e", "f"] {
+            create(&shared, name);
+        }
         assert_eq!(next(&mut stream).await, "error too old");
         let relisted = [next(&mut stream).await, next(&mut stream).await, next(&mut stream).await];
         assert_eq!(relisted, ["init", "has a", "has b"]);

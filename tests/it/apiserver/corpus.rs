@@ -1,6 +1,9 @@
 //! Replays exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP.
 //!
-//! A line of `SUPPORTED` names a case that must agree with the recording; add a line when one more does.
+//! [`supported::SUPPORTED`] names the cases that must agree with the recording.
+
+mod shape;
+mod supported;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +14,8 @@ use serde_json::{Map, Value, json};
 use windtunnel::apiserver::{ApiServer, Method, Poll, Query, Reply, ReplyBody, Request};
 use windtunnel::model::Identity;
 
-const SUPPORTED: &[(&str, &str)] = &[];
+use shape::{compare, find, shape, volatile};
+use supported::SUPPORTED;
 
 type Env = BTreeMap<String, Value>;
 
@@ -26,6 +30,7 @@ fn read(folder: &std::path::Path, group: &str) -> Value {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a test that did nothing should say so")]
 fn recorded_exchanges_are_answered_as_the_real_server_answered_them() {
     let Some(folder) = corpus() else {
         println!("skipped: no recorded exchanges beside this crate");
@@ -49,6 +54,7 @@ fn recorded_exchanges_are_answered_as_the_real_server_answered_them() {
 /// Lists which cases of the recorded groups agree: `WINDTUNNEL_CORPUS=<group> cargo test survey -- --ignored --nocapture`.
 #[test]
 #[ignore = "a survey for those who extend the list above"]
+#[expect(clippy::print_stdout, reason = "it is for reading")]
 fn survey_of_recorded_exchanges() {
     let Some(folder) = corpus() else { return };
     #[expect(clippy::disallowed_methods, reason = "a survey is asked for by hand")]
@@ -62,7 +68,9 @@ fn survey_of_recorded_exchanges() {
                 println!("OK    (\"{group}\", {name:?}),");
             } else {
                 println!("FAIL  {group}/{name}");
-                problems.iter().for_each(|problem| println!("        {problem}"));
+                for problem in problems {
+                    println!("        {problem}");
+                }
             }
         }
     }
@@ -150,7 +158,7 @@ impl Case {
             });
             got["same"] = Value::Object(same.collect());
         }
-        got["body"] = shape(step, body);
+        got["body"] = shape(step, &body);
         let mut want = step["response"].clone();
         want.as_object_mut().unwrap().remove("headers");
         let mut differences = Vec::new();
@@ -227,11 +235,11 @@ impl Case {
         let status = reply.code;
         let mut events = Vec::new();
         let ReplyBody::Watch(mut watch) = reply.body else {
-            let events = json!([shape(step, reply.json().unwrap_or_default())]);
+            let events = json!([shape(step, &reply.json().unwrap_or_default())]);
             for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
                 self.step(inner, &format!("{at}.during[{index}]"));
             }
-            return self.compare_watch(step, at, json!({ "status": status, "events": events }));
+            return self.compare_watch(step, at, &json!({ "status": status, "events": events }));
         };
         self.drain(&mut watch, &mut events);
         for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
@@ -241,19 +249,19 @@ impl Case {
         let seconds = request["seconds"].as_i64().unwrap_or(3);
         self.now += jiff::SignedDuration::from_secs(seconds);
         let ended = self.drain(&mut watch, &mut events);
-        let events: Vec<Value> = events.into_iter().map(|event| shape(step, event)).collect();
+        let events: Vec<Value> = events.into_iter().map(|event| shape(step, &event)).collect();
         let mut got = json!({ "status": status, "events": events });
         if step["untilEnd"] == true {
             got["ended"] = json!(ended);
         }
-        self.compare_watch(step, at, got);
+        self.compare_watch(step, at, &got);
     }
 
-    fn compare_watch(&mut self, step: &Value, at: &str, got: Value) {
+    fn compare_watch(&mut self, step: &Value, at: &str, got: &Value) {
         let want: Map<String, Value> =
             got.as_object().unwrap().keys().map(|key| (key.clone(), step[key].clone())).collect();
         let mut differences = Vec::new();
-        compare(&Value::Object(want), &got, "", &mut differences);
+        compare(&Value::Object(want), got, "", &mut differences);
         self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
     }
 
@@ -301,175 +309,5 @@ fn fill(value: &Value, env: &Env) -> Value {
                 .collect(),
         ),
         other => other.clone(),
-    }
-}
-
-fn parts(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
-}
-
-fn find(value: &Value, pointer: &str) -> Value {
-    let mut at = value.clone();
-    for part in parts(pointer) {
-        at = match (&at, part.split_once('=')) {
-            (Value::Array(items), Some((key, wanted))) => {
-                let pointer = format!("/{}", key.replace('.', "/"));
-                items.iter().find(|item| find(item, &pointer) == wanted).cloned().unwrap_or_default()
-            }
-            (Value::Array(items), None) => {
-                part.parse::<usize>().ok().and_then(|index| items.get(index)).cloned().unwrap_or_default()
-            }
-            (Value::Object(map), _) => map.get(&part).cloned().unwrap_or_default(),
-            _ => return Value::Null,
-        };
-    }
-    at
-}
-
-fn remove(value: &mut Value, path: &[String]) {
-    let Some((head, tail)) = path.split_first() else { return };
-    match value {
-        Value::Object(map) if head == "*" => map.values_mut().for_each(|inner| remove(inner, tail)),
-        Value::Array(items) if head == "*" => items.iter_mut().for_each(|inner| remove(inner, tail)),
-        Value::Object(map) if tail.is_empty() => {
-            map.remove(head);
-        }
-        Value::Object(map) => {
-            if let Some(inner) = map.get_mut(head) {
-                remove(inner, tail);
-            }
-        }
-        Value::Array(items) => {
-            if let Some(inner) = head.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
-                if tail.is_empty() { *inner = json!("<ignored>") } else { remove(inner, tail) }
-            }
-        }
-        _ => {}
-    }
-}
-
-const VOLATILE: [(&str, &str); 10] = [
-    ("uid", "<uid>"),
-    ("resourceVersion", "<rv>"),
-    ("creationTimestamp", "<time>"),
-    ("deletionTimestamp", "<time>"),
-    ("time", "<time>"),
-    ("lastTransitionTime", "<time>"),
-    ("lastUpdateTime", "<time>"),
-    ("continue", "<continue>"),
-    ("storageVersionHash", "<hash>"),
-    ("lastHeartbeatTime", "<time>"),
-];
-
-/// Replaces what differs from run to run.
-fn volatile(text: &str) -> String {
-    static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-        [
-            (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<uid>"),
-            (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b", "<time>"),
-            (r"(?i)\b(too old resource version: )\d+( \()\d+\)", "${1}<rv>${2}<rv>)"),
-            (r"(?i)\b(resource version: )\d+", "${1}<rv>"),
-            (r"(ResourceVersion in precondition: |ResourceVersion in record \()\d+", "${1}<rv>"),
-        ]
-        .map(|(pattern, text)| (Regex::new(pattern).unwrap(), text))
-        .into()
-    });
-    let mut text = text.replace("ns-test", "<ns>").replace("ctest", "<case>").replace("Ctest", "<Case>");
-    for (pattern, replacement) in RULES.iter() {
-        text = pattern.replace_all(&text, *replacement).into_owned();
-    }
-    text
-}
-
-fn clean(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => Value::Object(
-            map.iter()
-                .map(|(key, value)| {
-                    let placeholder = VOLATILE.iter().find(|(name, _)| name == key);
-                    match (placeholder, value) {
-                        (Some(("resourceVersion", _)), Value::String(text)) if text == "0" => {
-                            (key.clone(), json!("0"))
-                        }
-                        (Some((_, placeholder)), Value::String(text)) if !text.is_empty() => {
-                            (key.clone(), json!(placeholder))
-                        }
-                        _ => (volatile(key), clean(value)),
-                    }
-                })
-                .collect(),
-        ),
-        Value::Array(items) => items.iter().map(clean).collect(),
-        Value::String(text) => json!(volatile(text)),
-        other => other.clone(),
-    }
-}
-
-/// The errors of one Status in one order.
-fn any_order(body: &mut Value) {
-    let Some(causes) = body.pointer_mut("/details/causes").and_then(Value::as_array_mut) else { return };
-    if causes.len() < 2 {
-        return;
-    }
-    causes.sort_by_key(Value::to_string);
-    let mut texts: Vec<String> = causes
-        .iter()
-        .map(|cause| {
-            format!("{}: {}", cause["field"].as_str().unwrap_or(""), cause["message"].as_str().unwrap_or(""))
-        })
-        .collect();
-    texts.sort();
-    texts.dedup();
-    let Some(message) = body["message"].as_str().map(str::to_owned) else { return };
-    let Some(start) = message.find(": [").map(|at| at + 3) else { return };
-    let mut rest = message.clone();
-    let mut longest = texts.clone();
-    longest.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    for text in &longest {
-        rest = rest.replacen(text.as_str(), "", 1);
-    }
-    if rest.get(start..) == Some(&(", ".repeat(texts.len() - 1) + "]")) {
-        body["message"] = json!(format!("{}{}]", &message[..start], texts.join(", ")));
-    }
-}
-
-fn shape(step: &Value, body: Value) -> Value {
-    let mut body = clean(&body);
-    any_order(&mut body);
-    if let Some(pick) = step["pick"].as_array() {
-        let picked = pick.iter().map(|pointer| pointer.as_str().unwrap());
-        return Value::Object(picked.map(|pointer| (pointer.to_owned(), find(&body, pointer))).collect());
-    }
-    let managed =
-        ["/metadata/managedFields", "/items/*/metadata/managedFields", "/object/metadata/managedFields"];
-    let ignored = step["ignore"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    for pointer in managed.into_iter().chain(ignored) {
-        remove(&mut body, &parts(pointer));
-    }
-    body
-}
-
-fn compare(want: &Value, got: &Value, path: &str, out: &mut Vec<String>) {
-    let short = |value: &Value| value.to_string().chars().take(420).collect::<String>();
-    match (want, got) {
-        (Value::Object(a), Value::Object(b)) => {
-            for (key, value) in a {
-                match b.get(key) {
-                    Some(other) => compare(value, other, &format!("{path}/{key}"), out),
-                    None => out.push(format!("{path}/{key}: missing, want {}", short(value))),
-                }
-            }
-            for (key, value) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
-                out.push(format!("{path}/{key}: unexpected {}", short(value)));
-            }
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            for (index, (one, other)) in a.iter().zip(b).enumerate() {
-                compare(one, other, &format!("{path}/{index}"), out);
-            }
-        }
-        (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => {}
-        _ if want == got => {}
-        _ => out.push(format!("{path}: want {} got {}", short(want), short(got))),
     }
 }

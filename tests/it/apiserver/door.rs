@@ -72,3 +72,22 @@ fn a_replaced_definition_changes_the_objects_that_read_differently() {
     assert_eq!(changed.object.text("/spec/mode"), "");
     assert_eq!(changed.object.resource_version(), created.resource_version());
 }
+
+#[test]
+fn only_the_writes_of_clients_are_told_as_such() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let mut door = door(36);
+        let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
+        door.write(&Identity::admin(), &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
+        let robot = Identity::service_account("ns", "robot");
+        let maps: kube::Api<k8s_openapi::api::core::v1::ConfigMap> =
+            kube::Api::default_namespaced(door.client(&robot));
+        maps.delete("a", &kube::api::DeleteParams::default()).await.unwrap();
+        let writes = door.client_writes();
+        let told: Vec<_> = writes.iter().map(|(_, write)| (write.by.as_str(), write.verb.as_str())).collect();
+        assert_eq!(told, [("robot", "delete")]);
+        assert!(writes[0].1.before.is_some() && writes[0].1.after.is_none());
+    });
+}

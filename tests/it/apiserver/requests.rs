@@ -1,17 +1,17 @@
-//! Direct requests: validation by minor, status, generation, conflicts, pruning and defaults.
+//! Direct requests: status, generation, conflicts, pruning, defaults, deletion, watches, the log.
 
 use serde_json::{Value, json};
 use windtunnel::apiserver::{ApiServer, Method, Poll, Reply, ReplyBody, Request};
 use windtunnel::base::clock::Time;
 use windtunnel::model::{Identity, Resource, Write, resources};
 
-const VERSIONS: Resource = Resource::cluster("example.io", "v1", "Version", "versions");
+pub(super) const VERSIONS: Resource = Resource::cluster("example.io", "v1", "Version", "versions");
 
 pub(super) fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
 }
 
-fn server(minor: u32) -> ApiServer {
+pub(super) fn server(minor: u32) -> ApiServer {
     ApiServer::builder().kubernetes_minor(minor).seed(7).build(now())
 }
 
@@ -54,7 +54,7 @@ pub(super) fn define(server: &mut ApiServer, definition: Value) {
 }
 
 /// A server on which an object with capabilities `a`, `b` and `new` meets a definition that lacks `new`.
-fn rolled_back(minor: u32, rules: bool) -> ApiServer {
+pub(super) fn rolled_back(minor: u32, rules: bool) -> ApiServer {
     let mut server = server(minor);
     define(&mut server, definition(&["b", "a", "new"], rules));
     let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
@@ -67,7 +67,7 @@ fn rolled_back(minor: u32, rules: bool) -> ApiServer {
     server
 }
 
-fn ask(
+pub(super) fn ask(
     server: &mut ApiServer,
     write: &Write,
 ) -> Result<windtunnel::model::Object, windtunnel::model::Refusal> {
@@ -75,7 +75,7 @@ fn ask(
 }
 
 /// The message of a PUT of the stored object with a changed status, or nothing if it is accepted.
-fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) -> String {
+pub(super) fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) -> String {
     let mut object = server.object(&VERSIONS, "", "version").unwrap().to_value();
     change(&mut object);
     ask(server, &Write::update_status(&VERSIONS, object))
@@ -84,136 +84,8 @@ fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) -> String {
         .unwrap_or_default()
 }
 
-fn message(object: &mut Value) {
+pub(super) fn message(object: &mut Value) {
     object["status"]["message"] = json!("hi");
-}
-
-#[test]
-fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
-    for minor in [26, 27] {
-        let mut server = rolled_back(minor, true);
-        let expected = "Version.example.io \"version\" is invalid: status.capabilities.enabled[2]: Unsupported value: \
-                        \"new\": supported values: \"b\", \"a\"";
-        assert_eq!(put_status(&mut server, message), expected, "1.{minor}");
-        let patch =
-            Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
-        let refusal = ask(&mut server, &patch).unwrap_err();
-        assert_eq!((refusal.code, refusal.message.as_str()), (422, expected));
-        assert_eq!(
-            refusal.details,
-            json!({ "name": "version", "group": "example.io", "kind": "Version", "causes": [{
-                "reason": "FieldValueNotSupported", "field": "status.capabilities.enabled[2]",
-                "message": "Unsupported value: \"new\": supported values: \"b\", \"a\"" }] })
-        );
-    }
-}
-
-#[test]
-fn several_errors_stand_in_brackets() {
-    let mut server = rolled_back(27, false);
-    let text = put_status(&mut server, |object| {
-        object["status"]["capabilities"]["enabled"] = json!(["new", "a", "newer"]);
-    });
-    assert_eq!(
-        text,
-        "Version.example.io \"version\" is invalid: [status.capabilities.enabled[0]: Unsupported value: \"new\": \
-         supported values: \"b\", \"a\", status.capabilities.enabled[2]: Unsupported value: \"newer\": supported \
-         values: \"b\", \"a\"]"
-    );
-}
-
-#[test]
-fn an_invalid_spec_blocks_status_writes_up_to_1_27_only() {
-    for (minor, blocked) in [(27, true), (28, false)] {
-        let mut server = server(minor);
-        define(&mut server, definition(&["a", "new"], false));
-        let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
-            "spec": { "wanted": ["new"] } });
-        ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
-        define(&mut server, definition(&["a"], false));
-        assert_eq!(!put_status(&mut server, message).is_empty(), blocked, "1.{minor}");
-    }
-}
-
-#[test]
-fn from_1_33_an_unchanged_list_passes_and_a_changed_one_is_judged_whole() {
-    let mut server = rolled_back(33, true);
-    assert_eq!(put_status(&mut server, message), "");
-    let text = put_status(&mut server, |object| {
-        object["status"]["capabilities"]["enabled"] = json!(["b", "a", "new"]);
-    });
-    assert_eq!(
-        text,
-        "Version.example.io \"version\" is invalid: [status.capabilities.enabled[2]: Unsupported value: \"new\": \
-         supported values: \"b\", \"a\", <nil>: Invalid value: \"null\": some validation rules were not checked \
-         because the object was invalid; correct the existing errors to complete validation]"
-    );
-}
-
-#[test]
-fn each_minor_words_a_bad_status_in_its_own_way() {
-    let field = |minor| {
-        let text = put_status(&mut rolled_back(minor, true), |object| {
-            object["status"]["capabilities"]["enabled"] = json!(["new"]);
-            object["status"]["message"] = json!("long");
-        });
-        let text = text.strip_prefix("Version.example.io \"version\" is invalid: ").unwrap().to_owned();
-        (
-            text.contains("status.capabilities"),
-            text.contains("\"null\""),
-            text.contains("Invalid value: null"),
-            text,
-        )
-    };
-    for (minor, prefixed, quoted_null, plain_null, too_long) in [
-        (28, false, true, false, "message: Too long: may not be longer than 3"),
-        (29, false, true, false, "message: Too long: may not be longer than 3"),
-        (31, true, true, false, "status.message: Too long: may not be longer than 3"),
-        (32, true, true, false, "status.message: Too long: may not be more than 3 bytes"),
-        (36, true, false, true, "status.message: Too long: may not be more than 3 bytes"),
-    ] {
-        let (has_prefix, has_quoted, has_plain, text) = field(minor);
-        assert_eq!(
-            (has_prefix, has_quoted, has_plain),
-            (prefixed, quoted_null, plain_null),
-            "1.{minor}: {text}"
-        );
-        assert!(text.contains(too_long), "1.{minor}: {text}");
-    }
-}
-
-#[test]
-fn an_enum_alone_does_not_stop_rules_before_1_29() {
-    let bad = |object: &mut Value| object["status"]["capabilities"]["enabled"] = json!(["new"]);
-    for (minor, remark) in [(28, false), (29, true)] {
-        let text = put_status(&mut rolled_back(minor, true), bad);
-        assert_eq!(text.contains("some validation rules were not checked"), remark, "1.{minor}: {text}");
-    }
-}
-
-#[test]
-fn the_minor_can_change_under_a_running_server() {
-    let mut server = rolled_back(27, true);
-    assert_ne!(put_status(&mut server, message), "");
-    server.set_kubernetes_minor(33);
-    assert_eq!(put_status(&mut server, message), "");
-}
-
-#[test]
-fn a_distribution_that_carries_the_fix_ratchets_status_on_1_31() {
-    for (backports, accepted) in [(false, false), (true, true)] {
-        let mut server =
-            ApiServer::builder().kubernetes_minor(31).status_ratcheting_backports(backports).build(now());
-        define(&mut server, definition(&["new"], false));
-        let object =
-            json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" } });
-        ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
-        put_status(&mut server, |object| {
-            object["status"] = json!({ "capabilities": { "enabled": ["new"] } });
-        });
-        define(&mut server, definition(&["a"], false));
-        assert_eq!(put_status(&mut server, message).is_empty(), accepted);
-    }
 }
 
 #[test]
@@ -370,4 +242,46 @@ fn the_log_tells_who_wrote_what_and_what_was_refused() {
         outcome.message.contains("Unsupported value") && outcome.before.is_some() && outcome.after.is_none()
     );
     assert!(server.take_log().is_empty());
+}
+
+#[test]
+fn bodies_of_the_wrong_shape_are_refused_and_never_panic() {
+    let admin = Identity::admin();
+    let paths = [
+        (Method::Post, "/api/v1/namespaces/default/pods"),
+        (Method::Put, "/api/v1/namespaces/default/finalize"),
+        (Method::Put, "/api/v1/namespaces/default/status"),
+        (Method::Post, "/apis/example.io/v1/versions"),
+        (Method::Put, "/apis/example.io/v1/versions/version/status"),
+        (Method::Post, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+        (Method::Put, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/versions.example.io"),
+        (Method::Put, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/versions.example.io/status"),
+        (Method::Delete, "/api/v1/namespaces/default/pods"),
+    ];
+    let values =
+        [json!(null), json!("x"), json!(1e300), json!([1]), json!({}), json!({ "a": { "b": [null] } })];
+    let name = |path: &str| {
+        path.split('/').rev().find(|part| part.contains("version") || *part == "default").map(str::to_owned)
+    };
+    let mut answered = 0;
+    for (method, path) in paths {
+        let mut bodies: Vec<Value> = values.to_vec();
+        for field in ["metadata", "spec", "status", "apiVersion", "kind"] {
+            for value in &values {
+                let mut body =
+                    json!({ "metadata": { "name": name(path), "resourceVersion": "1" }, "kind": "Version" });
+                body[field] = value.clone();
+                bodies.push(body.clone());
+                body["spec"] =
+                    json!({ "names": value, "versions": value, "finalizers": value, "group": "g" });
+                bodies.push(body);
+            }
+        }
+        for body in bodies {
+            let mut server = rolled_back(36, true);
+            let request = Request::new(method, path, &admin).with_body(&body);
+            answered += u32::from(server.handle(&request, now()).code >= 200);
+        }
+    }
+    assert!(answered > 500, "{answered}");
 }

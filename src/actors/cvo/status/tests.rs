@@ -1,0 +1,140 @@
+//! What Progressing and Failing say in each situation.
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::actors::cvo::apply::Work;
+use crate::base::rng::Streams;
+
+const VERSION: &str = "4.16.3";
+
+struct Situation {
+    mode: Mode,
+    done: u32,
+    failures: Vec<Failure>,
+    waited: SignedDuration,
+}
+
+fn now() -> Time {
+    "2024-01-15T12:00:00Z".parse().unwrap()
+}
+
+fn of_operator(reason: &str, name: &str) -> Failure {
+    let (what, effect) = match reason {
+        "ClusterOperatorUpdating" => ("is updating versions", Effect::None),
+        "ClusterOperatorDegraded" => ("is degraded", Effect::FailAfterInterval),
+        _ => ("is not available", Effect::Fail),
+    };
+    Failure::of_operator(reason, what, effect, name)
+}
+
+/// Progressing and Failing as `status reason message`.
+fn check(situation: Situation, progressing_expected: &str, failing_expected: &str) {
+    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let behaviour = Behaviour::of(&release);
+    let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
+    let jitter = Streams::new(1).stream("test");
+    let start = now() - situation.waited;
+    let mut apply = ApplyLoop::new(work, situation.mode, "", SignedDuration::from_mins(3), jitter, start);
+    for operator in situation.failures.iter().flat_map(|failure| &failure.operators) {
+        apply.watches.start(operator, start);
+    }
+    apply.progress.done = situation.done;
+    apply.progress.total = 800;
+    apply.progress.failure = failure::merge(situation.failures);
+    let text = |condition: Condition| {
+        let Condition { status, reason, message, .. } = condition;
+        [status, reason, message].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(text(progressing(&apply, VERSION, false, now())), progressing_expected);
+    assert_eq!(text(failing(&apply, behaviour, now())), failing_expected);
+}
+
+fn moving(done: u32, failures: Vec<Failure>, waited_minutes: i64) -> Situation {
+    Situation { mode: Mode::Updating, done, failures, waited: SignedDuration::from_mins(waited_minutes) }
+}
+
+#[test]
+fn progress_is_told_in_whole_percent() {
+    check(moving(0, vec![], 0), "True Working towards 4.16.3", "False");
+    check(moving(107, vec![], 0), "True Working towards 4.16.3: 107 of 800 done (13% complete)", "False");
+}
+
+#[test]
+fn operators_that_update_are_waited_for_without_failing() {
+    let two =
+        vec![of_operator("ClusterOperatorUpdating", "etcd"), of_operator("ClusterOperatorUpdating", "dns")];
+    check(
+        moving(400, two, 5),
+        "True ClusterOperatorsUpdating Working towards 4.16.3: 400 of 800 done (50% complete), waiting on dns, etcd",
+        "False",
+    );
+}
+
+#[test]
+fn an_operator_over_thirty_minutes_makes_failing_unknown() {
+    let etcd = vec![of_operator("ClusterOperatorUpdating", "etcd")];
+    check(
+        moving(80, etcd, 31),
+        "True ClusterOperatorUpdating Working towards 4.16.3: 80 of 800 done (10% complete), waiting on etcd",
+        "Unknown SlowClusterOperator waiting on etcd over 30 minutes which is longer than expected",
+    );
+    let machine_config = vec![of_operator("ClusterOperatorUpdating", "machine-config")];
+    check(
+        moving(80, machine_config, 60),
+        "True ClusterOperatorUpdating Working towards 4.16.3: 80 of 800 done (10% complete), waiting on machine-config",
+        "False",
+    );
+}
+
+#[test]
+fn a_degraded_operator_has_forty_minutes() {
+    let degraded = || vec![of_operator("ClusterOperatorDegraded", "etcd")];
+    check(
+        moving(80, degraded(), 39),
+        "True ClusterOperatorDegraded Working towards 4.16.3: 80 of 800 done (10% complete), waiting up to 40 minutes on etcd",
+        "False",
+    );
+    check(
+        moving(80, degraded(), 41),
+        "True ClusterOperatorDegraded Unable to apply 4.16.3: wait has exceeded 40 minutes for these operators: etcd",
+        "True ClusterOperatorDegraded Cluster operator etcd is degraded",
+    );
+}
+
+#[test]
+fn an_unavailable_operator_fails_at_once() {
+    check(
+        moving(80, vec![of_operator("ClusterOperatorNotAvailable", "etcd")], 0),
+        "True ClusterOperatorNotAvailable Unable to apply 4.16.3: the cluster operator etcd is not available",
+        "True ClusterOperatorNotAvailable Cluster operator etcd is not available",
+    );
+}
+
+#[test]
+fn of_several_errors_failing_tells_only_those_that_are_failures() {
+    let mixed = vec![
+        of_operator("ClusterOperatorNotAvailable", "etcd"),
+        of_operator("ClusterOperatorUpdating", "dns"),
+    ];
+    check(
+        moving(80, mixed, 0),
+        "True MultipleErrors Unable to apply 4.16.3: an unknown error has occurred: MultipleErrors",
+        "True ClusterOperatorNotAvailable Cluster operator etcd is not available",
+    );
+}
+
+#[test]
+fn while_reconciling_everything_counts_at_once() {
+    let situation = Situation {
+        mode: Mode::Reconciling,
+        done: 800,
+        failures: vec![of_operator("ClusterOperatorDegraded", "etcd")],
+        waited: SignedDuration::ZERO,
+    };
+    check(
+        situation,
+        "False ClusterOperatorDegraded Error while reconciling 4.16.3: the cluster operator etcd is degraded",
+        "True ClusterOperatorDegraded Cluster operator etcd is degraded",
+    );
+}

@@ -1,0 +1,177 @@
+//! The path and the query of a request, taken apart by syntax alone.
+
+use std::borrow::Cow;
+
+/// The path, split by syntax alone; whether there is such a resource is for the server to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// A resource under `/api` or `/apis`.
+    Resource(ResourcePath<'a>),
+    /// Any other path, such as `/version` or `/apis/apps/v1`.
+    Path(Cow<'a, str>),
+}
+
+/// A path to a resource.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResourcePath<'a> {
+    /// API group; empty for the core group.
+    pub group: Cow<'a, str>,
+    /// API version.
+    pub version: Cow<'a, str>,
+    /// Namespace; empty for cluster scope or all namespaces.
+    pub namespace: Cow<'a, str>,
+    /// Plural.
+    pub resource: Cow<'a, str>,
+    /// Name; empty for the collection.
+    pub name: Cow<'a, str>,
+    /// Subresource; empty for the object itself.
+    pub subresource: Cow<'a, str>,
+    /// Whether the path has the old `watch` prefix.
+    pub watch: bool,
+}
+
+/// Query parameters in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Parameters from pairs.
+    pub fn new(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+
+    /// Reads the part of a URL after `?`.
+    pub fn parse(text: &str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(&key.replace('+', " ")).into_owned(), decode(&value.replace('+', " ")).into_owned())
+        });
+        Self(pairs.collect())
+    }
+
+    /// The first value of a parameter; empty where it is not given.
+    pub fn get(&self, name: &str) -> &str {
+        self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    /// All values of a parameter.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether a boolean parameter is set (`true` or `1`).
+    pub fn is_true(&self, name: &str) -> bool {
+        matches!(self.get(name), "true" | "1")
+    }
+}
+
+impl<'a> Target<'a> {
+    /// Splits a URL path.
+    pub fn parse(path: &'a str) -> Self {
+        ResourcePath::parse(path).map_or_else(|| Self::Path(decode(path)), Self::Resource)
+    }
+}
+
+impl<'a> ResourcePath<'a> {
+    fn parse(path: &'a str) -> Option<Self> {
+        let parts: Vec<&'a str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let (group, version, mut rest) = match parts.as_slice() {
+            ["api", version, rest @ ..] => ("", *version, rest),
+            ["apis", group, version, rest @ ..] => (*group, *version, rest),
+            _ => return None,
+        };
+        let watch = rest.len() > 1 && rest[0] == "watch";
+        if watch {
+            rest = &rest[1..];
+        }
+        // `namespaces/x/status` and `namespaces/x/finalize` are subresources of the namespace itself.
+        let (namespace, rest) = match rest {
+            ["namespaces", _, "status" | "finalize"] => ("", rest),
+            ["namespaces", namespace, inner @ ..] if !inner.is_empty() => (*namespace, inner),
+            _ => ("", rest),
+        };
+        let (resource, name, subresource) = match rest {
+            [resource] => (*resource, "", Cow::Borrowed("")),
+            [resource, name] => (*resource, *name, Cow::Borrowed("")),
+            [resource, name, subresource] => (*resource, *name, decode(subresource)),
+            [resource, name, more @ ..] => (*resource, *name, Cow::Owned(more.join("/"))),
+            [] => return None,
+        };
+        Some(Self {
+            group: decode(group),
+            version: decode(version),
+            namespace: decode(namespace),
+            resource: decode(resource),
+            name: decode(name),
+            subresource,
+            watch,
+        })
+    }
+}
+
+/// Undoes percent encoding; what is no valid escape stays.
+fn decode(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let escaped = (*byte == b'%')
+            .then(|| bytes.get(at + 1..at + 3))
+            .flatten()
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(escaped.unwrap_or(*byte));
+        at += if escaped.is_some() { 3 } else { 1 };
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(path: &str) -> String {
+        match Target::parse(path) {
+            Target::Path(path) => format!("path {path}"),
+            Target::Resource(found) => [
+                found.group,
+                found.version,
+                found.namespace,
+                found.resource,
+                found.name,
+                found.subresource,
+                Cow::Borrowed(if found.watch { "watch" } else { "" }),
+            ]
+            .join("|"),
+        }
+    }
+
+    #[test]
+    fn paths_are_split_by_syntax() {
+        for (path, parts) in [
+            ("/api/v1/pods", "|v1||pods|||"),
+            ("/api/v1/namespaces", "|v1||namespaces|||"),
+            ("/api/v1/namespaces/a", "|v1||namespaces|a||"),
+            ("/api/v1/namespaces/a/status", "|v1||namespaces|a|status|"),
+            ("/api/v1/namespaces/a/pods/b/log", "|v1|a|pods|b|log|"),
+            ("/apis/apps/v1/namespaces/a/deployments", "apps|v1|a|deployments|||"),
+            ("/api/v1/watch/namespaces/a/pods/b", "|v1|a|pods|b||watch"),
+            ("/apis/g.io/v1/things/a%3Ab", "g.io|v1||things|a:b||"),
+            ("/apis/apps/v1", "path /apis/apps/v1"),
+            ("/version", "path /version"),
+        ] {
+            assert_eq!(split(path), parts, "{path}");
+        }
+    }
+
+    #[test]
+    fn queries_are_decoded_and_tolerate_the_empty_pairs_that_kube_sends() {
+        let query = Query::parse("&watch=true&labelSelector=a%20in+%28b%29");
+        assert!(query.is_true("watch"));
+        assert_eq!(query.get("labelSelector"), "a in (b)");
+        assert_eq!(query.get("limit"), "");
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a run cannot go on.
+
+/// Why a command to a session failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The API server refused what an administrator or the installer asked for.
+    #[error("the API server refused to {what}: {message}")]
+    Refused {
+        /// What was asked, such as `patch clusterversions.config.openshift.io/version`.
+        what: String,
+        /// The refusal.
+        message: String,
+    },
+    /// There is no such release in this run.
+    #[error("no release {version} exists in this run; it has {known}")]
+    NoRelease {
+        /// What was asked for.
+        version: String,
+        /// What there is.
+        known: String,
+    },
+    /// An object is of a kind that no simulated cluster has.
+    #[error("objects of kind `{kind}` are not known{hint}")]
+    UnknownKind {
+        /// The kind.
+        kind: String,
+        /// The nearest one, as `; did you mean ...`.
+        hint: String,
+    },
+    /// An expectation does not hold.
+    #[error("{0}")]
+    Unmet(String),
+    /// Controllers keep making requests although hardly any time passes.
+    #[error(
+        "controllers made {requests} requests within one second of cluster time: one of them runs in a hot loop"
+    )]
+    HotLoop {
+        /// How many.
+        requests: u64,
+    },
+    /// The session's thread or runtime is gone, or could not be made.
+    #[error("the session ended unexpectedly")]
+    Ended,
+    /// An actor keeps taking turns although no time passes.
+    #[error("{actor} took {steps} steps without time passing: it makes no progress")]
+    NoProgress {
+        /// The actor.
+        actor: String,
+        /// How many.
+        steps: u32,
+    },
+}

@@ -1,0 +1,135 @@
+//! The same write under different Kubernetes minors.
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::ApiServer;
+use windtunnel::model::Write;
+
+use super::requests::{VERSIONS, ask, define, definition, message, now, put_status, rolled_back, server};
+
+#[test]
+fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
+    for minor in [26, 27] {
+        let mut server = rolled_back(minor, true);
+        let expected = "Version.example.io \"version\" is invalid: status.capabilities.enabled[2]: Unsupported value: \
+                        \"new\": supported values: \"b\", \"a\"";
+        assert_eq!(put_status(&mut server, message), expected, "1.{minor}");
+        let patch =
+            Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
+        let refusal = ask(&mut server, &patch).unwrap_err();
+        assert_eq!((refusal.code, refusal.message.as_str()), (422, expected));
+        assert_eq!(
+            refusal.details,
+            json!({ "name": "version", "group": "example.io", "kind": "Version", "causes": [{
+                "reason": "FieldValueNotSupported", "field": "status.capabilities.enabled[2]",
+                "message": "Unsupported value: \"new\": supported values: \"b\", \"a\"" }] })
+        );
+    }
+}
+
+#[test]
+fn several_errors_stand_in_brackets() {
+    let mut server = rolled_back(27, false);
+    let text = put_status(&mut server, |object| {
+        object["status"]["capabilities"]["enabled"] = json!(["new", "a", "newer"]);
+    });
+    assert_eq!(
+        text,
+        "Version.example.io \"version\" is invalid: [status.capabilities.enabled[0]: Unsupported value: \"new\": \
+         supported values: \"b\", \"a\", status.capabilities.enabled[2]: Unsupported value: \"newer\": supported \
+         values: \"b\", \"a\"]"
+    );
+}
+
+#[test]
+fn an_invalid_spec_blocks_status_writes_up_to_1_27_only() {
+    for (minor, blocked) in [(27, true), (28, false)] {
+        let mut server = server(minor);
+        define(&mut server, definition(&["a", "new"], false));
+        let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
+            "spec": { "wanted": ["new"] } });
+        ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
+        define(&mut server, definition(&["a"], false));
+        assert_eq!(!put_status(&mut server, message).is_empty(), blocked, "1.{minor}");
+    }
+}
+
+#[test]
+fn from_1_33_an_unchanged_list_passes_and_a_changed_one_is_judged_whole() {
+    let mut server = rolled_back(33, true);
+    assert_eq!(put_status(&mut server, message), "");
+    let text = put_status(&mut server, |object| {
+        object["status"]["capabilities"]["enabled"] = json!(["b", "a", "new"]);
+    });
+    assert_eq!(
+        text,
+        "Version.example.io \"version\" is invalid: [status.capabilities.enabled[2]: Unsupported value: \"new\": \
+         supported values: \"b\", \"a\", <nil>: Invalid value: \"null\": some validation rules were not checked \
+         because the object was invalid; correct the existing errors to complete validation]"
+    );
+}
+
+#[test]
+fn each_minor_words_a_bad_status_in_its_own_way() {
+    let field = |minor| {
+        let text = put_status(&mut rolled_back(minor, true), |object| {
+            object["status"]["capabilities"]["enabled"] = json!(["new"]);
+            object["status"]["message"] = json!("long");
+        });
+        let text = text.strip_prefix("Version.example.io \"version\" is invalid: ").unwrap().to_owned();
+        (
+            text.contains("status.capabilities"),
+            text.contains("\"null\""),
+            text.contains("Invalid value: null"),
+            text,
+        )
+    };
+    for (minor, prefixed, quoted_null, plain_null, too_long) in [
+        (28, false, true, false, "message: Too long: may not be longer than 3"),
+        (29, false, true, false, "message: Too long: may not be longer than 3"),
+        (31, true, true, false, "status.message: Too long: may not be longer than 3"),
+        (32, true, true, false, "status.message: Too long: may not be more than 3 bytes"),
+        (36, true, false, true, "status.message: Too long: may not be more than 3 bytes"),
+    ] {
+        let (has_prefix, has_quoted, has_plain, text) = field(minor);
+        assert_eq!(
+            (has_prefix, has_quoted, has_plain),
+            (prefixed, quoted_null, plain_null),
+            "1.{minor}: {text}"
+        );
+        assert!(text.contains(too_long), "1.{minor}: {text}");
+    }
+}
+
+#[test]
+fn an_enum_alone_does_not_stop_rules_before_1_29() {
+    let bad = |object: &mut Value| object["status"]["capabilities"]["enabled"] = json!(["new"]);
+    for (minor, remark) in [(28, false), (29, true)] {
+        let text = put_status(&mut rolled_back(minor, true), bad);
+        assert_eq!(text.contains("some validation rules were not checked"), remark, "1.{minor}: {text}");
+    }
+}
+
+#[test]
+fn the_minor_can_change_under_a_running_server() {
+    let mut server = rolled_back(27, true);
+    assert_ne!(put_status(&mut server, message), "");
+    server.set_kubernetes_minor(33);
+    assert_eq!(put_status(&mut server, message), "");
+}
+
+#[test]
+fn a_distribution_that_carries_the_fix_ratchets_status_on_1_31() {
+    for (backports, accepted) in [(false, false), (true, true)] {
+        let mut server =
+            ApiServer::builder().kubernetes_minor(31).status_ratcheting_backports(backports).build(now());
+        define(&mut server, definition(&["new"], false));
+        let object =
+            json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" } });
+        ask(&mut server, &Write::create(&VERSIONS, object)).unwrap();
+        put_status(&mut server, |object| {
+            object["status"] = json!({ "capabilities": { "enabled": ["new"] } });
+        });
+        define(&mut server, definition(&["a"], false));
+        assert_eq!(put_status(&mut server, message).is_empty(), accepted);
+    }
+}

@@ -1,0 +1,170 @@
+//! The house rules on small texts: each is broken once, and what only looks broken is left alone.
+
+use super::*;
+
+/// The faults of one file, a line each, without the name of the file.
+#[track_caller]
+fn check(path: &str, text: &str, expected: &[&str]) {
+    let faults = check_file(path, &format!("//! What it is for.\n{text}"));
+    let faults: Vec<&str> = faults.iter().map(|fault| fault.strip_prefix(path).unwrap()).collect();
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn the_table_has_one_direction() {
+    for (index, (name, allowed)) in MODULES.iter().enumerate() {
+        for other in *allowed {
+            let other = other.split("::").next();
+            assert!(MODULES[..index].iter().any(|(earlier, _)| Some(*earlier) == other), "{name}: {other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_forbidden_use_in_a_group_is_found_on_its_line() {
+    check(
+        "src/actors/cvo/mod.rs",
+        "use crate::{\n    base::{clock::Time, rng},\n    model, apiserver::Reply,\n};\n",
+        &[":4: `actors` may not use `apiserver::Reply`; it may use base, model"],
+    );
+}
+
+#[test]
+fn a_forbidden_path_in_code_or_in_a_unit_test_is_found() {
+    check(
+        "src/model/view.rs",
+        "fn f() -> crate::base::clock::Time { g(crate::engine::play) }\nmod tests {\n    use windtunnel::report;\n}\n",
+        &[
+            ":2: `model` may not use `engine::play`; it may use base",
+            ":4: `model` may not use `report`; it may use base",
+        ],
+    );
+    check("src/base/text.rs", "use crate::model;\n", &[":2: `base` may not use `model`; it may use nothing"]);
+}
+
+#[test]
+fn nobody_uses_the_command_line_but_the_program() {
+    let faults = check_file("src/steps/when.rs", "//! x\nuse crate::cli::main;\n");
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    check("src/main.rs", "fn main() { windtunnel::cli::main() }\n", &[]);
+    check("src/main.rs", "use windtunnel::engine;\n", &[":2: `main` may not use `engine`; it may use cli"]);
+}
+
+#[test]
+fn the_engine_knows_plans_and_paths_but_not_the_language() {
+    check(
+        "src/engine/act.rs",
+        "use crate::scenario::{path, plan::Action};\nuse crate::engine::Session;\n",
+        &[],
+    );
+    let faults =
+        check_file("src/engine/act.rs", "//! x\nuse crate::scenario::{self, plan};\nuse crate::scenario;\n");
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    assert!(faults[0].contains(":2: `engine` may not use `scenario::self`"), "{faults:?}");
+}
+
+#[test]
+fn the_crate_root_is_no_way_around() {
+    let faults = |text: &str| check_file("src/model/pod.rs", &format!("//! x\n{text}"));
+    for text in ["use crate as all;", "use crate::{self as all};", "use crate::*;", "use crate::unknown::X;"]
+    {
+        assert_eq!(faults(text).len(), 1, "{text}");
+    }
+    let known: String = MODULES.iter().map(|(name, _)| ["pub mod ", name, ";\n"].concat()).collect();
+    assert!(check_root(&known).is_empty());
+    assert_eq!(
+        check_root(&format!("{known}pub use engine::Session;\n")),
+        ["src/lib.rs:14: only `mod` lines stand here"]
+    );
+    assert_eq!(check_root(&format!("{known}mod more;\n")).len(), 1);
+    assert_eq!(check_file("src/more.rs", "//! x\n"), ["src/more.rs:1: `more` does not stand in MODULES"]);
+}
+
+#[test]
+fn super_may_not_leave_a_top_level_module() {
+    check(
+        "src/actors/cvo/lease.rs",
+        "use super::super::Step;\nuse super::super::super::engine;\nmod tests {\n    use super::super::super::Step;\n}\n",
+        &[":3: `super::super::super::engine` leaves `actors`: write `crate::...`"],
+    );
+    check(
+        "src/actors/mod.rs",
+        "use self::super::{engine, model};\nmod tests {\n    use super::*;\n}\n",
+        &[
+            ":2: `self::super::engine` leaves `actors`: write `crate::...`",
+            ":2: `self::super::model` leaves `actors`: write `crate::...`",
+        ],
+    );
+}
+
+#[test]
+fn comments_and_texts_do_not_count() {
+    check(
+        "src/base/text.rs",
+        "/// See [`crate::engine`].\n/* use crate::cli; */\nconst URL: &str = \"https://x/crate::cli dbg!()\"; // todo!()\n",
+        &[],
+    );
+}
+
+#[test]
+fn banned_words_are_found_where_they_are_banned() {
+    check("src/base/text.rs", "fn f() {\n    dbg!(1);\n}\n", &[":3: `dbg!`: take it out before you commit"]);
+    check(
+        "tests/it/cli.rs",
+        "#[ignore]\nfn f() { println!() }\n",
+        &[":2: `#[ignore]`: `#[ignore = \"why\"]`"],
+    );
+    check("tests/it/cli.rs", "#[ignore = \"takes an hour\"]\nfn f() {}\n", &[]);
+    check(
+        "src/report/mod.rs",
+        "fn f() { eprintln!() }\n",
+        &[":2: `eprintln!`: return an error; `cli` prints"],
+    );
+    check("src/cli/mod.rs", "use std::{env, fs};\nfn f() { println!() }\n", &[]);
+    check(
+        "src/report/mod.rs",
+        "use std::{env, fs};\nfn f() -> &'static str { env!(\"X\") }\n",
+        &[":2: `report` may not use `std::env`: take the value as an argument"],
+    );
+}
+
+#[test]
+fn a_file_says_what_it_is_for_and_a_long_one_why() {
+    assert_eq!(check_file("tests/it/a.rs", "use b;\n").len(), 1);
+    let text = |lines: usize| format!("//! x\n{}", "\n".repeat(lines - 1));
+    assert_eq!(check_file("tests/it/a.rs", &text(400)), [""; 0]);
+    assert_eq!(check_file("tests/it/a.rs", &text(401)).len(), 1);
+    assert_eq!(check_file(LONG[0].0, &text(401)), [""; 0]);
+    assert_eq!(check_file(LONG[0].0, &text(400)), [gone(LONG[0].0)]);
+}
+
+#[test]
+fn a_file_without_a_mod_line_is_found() {
+    let files = [
+        ("src/lib.rs", "mod a; mod b { mod inner; }"),
+        ("src/a/mod.rs", "mod c;"),
+        ("src/a/c.rs", "mod d; // mod lost;"),
+        ("src/a/c/d.rs", ""),
+        ("src/a/c/lost.rs", "mod too;"),
+        ("src/a/c/lost/too.rs", ""),
+        ("src/b/inner.rs", ""),
+        ("tests/it/main.rs", "mod e;"),
+        ("tests/it/e.rs", ""),
+        ("tests/forgotten.rs", ""),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    let faults = unreached(&files, "path = \"src/lib.rs\"\npath = \"tests/it/main.rs\"\n");
+    let lost: Vec<&str> = faults.iter().filter_map(|fault| fault.split(':').next()).collect();
+    assert_eq!(lost, ["src/a/c/lost.rs", "src/a/c/lost/too.rs", "tests/forgotten.rs"]);
+}
+
+#[test]
+fn what_ties_the_project_to_one_machine_is_found() {
+    for word in FOREIGN {
+        assert_eq!(check_text("docs/a.md", &format!("fine\nsee {word}x\n")).len(), 1, "{word}");
+    }
+    assert!(check_text("docs/a.md", "source = \"elsewhere\"\n").is_empty());
+    assert!(check_text("Cargo.lock", &format!("source = {CRATES_IO}\n")).is_empty());
+    let faults = check_text("Cargo.lock", "a\nsource = \"registry+https://example.test/index\"\n");
+    assert_eq!(faults, ["Cargo.lock:2: \"registry+https://example.test/index\" is not crates.io"]);
+}
