@@ -37,7 +37,7 @@ pub(super) struct RunArgs {
     /// Seed of everything that is drawn at random.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Write the record of the run to FILE; with several scenarios, one record each into folder FILE.
+    /// Write the record of the run to FILE; with several scenarios, one record each into the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
     /// Write results as JUnit XML.

@@ -1,37 +1,63 @@
 //! Finding, reading and writing files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file that was read: its name as the user would write it, and its text.
 pub(super) type Source = (String, String);
 
-/// Reads all files with this extension that the paths name or hold, in order of their names.
+/// Reads all files with this extension that the paths name or hold, in order of their names; a file that is named
+/// twice is read once.
 ///
 /// # Errors
 /// All paths that cannot be read, and a folder without such files.
 pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>, String> {
-    let (mut sources, mut errors) = (Vec::new(), Vec::new());
+    let (mut sources, mut errors, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for path in paths {
-        match find(path, extension) {
-            Err(error) => errors.push(error),
-            Ok(files) if files.is_empty() => {
-                errors
-                    .push(format!("{}: expected files named *.{extension} here, found none", path.display()));
+        let found = match find(path, extension) {
+            Err(error) => {
+                errors.push(error);
+                continue;
             }
-            Ok(files) => {
-                for file in files {
-                    match fs::read_to_string(&file) {
-                        Ok(text) => sources.push((file.display().to_string(), text)),
-                        Err(error) => errors.push(format!("{}: {error}", file.display())),
-                    }
-                }
+            Ok(found) => found,
+        };
+        if found.is_empty() {
+            errors.push(format!("{}: expected files named *.{extension} here, found none", path.display()));
+        }
+        for file in found {
+            if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+                continue;
+            }
+            match read(&file) {
+                Ok(text) => sources.push((file.display().to_string(), text)),
+                Err(error) => errors.push(error),
             }
         }
     }
     if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
 }
 
+/// Reads a text.
+///
+/// # Errors
+/// What could not be read, and why; for what is no text, where it stops to be one.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    if path.is_dir() {
+        return Err(format!("{}: expected a file, found a folder", path.display()));
+    }
+    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let good = String::from_utf8_lossy(good);
+        let last_line = good.rsplit('\n').next().unwrap_or_default();
+        let (line, column) = (good.matches('\n').count() + 1, last_line.chars().count() + 1);
+        let byte = rest.first().copied().unwrap_or_default();
+        format!("{}:{line}:{column}: expected text in UTF-8, found the byte 0x{byte:02x}", path.display())
+    })
+}
+
+/// The files that a path means. Folders that are linked to are not searched: links may go in circles.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     if !path.is_dir() {
@@ -41,11 +67,12 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     }
     let mut found = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?.path();
-        if entry.is_dir() {
-            found.extend(find(&entry, extension)?);
-        } else if entry.extension().is_some_and(|found| found == extension) {
-            found.push(entry);
+        let entry = entry.map_err(failed)?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+        if kind.is_dir() {
+            found.extend(find(&path, extension)?);
+        } else if path.extension().is_some_and(|found| found == extension) && !path.is_dir() {
+            found.push(path);
         }
     }
     found.sort();
@@ -57,11 +84,15 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// # Errors
 /// What could not be written, and why.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", path.display());
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     let mut draft = path.as_os_str().to_owned();
     draft.push(".part");
-    fs::write(&draft, text).and_then(|()| fs::rename(&draft, path)).map_err(failed)
+    fs::write(&draft, text).and_then(|()| fs::rename(&draft, path)).map_err(|error| {
+        // The draft is of no use to anyone, and may not be there at all.
+        let _ = fs::remove_file(&draft);
+        failed(error)
+    })
 }

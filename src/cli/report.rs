@@ -1,17 +1,16 @@
 //! `windtunnel report`: a record file's timeline.
 
-use std::fs;
-
 use super::args::ReportArgs;
-use super::{Exit, say};
+use super::{Exit, files, say};
 use crate::record::Record;
 use crate::report::{ScenarioResult, insights, summary, timeline};
 
 /// Prints the timeline, the final insights and the result of a record.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let name = args.record.display();
-    let text = fs::read_to_string(&args.record).map_err(|error| format!("{name}: {error}"))?;
-    let record = Record::parse(&text).map_err(|error| format!("{name}:{error}"))?;
+    let text = files::read(&args.record)?;
+    let record = Record::parse(&text)
+        .map_err(|error| format!("{name}:{}: expected {}", error.line, error.expected))?;
     let result = ScenarioResult::of(&record, "");
     say(&story(&record, args.layout.width));
     say(&summary::scenario(&result));

@@ -1,5 +1,7 @@
 //! `windtunnel run`: plays scenarios side by side and prints them in order.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -35,20 +37,25 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     if !problems.is_empty() {
         return Err(problems.join("\n"));
     }
-    let several = plans.len() > 1;
+    let records = args.record.as_deref().map(|to| record_paths(to, &plans)).unwrap_or_default();
     let (played, wall) = timed(|| side_by_side(&plans, |plan| play(plan, args)));
-    for (plan, played) in plans.iter().zip(&played) {
+    // What cannot be written must not hide how the run came out.
+    let mut unwritten = Vec::new();
+    for (index, (plan, played)) in plans.iter().zip(&played).enumerate() {
         tell(plan, played, args);
-        if let (Some(to), Some(record)) = (&args.record, &played.record) {
-            files::write(&record_path(to, plan, several), &record.to_lines())?;
+        if let (Some(path), Some(record)) = (records.get(index), &played.record) {
+            unwritten.extend(files::write(path, &record.to_lines()).err());
         }
     }
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
     if let Some(path) = &args.junit {
         let xml = junit::render("windtunnel run", &results).map_err(|error| error.to_string())?;
-        files::write(path, &xml)?;
+        unwritten.extend(files::write(path, &xml).err());
     }
     say(&summary::run(&results, wall));
+    if !unwritten.is_empty() {
+        return Err(unwritten.join("\n"));
+    }
     Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
 }
 
@@ -62,9 +69,7 @@ fn play(plan: &Plan, args: &RunArgs) -> Played {
         }
         Ok(outcome) => {
             let mut result = ScenarioResult::of(&outcome.record, &plan.file);
-            if let Some(failure) = &outcome.failure {
-                result.file = format!("{}:{}:{}", plan.file, failure.line, failure.column);
-            }
+            result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
             Played { result, record: Some(outcome.record), wall }
         }
     };
@@ -86,6 +91,7 @@ fn nothing_played(plan: &Plan, seed: u64) -> ScenarioResult {
         seed,
         virtual_time: jiff::SignedDuration::ZERO,
         failure: None,
+        failed_at: None,
     }
 }
 
@@ -116,12 +122,22 @@ fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
     }
 }
 
-fn record_path(to: &Path, plan: &Plan, several: bool) -> PathBuf {
-    if !several {
-        return to.to_owned();
+/// Where the record of each plan goes: to the file itself, or into that folder as `<name of the plan's file>.jsonl`. Files of
+/// the same name in different folders are numbered.
+fn record_paths(to: &Path, plans: &[Plan]) -> Vec<PathBuf> {
+    if plans.len() == 1 && !to.is_dir() {
+        return vec![to.to_owned()];
     }
-    let stem = Path::new(&plan.file).file_stem().map_or_else(|| plan.name.clone().into(), ToOwned::to_owned);
-    to.join(stem).with_extension("jsonl")
+    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    let paths = plans.iter().map(|plan| {
+        let stem =
+            Path::new(&plan.file).file_stem().map_or(plan.name.as_str().into(), OsStr::to_string_lossy);
+        let count = taken.entry(stem.to_string()).or_insert(0);
+        *count += 1;
+        let number = if *count == 1 { String::new() } else { format!("-{count}") };
+        to.join(format!("{stem}{number}.jsonl"))
+    });
+    paths.collect()
 }
 
 /// Does the work for each item on all cores; the results are in the order of the items.

@@ -19,6 +19,12 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (played, wall) = super::run::timed(|| runtime.block_on(suite.run(tags, args.seed, cores)));
     let results: Vec<ScenarioResult> = played.iter().map(|played| result(played, args.seed)).collect();
+    if results.is_empty() {
+        return Err(match &args.tags {
+            Some(tags) => format!("--tags: no scenario has tags that fit `{tags}`"),
+            None => "there is no scenario".to_owned(),
+        });
+    }
     let mut feature = None;
     for (played, result) in played.iter().zip(&results) {
         if feature != Some((&played.file, &played.feature)) {
@@ -27,14 +33,15 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         }
         say(&summary::scenario(result));
     }
-    if let Some(path) = &args.junit {
-        let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
-        files::write(path, &xml)?;
-    }
+    let unwritten = match &args.junit {
+        Some(path) => {
+            let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
+            files::write(path, &xml)
+        }
+        None => Ok(()),
+    };
     say(&summary::run(&results, wall));
-    if results.is_empty() {
-        return Err("no scenario fits the tags".to_owned());
-    }
+    unwritten?;
     Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
 }
 
@@ -53,11 +60,13 @@ fn result(played: &steps::ScenarioResult, seed: u64) -> ScenarioResult {
             seed,
             virtual_time: SignedDuration::ZERO,
             failure: None,
+            failed_at: None,
         },
         |record| ScenarioResult::of(record, ""),
     );
     result.name.clone_from(&played.name);
-    result.file = format!("{}:{}", played.file, played.line);
-    result.failure = result.failure.or_else(|| played.failure.clone());
+    result.file.clone_from(&played.file);
+    result.failure.clone_from(&played.failure);
+    result.failed_at = played.failed_at.or_else(|| played.failure.as_ref().map(|_| (played.line, 1)));
     result
 }

@@ -26,7 +26,8 @@ fn case(result: &ScenarioResult) -> TestCase {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(failure.lines().next().unwrap_or_default());
             status.set_type("expectation");
-            status.set_description(failure.as_str());
+            let place = result.failed_at.map(|(line, column)| format!("{}:{line}:{column}\n", result.file));
+            status.set_description(format!("{}{failure}", place.unwrap_or_default()));
             status
         }
     };
@@ -53,6 +54,7 @@ mod tests {
             seed: 7,
             virtual_time: SignedDuration::from_millis(4_500_500),
             failure: failure.map(str::to_owned),
+            failed_at: failure.map(|_| (12, 3)),
         };
         let xml =
             render("rollback", &[result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))]);

@@ -25,6 +25,8 @@ pub struct ScenarioResult {
     pub virtual_time: SignedDuration,
     /// The step that failed, and why; `None`: all passed.
     pub failure: Option<String>,
+    /// Line and column in the file of the step that failed, where known.
+    pub failed_at: Option<(usize, usize)>,
 }
 
 impl ScenarioResult {
@@ -42,6 +44,7 @@ impl ScenarioResult {
             seed: record.header.seed,
             virtual_time: end.duration_since(record.header.epoch),
             failure,
+            failed_at: None,
         }
     }
 

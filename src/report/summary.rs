@@ -14,7 +14,9 @@ pub fn scenario(result: &ScenarioResult) -> String {
     let mut lines = vec![format!("{word}  {}  ({time} of cluster time)", result.name)];
     if let Some(failure) = &result.failure {
         if !result.file.is_empty() {
-            lines.push(format!("      {} with seed {}", result.file, result.seed));
+            let place =
+                result.failed_at.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+            lines.push(format!("      {}{place} with seed {}", result.file, result.seed));
         }
         lines.extend(failure.lines().map(|line| format!("      {line}")));
     }
@@ -54,6 +56,7 @@ mod tests {
             seed: 7,
             virtual_time: SignedDuration::from_mins(75),
             failure: failure.map(str::to_owned),
+            failed_at: failure.map(|_| (12, 3)),
         }
     }
 
@@ -62,7 +65,7 @@ mod tests {
         assert_eq!(scenario(&result("a", None)), "PASS  a  (1:15:00 of cluster time)\n");
         assert_eq!(
             scenario(&result("b", Some("expect x:\nnot so"))),
-            "FAIL  b  (1:15:00 of cluster time)\n      a.yaml with seed 7\n      expect x:\n      not so\n"
+            "FAIL  b  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n"
         );
     }
 

@@ -2,8 +2,11 @@
 //! one call of the engine and holds no logic of its own.
 
 mod driver;
+mod gherkin;
 mod given;
+mod layout;
 mod phrase;
+mod rehearsal;
 mod suite;
 mod then;
 mod vocabulary;

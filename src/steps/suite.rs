@@ -3,17 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event::{self, ScenarioFinished, StepError};
-use cucumber::feature::Ext as _;
 use cucumber::gherkin::tagexpr::TagOperation;
-use cucumber::gherkin::{Feature, GherkinEnv, Scenario, Step, StepType};
+use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
+use cucumber::step::Collection;
 use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
 use super::vocabulary::EXAMPLES;
 use super::world::ClusterWorld;
+use super::{gherkin, rehearsal};
 use crate::base::text::nearest;
-use crate::record::Record;
+use crate::record::{Event as Entry, Record};
 use crate::scenario::{Problem, Problems};
 
 /// Features, ready to be played.
@@ -37,6 +38,8 @@ pub struct ScenarioResult {
     pub record: Option<Record>,
     /// The step that failed, and why; `None`: it passed.
     pub failure: Option<String>,
+    /// Line and column of the step that failed, where it was played.
+    pub failed_at: Option<(usize, usize)>,
 }
 
 impl Suite {
@@ -48,12 +51,10 @@ impl Suite {
         let steps = ClusterWorld::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
-            match parse(file, text) {
-                Err(problem) => problems.push(problem),
+            match gherkin::read(file, text) {
+                Err(found) => problems.extend(found),
                 Ok(feature) => {
-                    for step in all_steps(&feature) {
-                        problems.extend(check(&steps, file, step));
-                    }
+                    problems.extend(step_problems(&steps, file, &feature));
                     features.push(feature);
                 }
             }
@@ -82,14 +83,14 @@ impl Suite {
                 world.seed = seed;
                 async {}.boxed_local()
             })
-            .after(move |feature, _, scenario, outcome, world| {
+            .after(move |feature, rule, scenario, outcome, world| {
                 let sink = Arc::clone(&sink);
                 async move {
                     let record = match world {
                         Some(world) => world.finish().await,
                         None => None,
                     };
-                    let result = result(feature, scenario, outcome, record);
+                    let result = result(feature, rule, scenario, outcome, record);
                     sink.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 }
                 .boxed_local()
@@ -106,71 +107,75 @@ impl Suite {
     }
 }
 
-fn parse(file: &str, text: &str) -> Result<Feature, Problem> {
-    let problem = |line, column, message| Problem { file: file.to_owned(), line, column, message };
-    let mut feature = Feature::parse(text, GherkinEnv::default()).map_err(|error| {
-        let (line, column, expected) = position(&error.to_string());
-        problem(line, column, format!("this is no Gherkin: expected {expected}"))
-    })?;
-    feature.path = Some(file.into());
-    feature.expand_examples().map_err(|error| {
-        let message = format!("the examples lack a value for `{}`", error.name);
-        problem(error.pos.line, error.pos.col, message)
-    })
-}
-
-/// Line, column and what was expected, of a parse error's own words; what was expected comes in any order.
-fn position(error: &str) -> (usize, usize, String) {
-    let rest = error.strip_prefix("Error at ").unwrap_or(error);
-    let mut parts = rest.splitn(3, ':');
-    let mut number = || parts.next().and_then(|part| part.trim().parse().ok()).unwrap_or(1);
-    let (line, column) = (number(), number());
-    // The rest is a set of quoted texts, like JSON but for its braces.
-    let list = parts.next().unwrap_or_default().trim().trim_matches(['{', '}']);
-    let mut expected: Vec<String> = serde_json::from_str(&format!("[{list}]")).unwrap_or_default();
-    expected.sort_unstable();
-    (line, column, expected.join(" or "))
-}
-
-fn all_steps(feature: &Feature) -> impl Iterator<Item = &Step> {
+/// Unknown steps, or else those that cannot be played.
+fn step_problems(steps: &Collection<ClusterWorld>, file: &str, feature: &Feature) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
-    let scenarios = feature.scenarios.iter().chain(feature.rules.iter().flat_map(|rule| &rule.scenarios));
-    backgrounds.flat_map(|background| &background.steps).chain(scenarios.flat_map(|scenario| &scenario.steps))
+    let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
+    let all = backgrounds.flat_map(|background| &background.steps).chain(own);
+    let mut found: Vec<(&Step, String)> =
+        all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
+    if found.is_empty() {
+        found = rehearsal::problems(steps, feature);
+    }
+    let problem = |(step, message): (&Step, String)| {
+        let place = step.position;
+        Problem { file: file.to_owned(), line: place.line, column: place.col, message }
+    };
+    let mut problems: Vec<Problem> = found.into_iter().map(problem).collect();
+    problems.dedup(); // Examples say the same step again.
+    problems
 }
 
-fn check(steps: &cucumber::step::Collection<ClusterWorld>, file: &str, step: &Step) -> Option<Problem> {
-    let message = match steps.find(step) {
+/// What is wrong with a step that is not of the vocabulary.
+fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
+    Some(match steps.find(step) {
         Ok(Some(_)) => return None,
         Ok(None) => {
-            let kind = match step.ty {
-                StepType::Given => "Given",
-                StepType::When => "When",
-                StepType::Then => "Then",
-            };
+            let kind = kind(step.ty);
+            let said = |ty| Step { ty, ..step.clone() };
+            let others = [StepType::Given, StepType::When, StepType::Then];
+            if let Some(other) = others.into_iter().find(|ty| matches!(steps.find(&said(*ty)), Ok(Some(_)))) {
+                return Some(format!(
+                    "`{}` is said with `{}`, found `{kind}`",
+                    step.value,
+                    self::kind(other)
+                ));
+            }
             let examples = EXAMPLES.iter().filter(|(of, _)| *of == kind).map(|(_, example)| *example);
-            let nearest = nearest(&step.value, examples.clone());
-            let hint = match nearest {
+            let hint = match nearest(&step.value, examples.clone()) {
                 Some(example) => format!("the nearest is `{example}`"),
                 None => format!("there are `{}`", examples.collect::<Vec<_>>().join("`, `")),
             };
             format!("unknown step `{kind} {}`; {hint}", step.value)
         }
         Err(ambiguous) => format!("several steps fit `{}`: {ambiguous}", step.value),
-    };
-    Some(Problem { file: file.to_owned(), line: step.position.line, column: step.position.col, message })
+    })
+}
+
+fn kind(ty: StepType) -> &'static str {
+    match ty {
+        StepType::Given => "Given",
+        StepType::When => "When",
+        StepType::Then => "Then",
+    }
 }
 
 fn result(
     feature: &Feature,
+    rule: Option<&Rule>,
     scenario: &Scenario,
     outcome: &ScenarioFinished,
     record: Option<Record>,
 ) -> ScenarioResult {
-    let failure = match outcome {
-        ScenarioFinished::StepPassed => None,
-        ScenarioFinished::StepSkipped => Some("a step was skipped".to_owned()),
-        ScenarioFinished::StepFailed(_, _, error) => Some(in_words(error)),
-        ScenarioFinished::BeforeHookFailed(info) => Some(panic_text(info)),
+    let (failure, step) = match outcome {
+        ScenarioFinished::StepPassed => (None, None),
+        ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
+        ScenarioFinished::StepFailed(_, _, error) => {
+            let (why, step) =
+                (in_words(error), record.as_ref().and_then(|r| last_step(feature, rule, scenario, r)));
+            (Some(step.map_or_else(|| why.clone(), |step| format!("{}: {why}", step.value))), step)
+        }
+        ScenarioFinished::BeforeHookFailed(info) => (Some(panic_text(info)), None),
     };
     ScenarioResult {
         file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
@@ -179,7 +184,21 @@ fn result(
         line: scenario.position.line,
         record,
         failure,
+        failed_at: step.map(|step| (step.position.line, step.position.col)),
     }
+}
+
+/// The step that was played last: each of them has left an outcome in the record, but for those that plan the cluster.
+fn last_step<'f>(
+    feature: &'f Feature,
+    rule: Option<&'f Rule>,
+    scenario: &'f Scenario,
+    record: &Record,
+) -> Option<&'f Step> {
+    let played = record.entries.iter().filter(|entry| matches!(entry.event, Entry::Outcome { .. })).count();
+    let backgrounds = feature.background.iter().chain(rule.and_then(|rule| rule.background.as_ref()));
+    let steps = backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps);
+    steps.filter(|step| step.ty != StepType::Given).nth(played.checked_sub(1)?)
 }
 
 fn in_words(error: &StepError) -> String {
@@ -190,7 +209,7 @@ fn in_words(error: &StepError) -> String {
 }
 
 /// The text of a panic, by which cucumber tells of a step's error.
-fn panic_text(info: &event::Info) -> String {
+pub(super) fn panic_text(info: &event::Info) -> String {
     let text = info.downcast_ref::<String>().cloned();
     let text = text.or_else(|| info.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     text.unwrap_or_else(|| "a step panicked".to_owned())

@@ -29,9 +29,16 @@ pub struct ClusterWorld {
     pub(super) seed: u64,
     cluster: Option<ClusterPlan>,
     driver: Option<Driver>,
+    /// In a rehearsal no cluster is installed: whether one would be by now.
+    rehearsed: Option<bool>,
 }
 
 impl ClusterWorld {
+    /// A world in which every step can be said, but none is played.
+    pub(super) fn rehearsal() -> Self {
+        Self { rehearsed: Some(false), ..Self::default() }
+    }
+
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
         let release = find(version)?;
@@ -52,7 +59,7 @@ impl ClusterWorld {
 
     /// The plan, while it can still be changed.
     pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
-        if self.driver.is_some() {
+        if self.driver.is_some() || self.rehearsed == Some(true) {
             return Err(StepError::Words("the cluster runs already: say this before the first When".into()));
         }
         self.cluster.as_mut().ok_or_else(no_cluster)
@@ -94,6 +101,10 @@ impl ClusterWorld {
 
     /// Plays a step; installs the cluster before the first one.
     pub(super) async fn play(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+        if let Some(running) = &mut self.rehearsed {
+            *running = true;
+            return self.cluster.as_ref().map(|_| ()).ok_or_else(no_cluster);
+        }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
             self.driver = Some(Driver::start(cluster, self.scenario.clone(), self.seed).await?);

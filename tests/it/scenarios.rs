@@ -1,1 +1,182 @@
-//! (being written)
+//! What is shipped passes, gives the same record every time, and would fail if it should.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use windtunnel::engine::{self, Outcome};
+use windtunnel::model::release::Release;
+use windtunnel::record::Record;
+use windtunnel::report::timeline;
+use windtunnel::scenario;
+use windtunnel::scenario::plan::Plan;
+
+/// A digest that nobody has.
+const NOWHERE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Name and text of all shipped files below a folder.
+fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
+    fn collect(folder: &Path, extension: &str, files: &mut Vec<(String, String)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, extension, files);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display().to_string();
+                files.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), extension, &mut files);
+    files.sort();
+    assert!(!files.is_empty(), "no *.{extension} in {folder}");
+    files
+}
+
+fn plan(file: &str, text: &str) -> Plan {
+    scenario::read(file, text, &Release::find).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Plays with a seed; a failure as `file:line:column: step: why`.
+fn play(plan: &Plan, seed: u64) -> (Outcome, String) {
+    let outcome = engine::play(plan, seed).unwrap_or_else(|error| panic!("{}: {error}", plan.file));
+    let failure = outcome.failure.as_ref().map_or_else(String::new, |failure| {
+        format!("{}:{}:{}: {}: {}", plan.file, failure.line, failure.column, failure.step, failure.error)
+    });
+    (outcome, failure)
+}
+
+/// The same seed twice and another one once: all must pass, and the same seed must give the same record.
+fn passes_and_repeats(plan: &Plan) -> Result<(), String> {
+    let (one, failure) = play(plan, 1);
+    if !failure.is_empty() {
+        return Err(failure);
+    }
+    let (again, _) = play(plan, 1);
+    if one.record.hash() != again.record.hash() {
+        let (one, again) = (one.record.to_lines(), again.record.to_lines());
+        let line = one.lines().zip(again.lines()).position(|(a, b)| a != b);
+        return Err(format!("{}: two records with seed 1 differ at line {line:?}", plan.file));
+    }
+    let (other, failure) = play(plan, 2);
+    if !failure.is_empty() {
+        return Err(format!("with seed 2: {failure}"));
+    }
+    if other.record.hash() == one.record.hash() {
+        return Err(format!("{}: seeds 1 and 2 give the same record", plan.file));
+    }
+    Ok(())
+}
+
+#[test]
+fn every_shipped_scenario_passes_and_its_record_is_the_same_twice() {
+    let plans: Vec<Plan> = shipped("scenarios", "yaml").iter().map(|(file, text)| plan(file, text)).collect();
+    let failures: Vec<String> = thread::scope(|scope| {
+        let runs: Vec<_> = plans.iter().map(|plan| scope.spawn(|| passes_and_repeats(plan))).collect();
+        runs.into_iter().filter_map(|run| run.join().unwrap().err()).collect()
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn shipped_scenarios_have_names_of_their_own() {
+    let mut files_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in shipped("scenarios", "yaml") {
+        files_by_name.entry(plan(&file, &text).name).or_default().push(file);
+    }
+    files_by_name.retain(|_, files| files.len() > 1);
+    assert_eq!(files_by_name, BTreeMap::new(), "scenarios with the same name");
+}
+
+/// An update that stalls at once, and then an expectation in line 8.
+fn stalled_update(expectation: &str) -> Plan {
+    let text = format!(
+        "name: canary\ncluster: {{version: 4.20.1}}\ntimeline:\n- update:\n    image: {NOWHERE}\n    force: true\n- \
+         advance: 30s\n- expect: {expectation}\n"
+    );
+    plan("canary.yaml", &text)
+}
+
+#[test]
+fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what_is_waited_for() {
+    let (_, failure) = play(
+        &stalled_update(
+            "{object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}}",
+        ),
+        1,
+    );
+    assert_eq!(failure, "", "what is so must pass");
+    let wrong =
+        "{object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10s}";
+    let (outcome, failure) = play(&stalled_update(wrong), 1);
+    insta::assert_snapshot!(failure, @"");
+    assert_eq!(outcome.virtual_time.as_secs(), 40, "a wait ends when its time is over");
+}
+
+#[test]
+fn steps_after_a_failed_one_are_not_played() {
+    let text =
+        "name: n\ncluster: {version: 4.20.1}\ntimeline:\n- expect: {object: ConfigMap/a/b}\n- advance: 5h\n";
+    let (outcome, failure) = play(&plan("n.yaml", text), 1);
+    assert!(failure.starts_with("n.yaml:4:3: expect ConfigMap/a/b"), "{failure}");
+    assert!(outcome.virtual_time.as_secs() < 1);
+}
+
+#[test]
+fn a_record_written_and_parsed_again_gives_the_same_timeline() {
+    let expectation = "{object: Pod/openshift-cluster-version/version-*, pod-status: \"Init:ErrImagePull\"}";
+    let (outcome, _) = play(&stalled_update(expectation), 1);
+    let lines = outcome.record.to_lines();
+    let parsed = Record::parse(&lines).unwrap();
+    let timeline = timeline::render(&outcome.record, 160);
+    assert!(timeline.contains("manifest unknown"), "{timeline}");
+    assert_eq!(timeline::render(&parsed, 160), timeline);
+    assert_eq!(parsed.to_lines(), lines);
+    assert_eq!(parsed.hash(), outcome.record.hash());
+}
+
+#[cfg(feature = "gherkin")]
+mod features {
+    use windtunnel::steps::{ScenarioResult, Suite};
+
+    use super::{NOWHERE, shipped};
+
+    /// Plays features, each given by file name and text, with seed 1.
+    fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
+        let suite = Suite::read(files).unwrap_or_else(|problems| panic!("{problems}"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        runtime.block_on(suite.run(None, 1, cores))
+    }
+
+    #[test]
+    fn every_shipped_feature_passes() {
+        let results = played(&shipped("features", "feature"));
+        let failures: Vec<String> = results
+            .iter()
+            .filter_map(|result| Some((result, result.failure.as_ref()?)))
+            .map(|(result, why)| format!("{}:{}: {}: {why}", result.file, result.line, result.name))
+            .collect();
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+        assert!(results.iter().all(|result| result.record.is_some()), "a scenario without a cluster");
+    }
+
+    /// Plays one scenario whose last step is `then`; why it failed, or nothing.
+    fn failure(then: &str) -> String {
+        let text = format!(
+            "Feature: canary\n  Scenario: an update that stalls\n    Given a 4.20.1 cluster\n    When I update to image \
+             \"{NOWHERE}\" by force\n    And 30 seconds pass\n    Then {then}\n"
+        );
+        let results = played(&[("canary.feature".to_owned(), text)]);
+        let [result] = results.as_slice() else { panic!("{results:?}") };
+        result.failure.clone().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_feature_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what_is_waited_for() {
+        assert_eq!(failure("ClusterVersion condition Progressing is False"), "", "what is so must pass");
+        insta::assert_snapshot!(failure("within 10 seconds ClusterVersion condition Progressing is True"), @"");
+    }
+}

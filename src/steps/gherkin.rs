@@ -1,0 +1,127 @@
+//! Gherkin text to a feature, or to what is wrong with it in words: the parser tells only where it gave up.
+
+use cucumber::feature::Ext as _;
+use cucumber::gherkin::{Feature, GherkinEnv, Scenario, Table};
+
+use super::layout;
+use crate::scenario::Problem;
+
+/// Reads a feature and puts the rows of its examples into its scenarios.
+///
+/// # Errors
+/// All problems that can be told apart; at least one.
+pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
+    let problem = |(line, column, message)| Problem { file: file.to_owned(), line, column, message };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut feature = match Feature::parse(text, GherkinEnv::default()) {
+        Ok(feature) => feature,
+        Err(error) => {
+            let mut faults = layout::faults(text);
+            if faults.is_empty() {
+                faults.push(in_words(&error.to_string()));
+            }
+            return Err(faults.into_iter().map(problem).collect());
+        }
+    };
+    feature.path = Some(file.into());
+    let faults = holes(&feature, text);
+    if !faults.is_empty() {
+        return Err(faults.into_iter().map(problem).collect());
+    }
+    feature.expand_examples().map_err(|error| {
+        let message = format!("the examples lack a value for `{}`", error.name);
+        vec![problem((error.pos.line, error.pos.col, message))]
+    })
+}
+
+/// All scenarios, also those below a rule.
+pub(super) fn scenarios(feature: &Feature) -> impl Iterator<Item = &Scenario> {
+    feature.scenarios.iter().chain(feature.rules.iter().flat_map(|rule| &rule.scenarios))
+}
+
+/// What would pass because it checks nothing, and cells that the parser drops.
+fn holes(feature: &Feature, text: &str) -> Vec<layout::Fault> {
+    let mut faults = Vec::new();
+    if scenarios(feature).next().is_none() {
+        let place = feature.position;
+        faults.push((place.line, place.col, "the feature has no scenario".to_owned()));
+    }
+    for scenario in scenarios(feature) {
+        let place = scenario.position;
+        if scenario.steps.is_empty() {
+            faults.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
+        }
+        let rows = |table: &Table| table.rows.len().saturating_sub(1);
+        let examples = || scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
+        if !scenario.examples.is_empty() && examples().map(rows).sum::<usize>() == 0 {
+            faults.push((place.line, place.col, format!("the examples of `{}` have no rows", scenario.name)));
+        }
+        let tables = scenario.steps.iter().filter_map(|step| step.table.as_ref()).chain(examples());
+        faults.extend(tables.flat_map(|table| layout::ragged_rows(text, table.position.line)));
+    }
+    faults
+}
+
+/// Place and message of a parse error's own words. What was expected comes in any order, and most of it are the
+/// parser's inner names.
+fn in_words(error: &str) -> layout::Fault {
+    let rest = error.strip_prefix("Error at ").unwrap_or(error);
+    let mut parts = rest.splitn(3, ':');
+    let mut number = || parts.next().and_then(|part| part.trim().parse().ok()).unwrap_or(1);
+    let (line, column) = (number(), number());
+    // The rest is a set of quoted texts, like JSON but for its braces.
+    let list = parts.next().unwrap_or_default().trim().trim_matches(['{', '}']);
+    let mut expected: Vec<String> = serde_json::from_str(&format!("[{list}]")).unwrap_or_default();
+    expected.retain(|what| what.starts_with('"') || what.contains("row"));
+    expected.sort_unstable();
+    let expected = if expected.is_empty() { "something else".to_owned() } else { expected.join(" or ") };
+    (line, column, format!("this is no Gherkin: expected {expected} here or in the line before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads `text` and compares its problems, one per line, without the file's name.
+    fn check(text: &str, expected: &str) {
+        let found = match read("f", text) {
+            Ok(_) => String::new(),
+            Err(problems) => {
+                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                lines.join("\n").replace("f:", "")
+            }
+        };
+        assert_eq!(found, expected, "\n{text}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_windows_line_ends_and_other_languages_are_read() {
+        check("\u{feff}Feature: f\r\n  Scenario: s\r\n    Given a\r\n", "");
+        check("# language: de\nFunktionalität: f\n  Szenario: s\n    Wenn a\n", "");
+    }
+
+    #[test]
+    fn what_checks_nothing_is_a_problem() {
+        check("Feature: f\n", "1:1: the feature has no scenario");
+        check("Feature: f\n  Given a\n", "1:1: the feature has no scenario");
+        check("Feature: f\n  Scenario: s\n  Scenario: t\n    When a\n", "2:3: scenario `s` has no steps");
+        check(
+            "Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | a |\n",
+            "2:3: the examples of `s` have no rows",
+        );
+        check(
+            "Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | b |\n      | 1 |\n",
+            "3:5: the examples lack a value for `a`",
+        );
+    }
+
+    #[test]
+    fn rows_with_other_cells_than_the_first_are_problems() {
+        let feature = |row: &str| format!("Feature: f\n  Scenario: s\n    When a\n      | a | b |\n{row}\n");
+        check(&feature("      | 1 | 2 |"), "");
+        check(&feature("      | 1 | \\|2 |"), "");
+        check(&feature("      # | 1 |\n      | 1 | |"), "");
+        check(&feature("      | 1 | 2 | 3 |"), "5:7: expected 2 cells as in the first row, found 3");
+        check(&feature("      | 1 |"), "5:7: expected 2 cells as in the first row, found 1");
+    }
+}

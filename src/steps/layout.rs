@@ -1,0 +1,206 @@
+//! The lines of a feature, looked at one by one to say what is wrong with a text that the Gherkin parser refuses.
+
+use cucumber::gherkin::GherkinEnv;
+
+use crate::base::text::truncate;
+
+/// Line and column, counted from 1, and what is wrong there.
+pub(super) type Fault = (usize, usize, String);
+
+const HEADS: &[&str] = &[
+    "Background:",
+    "Rule:",
+    "Scenario:",
+    "Scenario Outline:",
+    "Scenario Template:",
+    "Example:",
+    "Examples:",
+    "Scenarios:",
+];
+
+const STEPS: &[&str] = &["Given ", "When ", "Then ", "And ", "But ", "* "];
+
+/// What the lines before this one lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// No feature yet.
+    Top,
+    /// Below a head, where free text may stand.
+    Description,
+    /// Below a step, where no free text may stand.
+    Steps,
+}
+
+/// The faults of a text in English; none where the language is another, or where all lines look right.
+pub(super) fn faults(text: &str) -> Vec<Fault> {
+    if let Some((line, language)) = language(text) {
+        let known = GherkinEnv::new(language).is_ok();
+        return if known { Vec::new() } else { vec![(line, 1, format!("unknown language `{language}`"))] };
+    }
+    let mut scan = Scan { place: Place::Top, doc_string: None, first_row: None, faults: Vec::new() };
+    for (line, column, content) in lines(text) {
+        scan.line((line, column), content);
+        if scan.place == Place::Top && !scan.faults.is_empty() && !content.starts_with('@') {
+            return scan.faults; // What is no feature at all is told once.
+        }
+    }
+    if let Some((quote, (line, column))) = scan.doc_string {
+        scan.faults.push((line, column, format!("the doc string is not closed: expected `{quote}` below")));
+    }
+    if scan.place == Place::Top {
+        scan.faults.push((1, 1, "expected `Feature:` and its name, found nothing".to_owned()));
+    }
+    scan.faults
+}
+
+/// The lines so far.
+struct Scan {
+    place: Place,
+    /// The mark of an open doc string, and where it stands.
+    doc_string: Option<(&'static str, (usize, usize))>,
+    /// Cells of the first row of the table that the last line belongs to.
+    first_row: Option<usize>,
+    faults: Vec<Fault>,
+}
+
+impl Scan {
+    fn line(&mut self, (line, column): (usize, usize), content: &str) {
+        if let Some((quote, _)) = self.doc_string {
+            if content.contains(quote) {
+                self.doc_string = None;
+            }
+            return;
+        }
+        if content.is_empty() || content.starts_with('#') {
+            return;
+        }
+        if content.starts_with('|') {
+            let first = *self.first_row.get_or_insert(cells(content));
+            self.faults.extend(ragged(first, cells(content)).map(|message| (line, column, message)));
+            return;
+        }
+        self.first_row = None;
+        if let Some(quote) = ["\"\"\"", "```"].into_iter().find(|quote| content.starts_with(quote)) {
+            if self.place == Place::Steps && !content[quote.len()..].contains(quote) {
+                self.doc_string = Some((quote, (line, column)));
+            }
+        } else if let Some(message) = self.sentence(content) {
+            self.faults.push((line, column, message));
+        }
+    }
+
+    /// A line that is no table and no doc string: what is wrong with it.
+    fn sentence(&mut self, content: &str) -> Option<String> {
+        let starts = |words: &[&str]| words.iter().any(|word| content.starts_with(word));
+        if content.starts_with('@') {
+            let word = content.split_whitespace().find(|word| !word.starts_with('@'))?;
+            return Some(format!("expected tags, each with `@`, found `{word}`"));
+        }
+        let expected = match self.place {
+            Place::Top if starts(&["Feature:"]) => {
+                self.place = Place::Description;
+                return None;
+            }
+            Place::Top => "`Feature:` and its name before all else",
+            _ if starts(HEADS) => {
+                self.place = Place::Description;
+                return None;
+            }
+            _ if starts(STEPS) => {
+                self.place = Place::Steps;
+                return None;
+            }
+            Place::Description => return None,
+            Place::Steps if starts(&["Feature:"]) => "one feature in a file",
+            Place::Steps => "a step (`Given`, `When`, `Then`, `And`, `But`) or `Scenario:`",
+        };
+        Some(format!("expected {expected}, found `{}`", truncate(content, 60)))
+    }
+}
+
+/// Rows of the table at a line that do not have as many cells as its first.
+pub(super) fn ragged_rows(text: &str, line: usize) -> Vec<Fault> {
+    let rows = lines(text)
+        .skip(line.saturating_sub(1))
+        .filter(|(_, _, content)| !content.is_empty() && !content.starts_with('#'))
+        .take_while(|(_, _, content)| content.starts_with('|'));
+    let mut first = None;
+    rows.filter_map(|(line, column, content)| {
+        let first = *first.get_or_insert(cells(content));
+        ragged(first, cells(content)).map(|message| (line, column, message))
+    })
+    .collect()
+}
+
+fn ragged(expected: usize, found: usize) -> Option<String> {
+    (expected != found).then(|| format!("expected {expected} cells as in the first row, found {found}"))
+}
+
+/// How many cells a row has: bars that no backslash escapes, less one.
+fn cells(row: &str) -> usize {
+    let mut escaped = false;
+    let bars = row.chars().filter(|&char| {
+        let bar = char == '|' && !escaped;
+        escaped = char == '\\' && !escaped;
+        bar
+    });
+    bars.count().saturating_sub(1)
+}
+
+/// The language that a comment at the top names, and its line.
+fn language(text: &str) -> Option<(usize, &str)> {
+    let comments = lines(text).take_while(|(_, _, content)| content.is_empty() || content.starts_with('#'));
+    comments.into_iter().find_map(|(line, _, content)| {
+        let rest = content.trim_start_matches('#').trim_start().strip_prefix("language")?;
+        Some((line, rest.trim_start().strip_prefix(':')?.trim()))
+    })
+}
+
+/// Line, column and content of each line, without the blanks around it.
+fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| {
+        let content = line.trim_start();
+        let indent = line.chars().count() - content.chars().count();
+        (index + 1, indent + 1, content.trim_end())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let found: Vec<String> =
+            faults(text).iter().map(|(line, column, message)| format!("{line}:{column} {message}")).collect();
+        assert_eq!(found.join("\n"), expected, "\n{text}");
+    }
+
+    #[test]
+    fn a_text_without_a_feature_is_told_at_its_first_line() {
+        check("", "1:1 expected `Feature:` and its name, found nothing");
+        check("# a comment\n", "1:1 expected `Feature:` and its name, found nothing");
+        check("\nname: x\n", "2:1 expected `Feature:` and its name before all else, found `name: x`");
+        check("# language: xx\nFeature: f\n", "1:1 unknown language `xx`");
+        check("# language: de\nFeature: f\n", "");
+    }
+
+    #[test]
+    fn lines_that_stand_nowhere_are_told_each() {
+        let head = "@a b\nFeature: f\n  free text\n  Scenario: s\n    more of it\n    Given a\n";
+        check(
+            &format!("{head}    Whenn b\n    Given\n    \"\"\"\n    free\n    \"\"\"\nFeature: g\n"),
+            "1:1 expected tags, each with `@`, found `b`\n\
+             7:5 expected a step (`Given`, `When`, `Then`, `And`, `But`) or `Scenario:`, found `Whenn b`\n\
+             8:5 expected a step (`Given`, `When`, `Then`, `And`, `But`) or `Scenario:`, found `Given`\n\
+             12:1 expected one feature in a file, found `Feature: g`",
+        );
+    }
+
+    #[test]
+    fn a_doc_string_that_does_not_end_is_told_where_it_begins() {
+        check(
+            "Feature: f\n  Scenario: s\n    Given a\n      \"\"\"\n      kind: x\n",
+            "4:7 the doc string is not closed: expected `\"\"\"` below",
+        );
+    }
+}
