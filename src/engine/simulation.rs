@@ -235,18 +235,25 @@ impl Simulation {
             slot.wake_at = Some(at);
             self.wakes.insert((at, id));
         }
-        let (by, identity) = (slot.actor.name().to_owned(), slot.identity.clone());
-        let mut answers = Vec::with_capacity(step.writes.len());
-        for write in step.writes {
-            let outcome = self.write(&by, &identity, &write);
-            answers.push(Answer { write, outcome });
-        }
-        if let Some(slot) = self.slots.get_mut(&id).filter(|_| !answers.is_empty()) {
-            slot.answers = answers;
-            self.ready.insert(id);
+        if !step.writes.is_empty() {
+            let (by, identity) = (slot.actor.name().to_owned(), slot.identity.clone());
+            self.request(id, &by, &identity, step.writes);
         }
         for effect in step.effects {
             self.effect(id, effect);
+        }
+    }
+
+    /// Makes an actor's requests, and has the answers wait for its next turn.
+    fn request(&mut self, id: ActorId, by: &str, who: &Identity, writes: Vec<Write>) {
+        let mut answers = Vec::with_capacity(writes.len());
+        for write in writes {
+            let outcome = self.write(by, who, &write);
+            answers.push(Answer { write, outcome });
+        }
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.answers = answers;
+            self.ready.insert(id);
         }
     }
 

@@ -27,6 +27,11 @@ impl Object {
         &self.0
     }
 
+    /// Whether this is the very object that `other` shares: the same state, seen at no cost.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The text at a JSON pointer; empty where there is none.
     pub fn text(&self, pointer: &str) -> &str {
         self.0.pointer(pointer).and_then(Value::as_str).unwrap_or_default()

@@ -1,5 +1,7 @@
 //! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -11,7 +13,7 @@ use super::payload::{Payload, Task};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::release::Release;
-use crate::model::{Resource, View, Write};
+use crate::model::{Object, Resource, View, Write};
 
 /// What one manifest costs under the operator's client limit of 20 requests a second.
 const MANIFEST: SignedDuration = SignedDuration::from_millis(50);
@@ -63,6 +65,9 @@ pub(super) struct ApplyLoop {
     pub(super) progress: Progress,
     pub(super) watches: Watches,
     payload: Payload,
+    version: String,
+    /// Objects that were found as the payload wants them, by node and task: seen again, they need no second look.
+    settled: BTreeMap<(usize, usize), Object>,
     pass: Option<Pass>,
     interval: SignedDuration,
     next_pass_at: Time,
@@ -95,12 +100,15 @@ impl ApplyLoop {
     ) -> Self {
         let payload = Payload::load(&work.release, feature_set);
         let progress = Progress { total: payload.total, ..Progress::default() };
+        let version = work.release.version.to_string();
         Self {
             work,
             mode,
             progress,
             watches: Watches::default(),
             payload,
+            version,
+            settled: BTreeMap::new(),
             pass: None,
             interval,
             next_pass_at: now,
@@ -186,17 +194,24 @@ impl ApplyLoop {
             (pass.node, pass.task, pass.skip_node) = (pass.node + 1, 0, false);
             return false;
         }
-        let version = self.work.release.version.to_string();
         match &node.tasks[pass.task] {
             Task::Counted(_) => self.task_done(now),
-            Task::Object(resource, wanted) => match write_for(view, resource, wanted) {
-                None => self.task_done(now),
-                Some(write) => {
-                    pass.waiting = true;
-                    out.push(Purpose::Apply, write);
+            Task::Object(resource, wanted) => {
+                let existing = existing(view, resource, wanted);
+                let place = (pass.node, pass.task);
+                let seen = self.settled.get(&place).zip(existing).is_some_and(|(a, b)| a.is_same(b));
+                match if seen { None } else { write_for(existing, resource, wanted) } {
+                    None => {
+                        self.settled.extend(existing.map(|object| (place, object.clone())));
+                        self.task_done(now);
+                    }
+                    Some(write) => {
+                        pass.waiting = true;
+                        out.push(Purpose::Apply, write);
+                    }
                 }
-            },
-            Task::ClusterOperator(operator) => match operators::judge(view, operator, &version) {
+            }
+            Task::ClusterOperator(operator) => match operators::judge(view, operator, &self.version) {
                 Ok(()) => {
                     self.watches.stop(&operator.cluster_operator);
                     self.task_done(now);
@@ -254,10 +269,15 @@ impl ApplyLoop {
     }
 }
 
-/// The write that makes the cluster's object what the payload wants; `None` if it is so already.
-fn write_for(view: &View, resource: &Resource, wanted: &Value) -> Option<Write> {
+/// The cluster's object of the name that `wanted` has.
+fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
     let text = |field: &str| wanted["metadata"][field].as_str().unwrap_or_default();
-    let Some(existing) = view.get(resource, text("namespace"), text("name")) else {
+    view.get(resource, text("namespace"), text("name"))
+}
+
+/// The write that makes the cluster's object what the payload wants; `None` if it is so already.
+fn write_for(existing: Option<&Object>, resource: &Resource, wanted: &Value) -> Option<Write> {
+    let Some(existing) = existing else {
         return Some(Write::create(resource, wanted.clone()));
     };
     // A CRD's versions are replaced as a whole: what an older schema does not have must go.

@@ -58,6 +58,8 @@ pub(crate) fn drop_nulls(value: &mut Value) {
 pub(crate) fn take(object: &mut Value, from: &Value, field: &str) {
     let Some(map) = object.as_object_mut() else { return };
     match from.get(field) {
+        // Mostly it is there already, and comparing is cheaper than copying.
+        Some(value) if map.get(field) == Some(value) => {}
         Some(value) => {
             map.insert(field.to_owned(), value.clone());
         }

@@ -24,6 +24,9 @@ fn coerce_at(
     path: &Path<'_>,
     removed: &mut Vec<String>,
 ) -> Result<(), (String, String)> {
+    if !schema.has_embedded {
+        return Ok(());
+    }
     match value {
         Value::Object(map) => {
             if schema.embedded_resource
@@ -61,6 +64,9 @@ pub(crate) fn check(value: &Value, schema: &Structural) -> Vec<FieldError> {
 }
 
 fn check_at(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if !schema.has_embedded {
+        return;
+    }
     match value {
         Value::Object(map) => {
             if schema.embedded_resource {

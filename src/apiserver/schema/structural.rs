@@ -28,6 +28,8 @@ pub(crate) struct Structural {
     pub(crate) rules: Vec<Value>,
     /// Whether this node or any below it has rules.
     pub(crate) has_rules: bool,
+    /// Whether this node or any below it is an embedded object.
+    pub(crate) has_embedded: bool,
 }
 
 /// `additionalProperties`.
@@ -99,8 +101,10 @@ impl Structural {
             list_map_keys: read_strings(map.get("x-kubernetes-list-map-keys")),
             rules: map.get("x-kubernetes-validations").and_then(Value::as_array).cloned().unwrap_or_default(),
             has_rules: false,
+            has_embedded: false,
         };
         node.has_rules = !node.rules.is_empty() || node.children().any(|child| child.has_rules);
+        node.has_embedded = node.embedded_resource || node.children().any(|child| child.has_embedded);
         node
     }
 

@@ -189,18 +189,22 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
 
 /// Leaves of a status write the status and what the kind lets through of the metadata.
 fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
-    let mut next = old.clone();
-    strategy::take(&mut next, object, "status");
-    if kind.rules.status_metadata != StatusMetadata::Ignored {
-        let labels = old["metadata"].get("labels").cloned();
-        next["metadata"] = object["metadata"].take();
-        if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
-            let metadata = metadata::of(&mut next);
-            match labels {
-                Some(labels) => metadata.insert("labels".to_owned(), labels),
-                None => metadata.remove("labels"),
-            };
+    let written: &[&str] = match kind.rules.status_metadata {
+        StatusMetadata::Ignored => &["status"],
+        StatusMetadata::Taken | StatusMetadata::TakenButLabels => &["status", "metadata"],
+    };
+    let mut next = without(old, written);
+    for field in written {
+        if let Some(value) = object.get_mut(field) {
+            next[*field] = value.take();
         }
+    }
+    if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
+        let metadata = metadata::of(&mut next);
+        match old["metadata"].get("labels") {
+            Some(labels) => metadata.insert("labels".to_owned(), labels.clone()),
+            None => metadata.remove("labels"),
+        };
     }
     if kind.custom.is_none() {
         strategy::drop_nulls(&mut next);
@@ -208,6 +212,12 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
         default::fill(&mut next, &custom.version.schema);
     }
     *object = next;
+}
+
+/// A copy of an object but for some of its top-level fields.
+fn without(object: &Value, fields: &[&str]) -> Value {
+    let kept = object.as_object().into_iter().flatten().filter(|(name, _)| !fields.contains(&name.as_str()));
+    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// Counts changes of the specification.

@@ -1,0 +1,199 @@
+//! The API server alone: how soon it answers, how fast it writes, reads, lists and tells watchers.
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{Api, ListParams, PostParams};
+use kube::runtime::watcher::{self, Event, watcher};
+use serde_json::{Value, json};
+use windtunnel::apiserver::service::Shared;
+use windtunnel::apiserver::{ApiServer, Method, Request};
+use windtunnel::base::clock::{Time, VirtualClock};
+use windtunnel::model::{Identity, Resource, Write, resources};
+
+use crate::measure::{Table, rate};
+
+const COUNT: usize = 10_000;
+const FIRST_ANSWER: &str = "under 5 ms";
+const WATCHED: &str = "under 500 ms";
+const GADGETS: Resource = Resource::namespaced("example.io", "v1", "Gadget", "gadgets");
+
+pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
+    first_answer(table)?;
+    let written = table.time(|| (), |()| paused(watched(false))?)?;
+    table.row("10,000 direct creates, seen by a kube watcher", written, rate(COUNT, written.median), WATCHED);
+    let asked = table.time(|| (), |()| paused(watched(true))?)?;
+    table.row("10,000 creates by a kube client, seen likewise", asked, rate(COUNT, asked.median), WATCHED);
+    direct(table)
+}
+
+fn first_answer(table: &mut Table) -> Result<(), String> {
+    let admin = Identity::admin();
+    for path in ["/version", "/api/v1/namespaces"] {
+        let ask = |()| ask(&mut server(), &Request::new(Method::Get, path, &admin));
+        let timing = table.time(|| (), ask)?;
+        table.row(&format!("build a server, GET {path}"), timing, String::new(), FIRST_ANSWER);
+    }
+    let list = || async {
+        let namespaces: Api<Namespace> = Api::all(shared().client(&Identity::admin()));
+        let found = namespaces.list(&ListParams::default()).await.map_err(|error| error.to_string())?;
+        Ok(found.items.len())
+    };
+    let timing = table.time(|| (), |()| paused(list())?)?;
+    table.row("build a runtime, a server, a kube client; list", timing, String::new(), FIRST_ANSWER);
+    Ok(())
+}
+
+/// Creates ConfigMaps and waits until a watcher has seen them all.
+async fn watched(by_client: bool) -> Result<(), String> {
+    let (shared, admin) = (shared(), Identity::admin());
+    let config_maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&admin));
+    let mut events = Box::pin(watcher(config_maps.clone(), watcher::Config::default()));
+    while !matches!(next(&mut events).await?, Event::InitDone) {}
+    for number in 0..COUNT {
+        let object = config_map(number);
+        if by_client {
+            let object = serde_json::from_value(object).map_err(|error| error.to_string())?;
+            config_maps.create(&PostParams::default(), &object).await.map_err(|error| error.to_string())?;
+        } else {
+            let write = Write::create(&resources::CONFIG_MAPS, object);
+            shared.write(&write, &admin, now()).map_err(|refusal| refusal.message)?;
+        }
+    }
+    let mut seen = 0;
+    while seen < COUNT {
+        seen += usize::from(matches!(next(&mut events).await?, Event::Apply(_)));
+    }
+    Ok(())
+}
+
+async fn next<K>(
+    events: &mut (impl futures::Stream<Item = watcher::Result<Event<K>>> + Unpin),
+) -> Result<Event<K>, String> {
+    events.next().await.ok_or("the watch ended")?.map_err(|error| error.to_string())
+}
+
+/// Requests by [`ApiServer::handle`] for a small custom resource with a schema and a status.
+fn direct(table: &mut Table) -> Result<(), String> {
+    let writes: Vec<Write> = (0..COUNT).map(|number| Write::create(&GADGETS, gadget(number))).collect();
+    let fill = |server: Result<ApiServer, String>| {
+        let mut server = server?;
+        write_all(&mut server, &writes)?;
+        Ok(server)
+    };
+    let created = table.time(defined, fill)?;
+    table.row("10,000 creates of a custom resource", created, rate(COUNT, created.median), "");
+
+    let mut filled = fill(defined())?;
+    let mut round = 0;
+    let patches = || {
+        round += 1;
+        (0..COUNT).map(|number| status_patch(number, round)).collect::<Vec<_>>()
+    };
+    let patched = table.time(patches, |patches| write_all(&mut filled, &patches))?;
+    table.row("10,000 merge patches of its status", patched, rate(COUNT, patched.median), "");
+
+    let admin = Identity::admin();
+    let paths: Vec<String> = (0..COUNT).map(|number| format!("{}/{}", collection(), name(number))).collect();
+    let get =
+        |()| paths.iter().try_for_each(|path| ask(&mut filled, &Request::new(Method::Get, path, &admin)));
+    let got = table.time(|| (), get)?;
+    table.row("10,000 reads of it", got, rate(COUNT, got.median), "");
+
+    let list = |()| ask(&mut filled, &Request::new(Method::Get, collection(), &admin));
+    let listed = table.time(|| (), list)?;
+    table.row("a list of all 10,000", listed, format!("{} objects", rate(COUNT, listed.median)), "");
+    Ok(())
+}
+
+fn ask(server: &mut ApiServer, request: &Request<'_>) -> Result<(), String> {
+    match server.handle(request, now()).code {
+        200 => Ok(()),
+        code => Err(format!("answered with {code}")),
+    }
+}
+
+fn write_all(server: &mut ApiServer, writes: &[Write]) -> Result<(), String> {
+    let admin = Identity::admin();
+    for write in writes {
+        server.write(write, &admin, now()).map_err(|refusal| refusal.message)?;
+    }
+    Ok(())
+}
+
+/// Runs a future on a new runtime in paused time, as simulations do.
+fn paused<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().start_paused(true).build().map_err(|error| error.to_string())?;
+    Ok(runtime.block_on(work))
+}
+
+fn now() -> Time {
+    Time::UNIX_EPOCH
+}
+
+fn server() -> ApiServer {
+    ApiServer::builder().history(2 * COUNT).build(now())
+}
+
+fn shared() -> Shared {
+    Shared::new(server(), VirtualClock::starting_at(now()))
+}
+
+/// A server that serves gadgets.
+fn defined() -> Result<ApiServer, String> {
+    let mut server = server();
+    let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition());
+    write_all(&mut server, &[write])?;
+    Ok(server)
+}
+
+fn definition() -> Value {
+    let text = json!({ "type": "string", "maxLength": 64 });
+    let condition = json!({ "type": "object", "required": ["type", "status"], "properties": {
+        "type": text, "status": { "type": "string", "enum": ["True", "False", "Unknown"] }, "message": text } });
+    let schema = json!({ "type": "object", "properties": {
+        "spec": { "type": "object", "required": ["size"], "properties": {
+            "size": { "type": "integer", "minimum": 0, "maximum": 100_000 },
+            "colour": { "type": "string", "default": "blue" },
+            "labels": { "type": "object", "additionalProperties": text } } },
+        "status": { "type": "object", "properties": { "conditions": {
+            "type": "array", "items": condition,
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] } } } } });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gadgets.example.io" },
+        "spec": {
+            "group": "example.io", "scope": "Namespaced", "names": { "plural": "gadgets", "kind": "Gadget" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": schema } }],
+        },
+    })
+}
+
+fn gadget(number: usize) -> Value {
+    json!({
+        "apiVersion": "example.io/v1", "kind": "Gadget",
+        "metadata": { "name": name(number), "namespace": "default", "labels": { "app": "bench" } },
+        "spec": { "size": number, "labels": { "a": "1", "b": "2" } },
+    })
+}
+
+/// Another status in each round: a write that changes nothing would cost less.
+fn status_patch(number: usize, round: usize) -> Write {
+    let condition =
+        |kind: &str| json!({ "type": kind, "status": "True", "message": format!("round {round}") });
+    let status = json!({ "conditions": [condition("Ready"), condition("Progressing")] });
+    Write::merge_patch_status(&GADGETS, "default", &name(number), json!({ "status": status }))
+}
+
+fn config_map(number: usize) -> Value {
+    json!({ "metadata": { "name": name(number), "namespace": "default" }, "data": { "number": number.to_string() } })
+}
+
+fn name(number: usize) -> String {
+    format!("bench-{number:05}")
+}
+
+fn collection() -> &'static str {
+    "/apis/example.io/v1/namespaces/default/gadgets"
+}

@@ -1,0 +1,94 @@
+//! Measuring by the wall clock, and the table of what was measured.
+
+use std::time::Duration;
+
+use windtunnel::base::text;
+
+/// How often everything is measured.
+pub(crate) const ROUNDS: usize = 15;
+
+/// The wall times of some rounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    /// Half of the rounds were faster.
+    pub(crate) median: Duration,
+    /// The fastest round: what the work costs when nothing else wants the machine.
+    pub(crate) fastest: Duration,
+}
+
+/// A section of results.
+pub(crate) struct Table {
+    rounds: usize,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table whose measurements take this many rounds.
+    pub(crate) fn new(section: &str, rounds: usize) -> Self {
+        let head = [section, "median", "fastest", "figure", "requirement"].map(str::to_owned).to_vec();
+        Self { rounds, rows: vec![head] }
+    }
+
+    /// Times `work`, each round on fresh input from `prepare`, which does not count, nor does dropping the output.
+    pub(crate) fn time<I, O>(
+        &self,
+        mut prepare: impl FnMut() -> I,
+        mut work: impl FnMut(I) -> Result<O, String>,
+    ) -> Result<Timing, String> {
+        let mut times = Vec::with_capacity(self.rounds);
+        for _ in 0..self.rounds {
+            let input = prepare();
+            let (output, time) = clocked(|| work(input));
+            output?;
+            times.push(time);
+        }
+        times.sort_unstable();
+        Ok(Timing { median: times[times.len() / 2], fastest: times[0] })
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, what: &str, timing: Timing, figure: String, requirement: &str) {
+        self.rows.push(vec![
+            what.to_owned(),
+            ms(timing.median),
+            ms(timing.fastest),
+            figure,
+            requirement.to_owned(),
+        ]);
+    }
+
+    /// The rows in columns.
+    pub(crate) fn text(&self) -> String {
+        text::columns(&self.rows)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "wall time is what is measured")]
+fn clocked<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = std::time::Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
+
+/// How many happened each second, such as `120,000/s`.
+pub(crate) fn rate(count: usize, time: Duration) -> String {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    format!("{}/s", thousands(f64::from(count) / time.as_secs_f64()))
+}
+
+/// A number in whole thousands groups: `1,234,567`.
+pub(crate) fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1000.0)
+}

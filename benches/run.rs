@@ -1,0 +1,133 @@
+//! Runs of the shipped scenarios: virtual time by wall time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use windtunnel::engine::{self, Outcome, Session};
+use windtunnel::model::release::Release;
+use windtunnel::scenario::{self, plan::Plan};
+
+use crate::measure::{Table, thousands};
+
+/// At least this much virtual time in one unit of wall time.
+const REQUIRED: &str = "at least 50,000 x";
+
+const SEED: u64 = 1;
+
+/// A scenario file: its name and its text.
+type Source = (String, String);
+
+pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
+    let sources = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios")))?;
+    let source =
+        sources.iter().find(|(file, _)| file.ends_with("update/z-stream.yaml")).ok_or("no z-stream.yaml")?;
+    let parsing = table.time(|| (), |()| parse(source))?;
+    table.row("z-stream: parse the plan", parsing, String::new(), "");
+    let z_stream = parse(source)?;
+    let installing = table.time(|| (), |()| install(&z_stream))?;
+    table.row("z-stream: install the cluster, settled", installing, String::new(), "");
+    play_all(table, "z-stream: play it, installation included", std::slice::from_ref(&z_stream), 1)?;
+
+    let plans = sources.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    play_all(table, &format!("all {} scenarios, one after the other", plans.len()), &plans, 1)?;
+    play_all(table, &format!("all {} scenarios on {cores} cores", plans.len()), &plans, cores)?;
+    let record = play(&z_stream)?.record;
+    let writing = table.time(|| (), |()| Ok(record.hash()))?;
+    table.row(
+        "z-stream: its record as text, hashed",
+        writing,
+        format!("{} entries", record.entries.len()),
+        "",
+    );
+    Ok(())
+}
+
+/// The shipped z-stream update, to be varied.
+pub(crate) fn z_stream() -> Result<Plan, String> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/update/z-stream.yaml"));
+    parse(&source(path)?)
+}
+
+/// Plays a plan; one that fails measures nothing.
+pub(crate) fn play(plan: &Plan) -> Result<Outcome, String> {
+    let outcome = engine::play(plan, SEED).map_err(|error| format!("{}: {error}", plan.name))?;
+    match &outcome.failure {
+        Some(failure) => Err(format!("{}: {}", plan.name, failure.error)),
+        None => Ok(outcome),
+    }
+}
+
+/// How many times faster than the wall clock.
+pub(crate) fn factor(span: SignedDuration, wall: Duration) -> String {
+    format!("{} x", thousands(span.as_secs_f64() / wall.as_secs_f64()))
+}
+
+fn install(plan: &Plan) -> Result<Session, String> {
+    Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).map_err(|error| error.to_string())
+}
+
+fn play_all(table: &mut Table, what: &str, plans: &[Plan], threads: usize) -> Result<(), String> {
+    let mut span = SignedDuration::ZERO;
+    let timing = table.time(
+        || (),
+        |()| {
+            span = side_by_side(plans, threads)?;
+            Ok(())
+        },
+    )?;
+    let hours = span.as_secs_f64() / 3600.0;
+    let figure = format!("{hours:.2} h, {}", factor(span, timing.median));
+    table.row(what, timing, figure, REQUIRED);
+    Ok(())
+}
+
+/// Plays plans on some threads, as `windtunnel run` does, and gives the virtual time of all.
+fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String> {
+    let next = AtomicUsize::new(0);
+    let total = Mutex::new(Ok(SignedDuration::ZERO));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let played = play(plan).map(|outcome| outcome.virtual_time);
+                    if let Ok(mut total) = total.lock() {
+                        *total = total.clone().and_then(|sum| played.map(|span| sum + span));
+                    }
+                }
+            });
+        }
+    });
+    total.into_inner().map_err(|error| error.to_string())?
+}
+
+fn parse((file, text): &Source) -> Result<Plan, String> {
+    scenario::read(file, text, &Release::find).map_err(|problems| problems.to_string())
+}
+
+/// The YAML files below a folder, in order of their names.
+fn sources(folder: &Path) -> Result<Vec<Source>, String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries = std::fs::read_dir(folder).map_err(wrong)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<Result<_, _>>().map_err(wrong)?;
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(sources(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(source(&path)?);
+        }
+    }
+    Ok(found)
+}
+
+fn source(path: &Path) -> Result<Source, String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    Ok((name, text))
+}
