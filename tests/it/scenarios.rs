@@ -111,8 +111,7 @@ fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what
         "{object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10s}";
     let (outcome, failure) = play(&stalled_update(wrong), 1);
     insta::assert_snapshot!(redacted(&failure), @r#"
-        canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: expected within 10s: ClusterVersion/version Progressing=True
-          seen: Progressing=False "Cluster version is 4.20.1"
+        canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
           pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
           pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
         "#);
@@ -182,8 +181,7 @@ mod features {
         assert_eq!(failure("ClusterVersion condition Progressing is False"), "", "what is so must pass");
         let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
         insta::assert_snapshot!(redacted(&failure), @r#"
-            within 10 seconds ClusterVersion condition Progressing is True: expected within 10s: ClusterVersion/version Progressing=True
-              seen: Progressing=False "Cluster version is 4.20.1"
+            within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
               pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
               pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
             "#);

@@ -139,13 +139,11 @@ fn a_scenario_that_fails_tells_where_why_and_what_was_awaited_and_exits_with_1()
         0:01:00  ok advance 1m
         0:01:00  > expect ClusterVersion/version Progressing=True within 10s
         0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
-                   expected within 10s: ClusterVersion/version Progressing=True
-                     seen: Progressing=False "Cluster version is 4.20.1"
+                   seen: Progressing=False "Cluster version is 4.20.1"
 
         FAIL  a wrong hope  (0:01:10 of cluster time)
               wrong.yaml:6:3 with seed 1
-              expect ClusterVersion/version Progressing=True within 10s: expected within 10s: ClusterVersion/version Progressing=True
-                seen: Progressing=False "Cluster version is 4.20.1"
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
 
         1 scenario: 0 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
@@ -162,8 +160,7 @@ fn quiet_leaves_the_timelines_out_but_no_result() {
 
         FAIL  a wrong hope  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
-              expect ClusterVersion/version Progressing=True within 10s: expected within 10s: ClusterVersion/version Progressing=True
-                seen: Progressing=False "Cluster version is 4.20.1"
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
 
         2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
@@ -256,9 +253,8 @@ fn results_are_written_as_junit_also_when_a_scenario_fails() {
                         <property name="id" value="OTA-1269"/>
                         <property name="id" value="OCP-22641"/>
                     </properties>
-                    <failure message="expect ClusterVersion/version Progressing=True within 10s: expected within 10s: ClusterVersion/version Progressing=True" type="expectation">s/wrong.yaml:6:3
-        expect ClusterVersion/version Progressing=True within 10s: expected within 10s: ClusterVersion/version Progressing=True
-          seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
+                    <failure message="expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">s/wrong.yaml:6:3
+        expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
                 </testcase>
             </testsuite>
         </testsuites>
