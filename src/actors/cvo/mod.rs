@@ -4,6 +4,7 @@
 //! holds: a new process takes its own image's release as its first work and goes on from there, which is how an
 //! update replaces the operator in its own middle.
 
+mod accept;
 mod apply;
 mod behaviour;
 mod capabilities;

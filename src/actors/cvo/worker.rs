@@ -3,13 +3,13 @@
 
 use jiff::SignedDuration;
 
+use super::accept::accept;
 use super::apply::{ApplyLoop, Mode, Work};
 use super::capabilities::Capabilities;
 use super::load::Load;
 use super::outbox::{Outbox, Purpose};
-use super::preconditions::{self, Verdict};
 use super::queue::Queue;
-use super::retrieve::{Retrieval, Retrieved, Site, Target};
+use super::retrieve::{Retrieval, Site, Target};
 use super::status::{self, Report};
 use super::updates;
 use crate::base::clock::Time;
@@ -76,9 +76,8 @@ impl Worker {
             if let Some(outcome) = retrieval.run(site, view, now, out) {
                 let target = retrieval.target.clone();
                 self.retrieval = None;
-                self.retrieved(&target, outcome, site, view, cluster_version, now);
-                self.write_status(site, cluster_version, now, out);
-                self.queue.news(now);
+                let accepted = accept(&target, outcome, site, cluster_version);
+                self.retrieved(accepted, site, view, cluster_version, now, out);
             }
         } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
             self.sync(site, view, cluster_version, now, out);
@@ -149,7 +148,7 @@ impl Worker {
                 self.load = Load::loaded(&apply.work.release, false);
             }
         } else if target.image == self.own.image {
-            self.adopt(self.own.clone(), &target, None, false, view, now);
+            self.adopt(self.own_work(target.generation, target.force), view, now);
         } else {
             self.retrieval = Some(Retrieval::new(target, now));
             return;
@@ -196,72 +195,60 @@ impl Worker {
     /// The first work of a process: its own release, from its own image.
     fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
         self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
-        let target = Target {
-            version: self.own.version.to_string(),
-            image: self.own.image.clone(),
-            force: cluster_version.text("/spec/desiredUpdate/image") == self.own.image
-                && cluster_version["spec"]["desiredUpdate"]["force"].as_bool().unwrap_or(false),
-            generation: cluster_version.generation(),
-        };
+        let desired = &cluster_version["spec"]["desiredUpdate"];
+        let asked = desired["image"] == self.own.image.as_str();
+        self.adopt(
+            self.own_work(cluster_version.generation(), asked && desired["force"].as_bool().unwrap_or(false)),
+            view,
+            now,
+        );
         let head = &cluster_version["status"]["history"][0];
         let reconciles = head["state"] == "Completed" && head["image"] == self.own.image.as_str();
-        self.adopt(self.own.clone(), &target, None, false, view, now);
         if let Some(apply) = self.apply.as_mut().filter(|_| reconciles) {
             apply.mode = Mode::Reconciling;
         }
     }
 
+    /// The operator's own release as work: a local payload, which nobody verifies and no risk is taken for.
+    fn own_work(&self, generation: i64, force: bool) -> Work {
+        Work { release: self.own.clone(), generation, force, verified: false, accepted_risks: None }
+    }
+
     /// Makes an accepted payload the work of the apply loop.
-    fn adopt(
-        &mut self,
-        release: Release,
-        target: &Target,
-        accepted_risks: Option<String>,
-        verified: bool,
-        view: &View,
-        now: Time,
-    ) {
+    fn adopt(&mut self, work: Work, view: &View, now: Time) {
         let feature_set =
             view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
-        self.load = Load::loaded(&release, true);
-        let work =
-            Work { release, generation: target.generation, force: target.force, verified, accepted_risks };
+        self.load = Load::loaded(&work.release, true);
         let jitter = self.jitter.clone();
         self.apply = Some(ApplyLoop::new(work, Mode::Updating, feature_set, self.interval, jitter, now));
     }
 
-    /// A retrieval ended: the payload is checked and becomes the work, or the reason why not is kept.
+    /// A retrieval ended. That a payload was accepted is told before the apply loop reports its release.
     fn retrieved(
         &mut self,
-        target: &Target,
-        outcome: Result<Retrieved, String>,
+        accepted: Result<Work, Load>,
         site: &Site,
         view: &View,
         cluster_version: &Object,
         now: Time,
+        out: &mut Outbox,
     ) {
-        let retrieved = match outcome {
-            Ok(retrieved) => retrieved,
-            Err(error) => return self.load = Load::not_retrieved(target, &error),
-        };
-        let Some(release) = site.world.release_of(&target.image).cloned() else {
-            return self.load = Load::no_payload(target);
-        };
-        let actual = release.version.to_string();
-        if !target.version.is_empty() && target.version != actual {
-            return self.load = Load::wrong_version(target, &actual);
+        match accepted {
+            Err(load) => {
+                self.load = load;
+                self.write_status(site, cluster_version, now, out);
+                self.queue.news(now);
+            }
+            Ok(work) => {
+                self.load = Load::loaded(&work.release, true);
+                if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
+                    capabilities.enable_for(&apply.work.release, &work.release);
+                }
+                self.write_status(site, cluster_version, now, out);
+                self.adopt(work, view, now);
+                self.queue.trigger(now);
+            }
         }
-        let mut risks = vec![retrieved.risk];
-        match preconditions::check(site.behaviour, cluster_version, &release, target.force) {
-            Verdict::Passed => {}
-            Verdict::Forced(risk) => risks.push(risk),
-            Verdict::Blocked(summary) => return self.load = Load::blocked(&release, &summary),
-        }
-        risks.retain(|risk| !risk.is_empty());
-        if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
-            capabilities.enable_for(&apply.work.release, &release);
-        }
-        self.adopt(release, target, Some(risks.join("\n")), retrieved.verified, view, now);
     }
 
     /// Writes status, unless it is what stands there already.
