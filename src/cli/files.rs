@@ -86,6 +86,7 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", path.display());
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let failed = |error| format!("{}: no folder can be made here: {error}", folder.display());
         fs::create_dir_all(folder).map_err(failed)?;
     }
     let mut draft = path.as_os_str().to_owned();

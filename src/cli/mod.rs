@@ -10,6 +10,7 @@ mod run;
 #[cfg(feature = "gherkin")]
 mod test;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -54,16 +55,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints what is for the one who asked, as it is.
-#[expect(clippy::print_stdout, reason = "the command line prints")]
+/// Prints what is for the one who asked, as it is. Whoever stops reading, as `head` does, has read enough.
 fn say(text: &str) {
-    print!("{text}");
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Prints what is wrong, a line each.
-#[expect(clippy::print_stderr, reason = "the command line prints")]
 fn complain(text: &str) {
+    let mut stderr = std::io::stderr().lock();
     for line in text.lines() {
-        eprintln!("error: {line}");
+        let _ = writeln!(stderr, "error: {line}");
     }
 }

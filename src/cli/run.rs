@@ -118,8 +118,9 @@ fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
     say(&summary::scenario(&played.result));
     if let Some(record) = &played.record {
         let millis = played.wall.as_secs_f64() * 1000.0;
-        say(&format!("      seed {}, record {}, {millis:.0} ms\n\n", args.seed, record.hash()));
+        say(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, record.hash()));
     }
+    say("\n");
 }
 
 /// Where the record of each plan goes: to the file itself, or into that folder as `<name of the plan's file>.jsonl`. Files of

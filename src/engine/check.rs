@@ -43,9 +43,9 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
     }
 }
 
-/// The error for an expectation that does not hold.
-pub(super) fn unmet(simulation: &Simulation, what: &What, when: &str, why: &str) -> SessionError {
-    let mut text = format!("expected {when}: {what}\n  seen: {why}");
+/// The error for an expectation that does not hold: what was seen instead, and what the run is waiting for.
+pub(super) fn unmet(simulation: &Simulation, why: &str) -> SessionError {
+    let mut text = format!("seen: {why}");
     for pending in simulation.pending() {
         text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
     }

@@ -172,8 +172,7 @@ impl Session {
             match expectation.when {
                 When::Now => {
                     simulation.settle()?;
-                    check::check(simulation, what, None)
-                        .map_err(|why| check::unmet(simulation, what, "now", &why))
+                    check::check(simulation, what, None).map_err(|why| check::unmet(simulation, &why))
                 }
                 When::Within(span) => {
                     let met =
@@ -182,8 +181,7 @@ impl Session {
                         return Ok(());
                     }
                     let why = check::check(simulation, what, None).err().unwrap_or_default();
-                    let when = format!("within {}", crate::base::text::short_duration(span));
-                    Err(check::unmet(simulation, what, &when, &why))
+                    Err(check::unmet(simulation, &why))
                 }
                 When::Throughout(span) => {
                     simulation.settle()?;
@@ -195,8 +193,7 @@ impl Session {
                             broken.is_some()
                         })
                         .await?;
-                    let when = format!("throughout {}", crate::base::text::short_duration(span));
-                    broken.map_or(Ok(()), |why| Err(check::unmet(simulation, what, &when, &why)))
+                    broken.map_or(Ok(()), |why| Err(check::unmet(simulation, &why)))
                 }
             }
         })

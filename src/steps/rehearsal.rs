@@ -3,13 +3,13 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use cucumber::gherkin::{Feature, Step};
+use cucumber::gherkin::{Feature, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
 
 use super::gherkin::scenarios;
 use super::suite::panic_text;
-use super::world::ClusterWorld;
+use super::world::{ClusterWorld, no_cluster};
 
 /// Steps that cannot be played, and why, in the order of the text. The steps must be of the vocabulary.
 pub(super) fn problems<'f>(
@@ -17,6 +17,7 @@ pub(super) fn problems<'f>(
     feature: &'f Feature,
 ) -> Vec<(&'f Step, String)> {
     let mut found: Vec<(&Step, String)> = Vec::new();
+    let no_cluster = no_cluster().to_string();
     // A step tells of its error by a panic, as cucumber wants it; that is no reason to print one.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
@@ -24,9 +25,14 @@ pub(super) fn problems<'f>(
         let rule =
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
         let backgrounds = feature.background.iter().chain(rule.and_then(|rule| rule.background.as_ref()));
-        let mut world = ClusterWorld::rehearsal();
+        let (mut world, mut without_cluster) = (ClusterWorld::rehearsal(), false);
         for step in backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps) {
             let Some(why) = rehearse(steps, &mut world, step) else { continue };
+            if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
+                continue;
+            }
+            // Whatever is wrong with the step that makes the cluster is wrong enough.
+            without_cluster |= step.ty == StepType::Given;
             // Backgrounds and examples say the same step again.
             if !found.iter().any(|(told, same)| told.position == step.position && *same == why) {
                 found.push((step, why));
@@ -43,4 +49,61 @@ fn rehearse(steps: &Collection<ClusterWorld>, world: &mut ClusterWorld, step: &S
     let Ok(Some((play, _, _, context))) = steps.find(step) else { return None };
     let played = AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never()?;
     played.err().map(|panic| panic_text(&panic.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::steps::Suite;
+
+    /// Reads a feature whose scenario has these steps and compares its problems, without the file's name.
+    fn check(steps: &str, expected: &str) {
+        let text = format!("Feature: f\n  Scenario: s\n{steps}");
+        let found =
+            Suite::read(&[("f".to_owned(), text)]).map_or_else(|found| found.to_string(), |_| String::new());
+        assert_eq!(found.replace("f:", ""), expected, "\n{steps}");
+    }
+
+    #[test]
+    fn what_a_step_means_is_checked_before_anything_runs() {
+        check(
+            "Given a 4.20.1 cluster\nThen within 5 minutes ClusterVersion condition Failing is False\n",
+            "",
+        );
+        check(
+            "Given a 4.20.1 cluster\nAnd release 4.20 exists\nWhen I delete Configmap/a/b\n\
+             Then ClusterVersion field \"a\" is /(/\nAnd within 5 apples ClusterVersion field \"a\" is \"b\"\n",
+            "4:1: expected a version such as 4.14.8, found `4.20`\n\
+             5:1: unknown kind `Configmap`; did you mean `ConfigMap`?\n\
+             6:1: `/(/` is no regular expression: unclosed group\n\
+             7:1: expected a duration such as `40 minutes`, found `5 apples`",
+        );
+    }
+
+    #[test]
+    fn a_missing_cluster_is_told_once_and_not_after_one_that_cannot_be() {
+        check(
+            "When I clear the update request\nAnd 5 minutes pass\n",
+            "3:1: there is no cluster yet: begin with `Given a 4.14.1 cluster`",
+        );
+        check(
+            "Given a 3.11.1 cluster\nWhen 5 minutes pass\n",
+            "3:1: unknown release 3.11.1: there are facts for 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22",
+        );
+    }
+
+    #[test]
+    fn the_cluster_is_planned_before_it_runs() {
+        check(
+            "Given a 4.20.1 cluster\nWhen 5 minutes pass\nGiven release 4.20.3 exists\n",
+            "5:1: the cluster runs already: say this before the first When",
+        );
+    }
+
+    #[test]
+    fn a_step_under_another_keyword_is_told_its_own() {
+        check(
+            "Given a 4.20.1 cluster\nAnd I update to 4.20.3\n",
+            "4:1: `I update to 4.20.3` is said with `When`, found `Given`",
+        );
+    }
 }

@@ -128,6 +128,7 @@ fn find(version: &str) -> Result<Release, StepError> {
     Release::find(&parsed).map_err(|error| StepError::Words(error.to_string()))
 }
 
-fn no_cluster() -> StepError {
+/// The error of a step that needs a cluster where none is planned.
+pub(super) fn no_cluster() -> StepError {
     StepError::Words("there is no cluster yet: begin with `Given a 4.14.1 cluster`".to_owned())
 }

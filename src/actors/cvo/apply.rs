@@ -17,6 +17,8 @@ use crate::model::{Object, Resource, View, Write};
 
 /// What one manifest costs under the operator's client limit of 20 requests a second.
 const MANIFEST: SignedDuration = SignedDuration::from_millis(50);
+/// Manifests that need nothing done are taken together up to this long, so that a pass costs what happens in it.
+const STRIDE: SignedDuration = SignedDuration::from_secs(10);
 /// Waits before a refused manifest is tried again within a pass.
 const RETRIES: [SignedDuration; 2] = [SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
 
@@ -84,8 +86,20 @@ struct Pass {
     tries: usize,
     waiting: bool,
     skip_node: bool,
+    /// Manifests done, and those that are until `ready_at`.
     done: u32,
+    under_way: u32,
     failures: Vec<Failure>,
+}
+
+/// What a task needs at this moment.
+enum Need {
+    /// Nothing but the time of this many manifests.
+    Time(u32),
+    /// A write.
+    Write(Box<Write>),
+    /// Something that is not so yet: its component cannot go on.
+    Wait(Failure),
 }
 
 impl ApplyLoop {
@@ -160,7 +174,10 @@ impl ApplyLoop {
         let Some(pass) = self.pass.as_mut() else { return };
         pass.waiting = false;
         match outcome {
-            Ok(()) => self.task_done(now),
+            Ok(()) => {
+                pass.task += 1;
+                self.depart(1, now);
+            }
             Err(refusal) => match RETRIES.get(pass.tries) {
                 Some(wait) => {
                     pass.tries += 1;
@@ -175,63 +192,101 @@ impl ApplyLoop {
         }
     }
 
-    /// Does the next task, or ends the pass.
+    /// Goes on to the next task that needs more than time, or ends the pass.
     fn advance(&mut self, view: &View, capabilities: &Capabilities, now: Time, out: &mut Outbox) -> bool {
-        let Some(pass) = self.pass.as_mut() else { return false };
-        let barrier = pass.node > 0
-            && !pass.failures.is_empty()
-            && self.mode == Mode::Updating
-            && self
-                .payload
-                .nodes
-                .get(pass.node)
-                .is_some_and(|node| node.run_level != self.payload.nodes[pass.node - 1].run_level);
-        if barrier || pass.node >= self.payload.nodes.len() {
-            return self.end_pass(now);
+        self.arrive();
+        let mut manifests = 0;
+        loop {
+            let Some(place) = self.next_task(capabilities) else {
+                if manifests == 0 {
+                    return self.end_pass(now);
+                }
+                break;
+            };
+            let need = self.need(place, view);
+            let Some(pass) = self.pass.as_mut() else { return false };
+            match need {
+                Need::Time(count) => {
+                    manifests += count;
+                    pass.task += 1;
+                }
+                // What needs more comes up when the manifests before it are done.
+                Need::Write(_) | Need::Wait(_) if manifests > 0 => break,
+                Need::Write(write) => {
+                    pass.waiting = true;
+                    out.push(Purpose::Apply, *write);
+                    return true;
+                }
+                Need::Wait(failure) => {
+                    for operator in &failure.operators {
+                        self.watches.start(operator, now);
+                    }
+                    self.node_failed(failure, now);
+                }
+            }
+            if took(manifests) >= STRIDE {
+                break;
+            }
         }
-        let node = &self.payload.nodes[pass.node];
-        if pass.skip_node || pass.task >= node.tasks.len() || !capabilities.include(&node.component) {
+        self.depart(manifests, now);
+        true
+    }
+
+    /// Where the next task stands; `None` at the end of the pass, which comes early when a run level has failures.
+    fn next_task(&mut self, capabilities: &Capabilities) -> Option<(usize, usize)> {
+        let pass = self.pass.as_mut()?;
+        loop {
+            let node = self.payload.nodes.get(pass.node)?;
+            let before = pass.node.checked_sub(1).map(|index| self.payload.nodes[index].run_level);
+            let begins_level = before.is_some_and(|level| level != node.run_level);
+            if begins_level && !pass.failures.is_empty() && self.mode == Mode::Updating {
+                return None;
+            }
+            if !pass.skip_node && pass.task < node.tasks.len() && capabilities.include(&node.component) {
+                return Some((pass.node, pass.task));
+            }
             (pass.node, pass.task, pass.skip_node) = (pass.node + 1, 0, false);
-            return false;
         }
-        match &node.tasks[pass.task] {
-            Task::Counted(_) => self.task_done(now),
+    }
+
+    /// What a task needs.
+    fn need(&mut self, place: (usize, usize), view: &View) -> Need {
+        let task = &self.payload.nodes[place.0].tasks[place.1];
+        match task {
+            Task::Counted(count) => Need::Time(*count),
             Task::Object(resource, wanted) => {
                 let existing = existing(view, resource, wanted);
-                let place = (pass.node, pass.task);
                 let seen = self.settled.get(&place).zip(existing).is_some_and(|(a, b)| a.is_same(b));
-                match if seen { None } else { write_for(existing, resource, wanted) } {
-                    None => {
-                        self.settled.extend(existing.map(|object| (place, object.clone())));
-                        self.task_done(now);
-                    }
-                    Some(write) => {
-                        pass.waiting = true;
-                        out.push(Purpose::Apply, write);
-                    }
+                let write = if seen { None } else { write_for(existing, resource, wanted) };
+                if let Some(write) = write {
+                    return Need::Write(Box::new(write));
                 }
+                self.settled.extend(existing.map(|object| (place, object.clone())));
+                Need::Time(1)
             }
             Task::ClusterOperator(operator) => match operators::judge(view, operator, &self.version) {
                 Ok(()) => {
                     self.watches.stop(&operator.cluster_operator);
-                    self.task_done(now);
+                    Need::Time(1)
                 }
-                Err(failure) => {
-                    self.watches.start(&operator.cluster_operator, now);
-                    self.node_failed(failure, now);
-                }
+                Err(failure) => Need::Wait(failure),
             },
         }
-        true
     }
 
-    fn task_done(&mut self, now: Time) {
+    /// Sets out on this many manifests.
+    fn depart(&mut self, manifests: u32, now: Time) {
+        if let Some(pass) = self.pass.as_mut() {
+            pass.under_way = manifests;
+            pass.tries = 0;
+            pass.ready_at = now + took(manifests);
+        }
+    }
+
+    /// Counts the manifests that were under way.
+    fn arrive(&mut self) {
         let Some(pass) = self.pass.as_mut() else { return };
-        let count = self.payload.nodes[pass.node].tasks[pass.task].manifests();
-        pass.done += count;
-        pass.task += 1;
-        pass.tries = 0;
-        pass.ready_at = now + MANIFEST * i32::try_from(count).unwrap_or(i32::MAX);
+        pass.done += std::mem::take(&mut pass.under_way);
         // A pass that follows a failed one is not reported until it gets further than that one did.
         if self.progress.failure.is_none() || pass.done > self.progress.done {
             self.progress.done = pass.done;
@@ -267,6 +322,11 @@ impl ApplyLoop {
         self.progress.failure = failure;
         true
     }
+}
+
+/// How long this many manifests take.
+fn took(manifests: u32) -> SignedDuration {
+    MANIFEST * i32::try_from(manifests).unwrap_or(i32::MAX)
 }
 
 /// The cluster's object of the name that `wanted` has.

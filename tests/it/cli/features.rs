@@ -1,0 +1,217 @@
+//! `windtunnel test`.
+
+use super::environment::{TestEnvironment, check};
+
+/// Two scenarios, of which the second hopes for the wrong thing.
+const HOPES: &str = r"Feature: Hopes
+
+  Background:
+    Given a 4.20.1 cluster with 1 control-plane node and 0 workers
+
+  @right
+  Scenario: A right one
+    When 1 minute passes
+    Then ClusterVersion condition Progressing is False
+
+  @wrong
+  Scenario: A wrong one
+    When 1 minute passes
+    Then within 10 seconds ClusterVersion condition Progressing is True
+    And 5 hours pass
+";
+
+/// Reads a feature whose scenario has these steps.
+fn steps(text: &str) -> String {
+    feature(&format!("Feature: f\n  Scenario: s\n{text}"))
+}
+
+fn feature(text: &str) -> String {
+    check(&[("f.feature", text)], &["test", "f.feature"])
+}
+
+#[test]
+fn the_help_says_what_there_is() {
+    insta::assert_snapshot!(check(&[], &["test", "--help"]), @"
+        exit 0
+        Play Gherkin features
+
+        Usage: windtunnel test [OPTIONS] [PATHS]...
+
+        Arguments:
+          [PATHS]...  Feature files, or folders to search for `*.feature` [default: features]
+
+        Options:
+              --tags <EXPRESSION>  Play only scenarios whose tags fit, such as `@rollback and not @slow`
+              --seed <SEED>        Seed of everything that is drawn at random [default: 1]
+              --junit <FILE>       Write results as JUnit XML
+          -h, --help               Print help
+        ");
+}
+
+#[test]
+fn features_are_played_and_a_failure_tells_where_why_and_what_was_awaited() {
+    let environment =
+        TestEnvironment::with(&[("f/hopes.feature", &HOPES.replace("    And 5 hours pass\n", ""))]);
+    insta::assert_snapshot!(environment.run(&["test", "--junit", "j.xml", "f"]), @r#"
+        exit 1
+        f/hopes.feature: Hopes
+        PASS  A right one  (0:01:00 of cluster time)
+        FAIL  A wrong one  (0:01:10 of cluster time)
+              f/hopes.feature:14:5 with seed 1
+              within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+        2 scenarios: 1 passed, 1 failed; 0:02:10 of cluster time in $TIME ($N times as fast)
+        "#);
+    insta::assert_snapshot!(environment.read("j.xml"), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
+            <testsuite name="windtunnel test" tests="2" skipped="0" errors="0" failures="1">
+                <testcase name="A right one" classname="f/hopes.feature" time="60.000">
+                    <properties>
+                        <property name="seed" value="1"/>
+                    </properties>
+                </testcase>
+                <testcase name="A wrong one" classname="f/hopes.feature" time="70.000">
+                    <properties>
+                        <property name="seed" value="1"/>
+                    </properties>
+                    <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">f/hopes.feature:14:5
+        within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
+                </testcase>
+            </testsuite>
+        </testsuites>
+        "#);
+}
+
+#[test]
+fn tags_choose_scenarios_or_say_that_none_fits() {
+    let text = HOPES.replace("    And 5 hours pass\n", "");
+    let test = |tags: &str| check(&[("f.feature", &text)], &["test", "--tags", tags, "f.feature"]);
+    insta::assert_snapshot!(test("@right or (@wrong and not @wrong)"), @"
+        exit 0
+        f.feature: Hopes
+        PASS  A right one  (0:01:00 of cluster time)
+        1 scenario: 1 passed, 0 failed; 0:01:00 of cluster time in $TIME ($N times as fast)
+        ");
+    insta::assert_snapshot!(test("@slow"), @"
+        exit 2
+        --- stderr
+        error: --tags: no scenario has tags that fit `@slow`
+        ");
+    insta::assert_snapshot!(test("@right and"), @r#"
+        exit 2
+        --- stderr
+        error: --tags: expected an expression such as `@rollback and not @slow`, found `@right and`: error at 1:11: expected one of "(", "@", "not"
+        "#);
+    insta::assert_snapshot!(test("right"), @r#"
+        exit 2
+        --- stderr
+        error: --tags: expected an expression such as `@rollback and not @slow`, found `right`: error at 1:1: expected one of "(", "@", "not"
+        "#);
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_told() {
+    insta::assert_snapshot!(check(&[("a/b.yaml", "")], &["test", "none.feature", "a"]), @"
+        exit 2
+        --- stderr
+        error: none.feature: No such file or directory (os error 2)
+        error: a: expected files named *.feature here, found none
+        ");
+    insta::assert_snapshot!(check(&[], &["test"]), @"
+        exit 2
+        --- stderr
+        error: features: No such file or directory (os error 2)
+        ");
+    insta::assert_snapshot!(check(&[], &["test", "--seed", "-1"]), @"
+        exit 2
+        --- stderr
+        error: unexpected argument '-1' found
+
+          tip: to pass '-1' as a value, use '-- -1'
+
+        Usage: windtunnel test [OPTIONS] [PATHS]...
+
+        For more information, try '--help'.
+        ");
+}
+
+#[test]
+fn steps_that_nobody_knows_are_told_with_the_nearest() {
+    insta::assert_snapshot!(steps("    Given a 4.20.1 cluster\n    When I updat to 4.20.3\n"), @"
+        exit 2
+        --- stderr
+        error: f.feature:4:5: unknown step `When I updat to 4.20.3`; the nearest is `I update to 4.14.8`
+        ");
+    insta::assert_snapshot!(feature(HOPES), @"
+        exit 2
+        --- stderr
+        error: f.feature:15:5: `5 hours pass` is said with `When`, found `Then`
+        ");
+}
+
+#[test]
+fn steps_that_cannot_be_played_are_told_before_anything_runs() {
+    let text =
+        "    Given a 4.99.3 cluster\n    When I delete Gadgets/a\n    Then within 5 apples Pod/a/b exists\n";
+    insta::assert_snapshot!(steps(text), @"
+        exit 2
+        --- stderr
+        error: f.feature:3:5: unknown release 4.99.3: there are facts for 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22; did you mean `4.19.3`?
+        error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `FeatureGate`, `ClusterImagePolicy`, `CustomResourceDefinition`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`
+        error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
+        ");
+}
+
+#[test]
+fn gherkin_that_cannot_be_read_is_told_with_its_place() {
+    insta::assert_snapshot!(feature(""), @"
+        exit 2
+        --- stderr
+        error: f.feature:1:1: expected `Feature:` and its name, found nothing
+        ");
+    insta::assert_snapshot!(feature("Scenario: s\n"), @"
+        exit 2
+        --- stderr
+        error: f.feature:1:1: expected `Feature:` and its name before all else, found `Scenario: s`
+        ");
+    insta::assert_snapshot!(feature("Feature: f\n"), @"
+        exit 2
+        --- stderr
+        error: f.feature:1:1: the feature has no scenario
+        ");
+    insta::assert_snapshot!(steps(""), @"
+        exit 2
+        --- stderr
+        error: f.feature:2:3: scenario `s` has no steps
+        ");
+    insta::assert_snapshot!(steps("    Given a 4.20.1 cluster\n    Whenever it rains\n    Then it pours\n"), @"
+        exit 2
+        --- stderr
+        error: f.feature:4:5: expected a step (`Given`, `When`, `Then`, `And`, `But`) or `Scenario:`, found `Whenever it rains`
+        ");
+    insta::assert_snapshot!(steps("    Given this object:\n      \"\"\"\n      kind: Pod\n"), @r#"
+        exit 2
+        --- stderr
+        error: f.feature:4:7: the doc string is not closed: expected `"""` below
+        "#);
+}
+
+#[test]
+fn problems_of_several_features_come_at_once() {
+    let files = [("f/a.feature", "Feature: a\n"), ("f/b.feature", "What?\n"), ("f/c.feature", HOPES)];
+    insta::assert_snapshot!(check(&files, &["test", "f"]), @"
+        exit 2
+        --- stderr
+        error: f/a.feature:1:1: the feature has no scenario
+        error: f/b.feature:1:1: expected `Feature:` and its name before all else, found `What?`
+        error: f/c.feature:15:5: `5 hours pass` is said with `When`, found `Then`
+        ");
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_are_read() {
+    let text = format!("\u{feff}{}", HOPES.replace("    And 5 hours pass\n", "").replace('\n', "\r\n"));
+    let output =
+        TestEnvironment::with(&[("f.feature", &text)]).run(&["test", "--tags", "@right", "f.feature"]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output}");
+}

@@ -1,0 +1,180 @@
+//! What a stranger may hand to `windtunnel run`: every mistake is told with its place, and nothing is played.
+
+use super::environment::{TestEnvironment, check};
+use super::scenarios::CALM;
+
+/// Reads a scenario with this text.
+fn scenario(text: &str) -> String {
+    check(&[("s.yaml", text)], &["run", "s.yaml"])
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_told_all_at_once() {
+    let environment = TestEnvironment::with(&[("empty/notes.txt", ""), ("calm.yaml", CALM)]);
+    insta::assert_snapshot!(environment.run(&["run", "none.yaml", "calm.yaml", "empty", "no/where"]), @"
+        exit 2
+        --- stderr
+        error: none.yaml: No such file or directory (os error 2)
+        error: empty: expected files named *.yaml here, found none
+        error: no/where: No such file or directory (os error 2)
+        ");
+    insta::assert_snapshot!(environment.run(&["run"]), @"
+        exit 2
+        --- stderr
+        error: scenarios: No such file or directory (os error 2)
+        ");
+}
+
+#[test]
+fn what_is_no_text_is_told_with_its_first_bad_byte() {
+    let environment = TestEnvironment::new();
+    environment.write("latin1.yaml", b"name: a\ncluster: \xe9t\xe9\n");
+    environment.write("utf16.yaml", b"\xff\xfen\0a\0m\0e\0");
+    environment.write("nul.yaml", b"name: a\0b\n");
+    insta::assert_snapshot!(environment.run(&["run", "latin1.yaml", "utf16.yaml"]), @"
+        exit 2
+        --- stderr
+        error: latin1.yaml:2:10: expected text in UTF-8, found the byte 0xe9
+        error: utf16.yaml:1:1: expected text in UTF-8, found the byte 0xff
+        ");
+    insta::assert_snapshot!(environment.run(&["run", "nul.yaml"]), @r"
+        exit 2
+        --- stderr
+        error: nul.yaml:1:8: unexpected character: `\u{0}'
+        ");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_go_in_circles_are_not_followed() {
+    let environment = TestEnvironment::with(&[("a/calm.yaml", CALM)]);
+    std::os::unix::fs::symlink(environment.work().join("a"), environment.work().join("a/again")).unwrap();
+    let output = environment.run(&["run", "--quiet", "a"]);
+    assert!(output.stdout.contains("\n1 scenario: 1 passed"), "{output}");
+}
+
+#[test]
+fn a_file_that_holds_no_scenario_says_what_was_expected() {
+    insta::assert_snapshot!(scenario(""), @"
+        exit 2
+        --- stderr
+        error: s.yaml:1:1: expected a scenario (a map), found nothing
+        ");
+    insta::assert_snapshot!(scenario("# later\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:2:1: expected a scenario (a map), found nothing
+        ");
+    insta::assert_snapshot!(scenario("hello\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:1:1: expected a scenario (a map), found `hello`
+        ");
+    insta::assert_snapshot!(scenario("- a\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:1:1: expected a scenario (a map), found a list
+        ");
+    insta::assert_snapshot!(scenario("name: n\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with
+        error: s.yaml:1:1: a scenario needs `timeline`: what to do and expect
+        ");
+}
+
+#[test]
+fn yaml_that_cannot_be_read_is_told_with_its_place() {
+    insta::assert_snapshot!(scenario("name: n\ncluster: {version: 4.20.1\ntimeline: []\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:3:9: while parsing a flow mapping, did not find expected ',' or '}'
+        ");
+    insta::assert_snapshot!(scenario("name: n\n\tcluster: {}\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:1:7: while scanning a plain scalar, found a tab
+        ");
+    insta::assert_snapshot!(scenario("name: a\n---\nname: b\n"), @"
+        exit 2
+        --- stderr
+        error: s.yaml:3:1: only single YAML document expected but multiple found
+        ");
+}
+
+#[test]
+fn all_problems_of_all_files_come_at_once_and_name_the_nearest() {
+    let keys = "name: n\nclustre: {version: 4.20.1}\ncluster:\n  version: 4.20.1\n  nodes: many\ntimeline:\n- updat: {to: 4.20.3}\n";
+    let values = "name: [n]\nids: [JIRA-1]\ncluster: {version: 4.99.0, kubernetes: newest}\n\
+                  timeline:\n- advance: soon\n- update: {to: 4.20.3, force: maybe}\n- expect: {object: Clusterversion/version, within: -1m}\n";
+    let files = [("s/keys.yaml", keys), ("s/values.yaml", values), ("s/good.yaml", CALM)];
+    insta::assert_snapshot!(check(&files, &["run", "s"]), @r#"
+        exit 2
+        --- stderr
+        error: s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
+        error: s/keys.yaml:5:10: expected nodes (a map), found `many`
+        error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
+        error: s/values.yaml:1:7: expected a name, found a list
+        error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `JIRA-1`
+        error: s/values.yaml:3:20: unknown release 4.99.0: there are facts for 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22; did you mean `4.19.0`?
+        error: s/values.yaml:3:40: expected a Kubernetes minor such as "1.33", found `newest`
+        error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
+        error: s/values.yaml:6:31: expected `true` or `false`, found `maybe`
+        error: s/values.yaml:7:20: unknown kind `Clusterversion`; did you mean `ClusterVersion`?
+        error: s/values.yaml:7:52: expected a duration such as `45s`, `10m` or `1h30m`, found `-1m`
+        "#);
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_are_read() {
+    let text = format!("\u{feff}{}", CALM.replace('\n', "\r\n"));
+    let output = TestEnvironment::with(&[("s.yaml", &text)]).run(&["run", "--quiet", "s.yaml"]);
+    assert!(output.stdout.starts_with("PASS  calm  ("), "{output}");
+}
+
+#[test]
+fn an_object_that_the_api_server_refuses_fails_the_scenario() {
+    let text = "name: n\ncluster:\n  version: 4.20.1\n  objects:\n  - apiVersion: v1\n    kind: ConfigMap\n    \
+                metadata: {name: Not_A_Name, namespace: default}\ntimeline: [clear-update]\n";
+    insta::assert_snapshot!(scenario(text), @r#"
+        exit 1
+        s.yaml: n
+
+        FAIL  n  (0:00:00 of cluster time)
+              s.yaml with seed 1
+              the cluster could not be installed: the API server refused to create configmaps/default/Not_A_Name: ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
+
+        1 scenario: 0 passed, 1 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
+        "#);
+}
+
+#[test]
+fn wrong_arguments_are_told() {
+    insta::assert_snapshot!(check(&[], &["run", "--seed", "lucky"]), @"
+        exit 2
+        --- stderr
+        error: invalid value 'lucky' for '--seed <SEED>': invalid digit found in string
+
+        For more information, try '--help'.
+        ");
+    insta::assert_snapshot!(check(&[], &["run", "--wdth", "80"]), @"
+        exit 2
+        --- stderr
+        error: unexpected argument '--wdth' found
+
+          tip: a similar argument exists: '--width'
+
+        Usage: windtunnel run --width <COLUMNS> [PATHS]...
+
+        For more information, try '--help'.
+        ");
+    insta::assert_snapshot!(check(&[], &["play"]), @"
+        exit 2
+        --- stderr
+        error: unrecognized subcommand 'play'
+
+        Usage: windtunnel <COMMAND>
+
+        For more information, try '--help'.
+        ");
+}

@@ -1,0 +1,85 @@
+//! `run --record` and `windtunnel report`.
+
+use super::environment::{TestEnvironment, check};
+use super::scenarios::{CALM, STALLED, WRONG};
+
+/// The lines of a record of [`CALM`].
+fn record_of_calm() -> String {
+    let environment = TestEnvironment::with(&[("calm.yaml", CALM)]);
+    environment.run(&["run", "--quiet", "--record", "calm.jsonl", "calm.yaml"]);
+    environment.read("calm.jsonl")
+}
+
+#[test]
+fn a_record_is_reported_as_the_run_was() {
+    for (scenario, code) in [(STALLED, 0), (WRONG, 1)] {
+        let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
+        let played = environment.run(&["run", "--record", "out/s.jsonl", "s.yaml"]);
+        let reported = environment.run(&["report", "out/s.jsonl"]);
+        assert_eq!((played.code, reported.code), (Some(code), Some(code)), "{played}{reported}");
+        let (story, _) = reported.stdout.split_once("\n\n").unwrap();
+        assert!(story.contains("cluster installed") && story.lines().count() > 4, "{story}");
+        assert!(played.stdout.contains(&format!("\n\n{story}\n\n")), "{played}\n{reported}");
+        let result = if code == 0 { "PASS  nobody has this digest" } else { "FAIL  a wrong hope" };
+        assert!(reported.stdout.contains(result) && played.stdout.contains(result), "{reported}");
+    }
+}
+
+#[test]
+fn several_records_go_into_a_folder_and_none_overwrites_another() {
+    let files = [("a/x.1.yaml", CALM), ("b/x.1.yaml", WRONG), ("b/x.2.yaml", CALM)];
+    let environment = TestEnvironment::with(&files);
+    environment.run(&["run", "--quiet", "--record", "out", "a", "b"]);
+    let records = ["out/x.1-2.jsonl", "out/x.1.jsonl", "out/x.2.jsonl"];
+    assert_eq!(environment.files()[3..], records);
+    assert!(environment.read("out/x.1-2.jsonl").contains("a wrong hope"));
+    // A folder that is there is taken as one, also for a single record.
+    environment.run(&["run", "--quiet", "--record", "out", "b/x.2.yaml"]);
+    assert_eq!(environment.files()[3..], records);
+}
+
+#[test]
+fn what_is_no_record_is_told_with_its_line() {
+    let report = |text: &str| check(&[("r.jsonl", text)], &["report", "r.jsonl"]);
+    insta::assert_snapshot!(report(""), @"
+        exit 2
+        --- stderr
+        error: r.jsonl:1: expected the header of a record: EOF while parsing a value at column 0
+        ");
+    insta::assert_snapshot!(report("name: a scenario\n"), @"
+        exit 2
+        --- stderr
+        error: r.jsonl:1: expected the header of a record: expected ident at column 2
+        ");
+    let record = record_of_calm();
+    let damaged = |line: usize, with: &str| {
+        let mut lines: Vec<&str> = record.lines().collect();
+        lines[line - 1] = with;
+        report(&lines.join("\n"))
+    };
+    insta::assert_snapshot!(damaged(3, "{\"at\": 5"), @"
+        exit 2
+        --- stderr
+        error: r.jsonl:3: expected an entry of a record: EOF while parsing an object at column 8
+        ");
+    insta::assert_snapshot!(damaged(4, "{\"at\": 5}"), @"
+        exit 2
+        --- stderr
+        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`
+        ");
+    insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
+        exit 2
+        --- stderr
+        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `kubernetes`, `process`, `pod`, `started` at column 17
+        ");
+    insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
+        exit 2
+        --- stderr
+        error: none.jsonl: No such file or directory (os error 2)
+        ");
+    insta::assert_snapshot!(check(&[("a/b", "")], &["report", "a"]), @"
+        exit 2
+        --- stderr
+        error: a: expected a file, found a folder
+        ");
+}

@@ -1,0 +1,310 @@
+//! `windtunnel run` on scenarios that can be played, and the help texts.
+
+use std::process::Stdio;
+
+use super::environment::{TestEnvironment, check};
+
+/// A request for a digest that nobody has, taken back.
+pub(super) const STALLED: &str = r"name: nobody has this digest
+ids: [OTA-1321]
+cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
+timeline:
+- update:
+    image: quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
+    force: true
+- expect:
+    object: Pod/openshift-cluster-version/version-*
+    pod-status: Init:ErrImagePull
+    within: 1m
+- clear-update
+";
+
+/// Nothing happens, and a wrong thing is expected.
+pub(super) const WRONG: &str = r#"name: a wrong hope
+ids: [OTA-1269, OCP-22641]
+cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
+timeline:
+- advance: 1m
+- expect:
+    object: ClusterVersion/version
+    condition: {type: Progressing, status: "True"}
+    within: 10s
+- advance: 5h
+"#;
+
+/// Nothing happens, and that is expected.
+pub(super) const CALM: &str = r#"name: calm
+cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
+timeline:
+- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: "False"}}
+"#;
+
+#[test]
+fn the_help_says_what_there_is() {
+    insta::assert_snapshot!(check(&[], &["--help"]), @"
+        exit 0
+        A wind tunnel for OpenShift updates: plays updates and rollbacks in a simulated cluster, in virtual
+        time
+
+        Usage: windtunnel <COMMAND>
+
+        Commands:
+          run     Play scenarios and print their timelines
+          report  Print the timeline of a record that `run --record` wrote
+          test    Play Gherkin features
+          help    Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help     Print help
+          -V, --version  Print version
+
+        Exit codes: 0 all passed, 1 a scenario failed, 2 wrong usage or unreadable input.
+        ");
+    insta::assert_snapshot!(check(&[], &["run", "--help"]), @"
+        exit 0
+        Play scenarios and print their timelines
+
+        Usage: windtunnel run [OPTIONS] [PATHS]...
+
+        Arguments:
+          [PATHS]...  Scenario files, or folders to search for `*.yaml` [default: scenarios]
+
+        Options:
+              --seed <SEED>        Seed of everything that is drawn at random [default: 1]
+              --record <FILE>      Write the record of the run to FILE; with several scenarios, one record
+                                   each into the folder FILE
+              --junit <FILE>       Write results as JUnit XML
+              --check-determinism  Play each scenario twice and fail when the two records differ
+              --quiet              Leave the timelines out
+              --width <COLUMNS>    Columns of a timeline; 0 prints every line in full [default: 160]
+          -h, --help               Print help
+        ");
+    insta::assert_snapshot!(check(&[], &["report", "--help"]), @"
+        exit 0
+        Print the timeline of a record that `run --record` wrote
+
+        Usage: windtunnel report [OPTIONS] <RECORD>
+
+        Arguments:
+          <RECORD>  A record file
+
+        Options:
+              --width <COLUMNS>  Columns of a timeline; 0 prints every line in full [default: 160]
+          -h, --help             Print help
+        ");
+}
+
+#[test]
+fn without_a_command_the_help_is_an_error() {
+    let output = TestEnvironment::new().run(&[]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
+    assert!(output.stderr.contains("Usage: windtunnel <COMMAND>"), "{}", output.stderr);
+}
+
+#[test]
+fn a_scenario_that_passes_prints_its_timeline_and_exits_with_0() {
+    insta::assert_snapshot!(check(&[("stalled.yaml", STALLED)], &["run", "stalled.yaml"]), @r#"
+        exit 0
+        stalled.yaml: nobody has this digest
+
+        0:00:00                          cluster installed: NNN objects                                                                         installer
+        0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
+        0:00:00  ClusterVersion/version  requested quay.io/openshift-release-dev/ocp-release@sha256:000000000000000000000000000000000000000...  administrator
+        0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 by force
+        0:00:00  > expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
+        0:00:01  Pod/version--xxxxx      created                                                                                                cluster-version-operator
+        0:00:01  Pod/version--xxxxx      Pending                                                                                                cluster-version-operator
+        0:00:01  Pod/version--xxxxx      Init:0/4                                                                                               kubelet/master-0
+        0:00:01  Pod/version--xxxxx      Init:ErrImagePull                                                                                      kubelet/master-0
+        0:00:01  ClusterVersion/version  ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshi...  cluster-version-operator
+        0:00:01  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrImagePull` within 1m
+        0:00:01  > clear update
+        0:00:01  ClusterVersion/version  request cleared                                                                                        administrator
+        0:00:01  ok clear update
+
+        PASS  nobody has this digest  (0:00:01 of cluster time)
+              seed 1, record $HASH, $TIME
+
+        1 scenario: 1 passed, 0 failed; 0:00:01 of cluster time in $TIME ($N times as fast)
+        "#);
+}
+
+#[test]
+fn a_scenario_that_fails_tells_where_why_and_what_was_awaited_and_exits_with_1() {
+    insta::assert_snapshot!(check(&[("wrong.yaml", WRONG)], &["run", "wrong.yaml"]), @r#"
+        exit 1
+        wrong.yaml: a wrong hope
+
+        0:00:00    cluster installed: NNN objects                                                                                                              installer
+        0:01:00  ok advance 1m
+        0:01:00  > expect ClusterVersion/version Progressing=True within 10s
+        0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
+                   seen: Progressing=False "Cluster version is 4.20.1"
+
+        FAIL  a wrong hope  (0:01:10 of cluster time)
+              wrong.yaml:6:3 with seed 1
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+              seed 1, record $HASH, $TIME
+
+        1 scenario: 0 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        "#);
+}
+
+#[test]
+fn quiet_leaves_the_timelines_out_but_no_result() {
+    let files = [("a/wrong.yaml", WRONG), ("a/b/calm.yaml", CALM), ("a/notes.txt", "no scenario")];
+    insta::assert_snapshot!(check(&files, &["run", "--quiet", "a"]), @r#"
+        exit 1
+        PASS  calm  (0:00:00 of cluster time)
+              seed 1, record $HASH, $TIME
+
+        FAIL  a wrong hope  (0:01:10 of cluster time)
+              a/wrong.yaml:6:3 with seed 1
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+              seed 1, record $HASH, $TIME
+
+        2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        "#);
+}
+
+#[test]
+fn a_scenario_that_is_named_twice_is_played_once() {
+    let played = check(&[("a/calm.yaml", CALM)], &["run", "--quiet", "a", "./a/calm.yaml", "a/calm.yaml"]);
+    insta::assert_snapshot!(played, @"
+        exit 0
+        PASS  calm  (0:00:00 of cluster time)
+              seed 1, record $HASH, $TIME
+
+        1 scenario: 1 passed, 0 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
+        ");
+}
+
+#[test]
+fn a_timeline_fits_the_width_or_is_printed_in_full() {
+    let files = [("stalled.yaml", STALLED)];
+    let timeline = |width: &str| {
+        let output = TestEnvironment::with(&files).run(&["run", "--width", width, "stalled.yaml"]);
+        assert_eq!(output.code, Some(0), "{output}");
+        output.stdout.split("\n\n").nth(1).unwrap().to_owned()
+    };
+    insta::assert_snapshot!(timeline("80"), @"
+        0:00:00                        cluster installed: 1...  installer
+        0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0...
+        0:00:00  ClusterVersion/ve...  requested quay.io/op...  administrator
+        0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:...
+        0:00:00  > expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIma...
+        0:00:01  Pod/version--xxxxx    created                  cluster-version-operator
+        0:00:01  Pod/version--xxxxx    Pending                  cluster-version-operator
+        0:00:01  Pod/version--xxxxx    Init:0/4                 kubelet/master-0
+        0:00:01  Pod/version--xxxxx    Init:ErrImagePull        kubelet/master-0
+        0:00:01  ClusterVersion/ve...  ReleaseAccepted=Fals...  cluster-version-operator
+        0:00:01  ok expect Pod/openshift-cluster-version/version-* STATUS `Init:ErrIm...
+        0:00:01  > clear update
+        0:00:01  ClusterVersion/ve...  request cleared          administrator
+        0:00:01  ok clear update
+        ");
+    let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert_eq!(longest(&timeline("100")), 100);
+    let whole = timeline("0");
+    assert!(longest(&whole) > 400, "{whole}");
+    assert!(whole.contains("manifest unknown\"") && !whole.contains("..."), "{whole}");
+}
+
+#[test]
+fn another_seed_gives_another_record_and_the_same_seed_the_same() {
+    let environment = TestEnvironment::with(&[("stalled.yaml", STALLED)]);
+    let record = |seed: &str, file: &str| {
+        let output = environment.run(&["run", "--quiet", "--seed", seed, "--record", file, "stalled.yaml"]);
+        assert_eq!(output.code, Some(0), "{output}");
+        assert!(output.stdout.contains(&format!("seed {seed}, ")), "{output}");
+        environment.read(file)
+    };
+    let first = record("7", "one");
+    assert_eq!(record("7", "two"), first);
+    assert_ne!(record("8", "three"), first);
+}
+
+#[test]
+fn the_check_of_determinism_passes_without_more_words() {
+    let files = [("stalled.yaml", STALLED)];
+    assert_eq!(
+        check(&files, &["run", "--check-determinism", "stalled.yaml"]),
+        check(&files, &["run", "stalled.yaml"])
+    );
+}
+
+#[test]
+fn results_are_written_as_junit_also_when_a_scenario_fails() {
+    let environment = TestEnvironment::with(&[("s/wrong.yaml", WRONG), ("s/calm.yaml", CALM)]);
+    let output = environment.run(&["run", "--quiet", "--junit", "results/junit.xml", "s"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    insta::assert_snapshot!(environment.read("results/junit.xml"), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="windtunnel" tests="2" skipped="0" failures="1" errors="0">
+            <testsuite name="windtunnel run" tests="2" skipped="0" errors="0" failures="1">
+                <testcase name="calm" classname="s/calm.yaml" time="0.000">
+                    <properties>
+                        <property name="seed" value="1"/>
+                    </properties>
+                </testcase>
+                <testcase name="a wrong hope" classname="s/wrong.yaml" time="70.000">
+                    <properties>
+                        <property name="seed" value="1"/>
+                        <property name="id" value="OTA-1269"/>
+                        <property name="id" value="OCP-22641"/>
+                    </properties>
+                    <failure message="expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">s/wrong.yaml:6:3
+        expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
+                </testcase>
+            </testsuite>
+        </testsuites>
+        "#);
+    assert_eq!(environment.files(), ["results/junit.xml", "s/calm.yaml", "s/wrong.yaml"]);
+}
+
+#[test]
+fn what_cannot_be_written_is_told_after_the_results() {
+    let environment = TestEnvironment::with(&[("calm.yaml", CALM), ("file", "")]);
+    let output = environment.run(&[
+        "run",
+        "--quiet",
+        "--junit",
+        "file/j.xml",
+        "--record",
+        "file/r.jsonl",
+        "calm.yaml",
+    ]);
+    insta::assert_snapshot!(output, @"
+        exit 2
+        PASS  calm  (0:00:00 of cluster time)
+              seed 1, record $HASH, $TIME
+
+        1 scenario: 1 passed, 0 failed; 0:00:00 of cluster time in $TIME ($N times as fast)
+        --- stderr
+        error: file: no folder can be made here: File exists (os error 17)
+        error: file: no folder can be made here: File exists (os error 17)
+        ");
+    assert_eq!(environment.files(), ["calm.yaml", "file"]);
+}
+
+#[test]
+fn standard_input_is_left_alone() {
+    let environment = TestEnvironment::with(&[("calm.yaml", CALM)]);
+    let mut command = environment.command(&["run", "--quiet", "calm.yaml"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // Held open and never written to: whoever reads it waits for ever.
+    let stdin = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_panic() {
+    let environment = TestEnvironment::with(&[("stalled.yaml", STALLED)]);
+    let mut command = environment.command(&["run", "stalled.yaml"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+}
