@@ -48,9 +48,9 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
     let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version);
     let operators = cvo::installed_operators(&plan.release, &cluster_version);
     let mut writes = Vec::new();
-    let is_own = |object: &Value| object["kind"] == "Deployment";
-    for object in manifests::objects("base").into_iter().filter(|object| !is_own(object)) {
-        writes.extend(create(object));
+    let is_own = |object: &&Value| object["kind"] == "Deployment";
+    for object in manifests::objects("base").iter().filter(|object| !is_own(object)) {
+        writes.extend(create(object.clone()));
     }
     let (crds, others): (Vec<_>, Vec<_>) =
         objects.into_iter().partition(|(resource, _)| *resource == resources::CUSTOM_RESOURCE_DEFINITIONS);

@@ -15,43 +15,57 @@ use crate::base::yaml;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 
-/// Per CRD what stands in its files, by the minor that it holds from.
+/// Each CRD's definition by the minor that it holds from.
 static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(|| {
     folder("crds")
         .dirs()
         .map(|dir| {
             let name = dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            (name, dir.files().map(|file| (minor_of(file).unwrap_or(0), one(file))).collect())
+            let files = dir.files().map(|file| (minor_of(file).unwrap_or(0), one(file))).collect();
+            let definitions = definitions(&name, files);
+            (name, definitions)
         })
         .collect()
 });
 
+/// The documents of each folder that holds plain objects.
+static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
+    let name = |dir: &Dir<'_>| dir.path().to_string_lossy().into_owned();
+    FILES.dirs().map(|dir| (name(dir), documents_in(dir))).collect()
+});
+
+/// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
+fn definitions(name: &str, files: BTreeMap<u64, Value>) -> BTreeMap<u64, Value> {
+    let mut definition = Value::Null;
+    let mut found = BTreeMap::new();
+    for (minor, file) in files {
+        if definition.is_null() {
+            definition = file;
+        } else {
+            let operations: json_patch::Patch = serde_json::from_value(file)
+                .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{minor}.yaml: {error}"));
+            json_patch::patch(&mut definition, &operations)
+                .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{minor}.yaml: {error}"));
+        }
+        found.insert(minor, definition.clone());
+    }
+    found
+}
+
 /// The CRD of this name, such as `clusterversions.config.openshift.io`, as release 4.`minor` ships it with the
 /// default feature set; nothing if that release has no such CRD.
-pub fn crd(name: &str, minor: u64) -> Option<Value> {
-    let mut versions = CRDS.get(name)?.range(..=minor);
-    let (_, definition) = versions.next()?;
-    let mut crd = definition.clone();
-    for (changed_in, patch) in versions {
-        let operations: json_patch::Patch = serde_json::from_value(patch.clone())
-            .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{changed_in}.yaml: {error}"));
-        json_patch::patch(&mut crd, &operations)
-            .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{changed_in}.yaml: {error}"));
-    }
-    Some(crd)
+pub fn crd(name: &str, minor: u64) -> Option<&'static Value> {
+    CRDS.get(name)?.range(..=minor).next_back().map(|(_, definition)| definition)
 }
 
 /// All CRDs that are modelled for release 4.`minor`, in order of name.
-pub fn crds(minor: u64) -> Vec<Value> {
-    CRDS.keys().filter_map(|name| crd(name, minor)).collect()
+pub fn crds(minor: u64) -> impl Iterator<Item = &'static Value> {
+    CRDS.keys().filter_map(move |name| crd(name, minor))
 }
 
-/// All documents of the files in `manifests/<path>` but not in folders below it, in order of file name; nothing if
-/// there is no such folder.
-pub fn objects(path: &str) -> Vec<Value> {
-    let mut files: Vec<_> = FILES.get_dir(path).map(|dir| dir.files().collect()).unwrap_or_default();
-    files.sort_by_key(|file| file.path());
-    files.into_iter().flat_map(documents).collect()
+/// All documents of the files in `manifests/<folder>`, in order of file name; nothing if there is no such folder.
+pub fn objects(folder: &str) -> &'static [Value] {
+    OBJECTS.get(folder).map_or(&[], Vec::as_slice)
 }
 
 /// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.
@@ -73,6 +87,12 @@ fn one(file: &File<'_>) -> Value {
     let last = found.pop();
     assert!(found.is_empty(), "manifests/{}: more than one document", file.path().display());
     last.unwrap_or_else(|| panic!("manifests/{}: no document", file.path().display()))
+}
+
+fn documents_in(dir: &Dir<'_>) -> Vec<Value> {
+    let mut files: Vec<_> = dir.files().collect();
+    files.sort_by_key(|file| file.path());
+    files.into_iter().flat_map(documents).collect()
 }
 
 fn documents(file: &File<'_>) -> Vec<Value> {
@@ -104,7 +124,7 @@ mod tests {
         assert_eq!(crd(policies, 19), None);
         assert!(crd(policies, 20).is_some());
         assert_eq!(crd("nothing.config.openshift.io", 20), None);
-        assert_eq!(crds(20).len(), crds(19).len() + 1);
+        assert_eq!(crds(20).count(), crds(19).count() + 1);
     }
 
     #[test]

@@ -32,14 +32,23 @@ impl Object {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// The value at a JSON pointer without escapes: keys with a slash in them have accessors of their own.
+    fn at(&self, pointer: &str) -> Option<&Value> {
+        pointer.split('/').skip(1).try_fold(&*self.0, |value, part| match value {
+            Value::Object(fields) => fields.get(part),
+            Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+            _ => None,
+        })
+    }
+
     /// The text at a JSON pointer; empty where there is none.
     pub fn text(&self, pointer: &str) -> &str {
-        self.0.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+        self.at(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The whole number at a JSON pointer.
     pub fn number(&self, pointer: &str) -> Option<i64> {
-        self.0.pointer(pointer).and_then(Value::as_i64)
+        self.at(pointer).and_then(Value::as_i64)
     }
 
     /// The moment at a JSON pointer, if a time stands there.
@@ -49,7 +58,7 @@ impl Object {
 
     /// The list at a JSON pointer; empty where there is none.
     pub fn list(&self, pointer: &str) -> &[Value] {
-        self.0.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// `metadata.name`.

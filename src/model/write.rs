@@ -68,35 +68,31 @@ pub struct Write {
 }
 
 impl Write {
-    fn of(
+    /// A write of a whole object, whose metadata says where it goes.
+    fn whole(
         resource: &Resource,
-        object: &Value,
+        object: Value,
         subresource: Option<&'static str>,
-        operation: Operation,
+        operation: fn(Value) -> Operation,
     ) -> Self {
-        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self {
-            resource: resource.clone(),
-            namespace: if resource.namespaced { text("/metadata/namespace") } else { String::new() },
-            name: text("/metadata/name"),
-            subresource,
-            operation,
-        }
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let write = Self::on(resource, text("namespace"), text("name"), Operation::Create(Value::Null));
+        Self { subresource, operation: operation(object), ..write }
     }
 
     /// Creates `object`; its metadata says where and under which name.
     pub fn create(resource: &Resource, object: Value) -> Self {
-        Self::of(resource, &object.clone(), None, Operation::Create(object))
+        Self::whole(resource, object, None, Operation::Create)
     }
 
     /// Replaces the object by `object`.
     pub fn update(resource: &Resource, object: Value) -> Self {
-        Self::of(resource, &object.clone(), None, Operation::Update(object))
+        Self::whole(resource, object, None, Operation::Update)
     }
 
     /// Replaces the status by that of `object`.
     pub fn update_status(resource: &Resource, object: Value) -> Self {
-        Self::of(resource, &object.clone(), Some("status"), Operation::Update(object))
+        Self::whole(resource, object, Some("status"), Operation::Update)
     }
 
     /// Changes an object by a merge patch.

@@ -107,7 +107,7 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
         .crds
         .iter()
         .filter_map(|name| manifests::crd(name, minor))
-        .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd)))
+        .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone())))
         .collect();
     if component.name == "cluster-version-operator" {
         tasks.extend(own_deployment(release));
@@ -133,18 +133,18 @@ fn namespace(name: &str) -> Task {
 }
 
 fn own_deployment(release: &Release) -> Option<Task> {
-    let is_own = |object: &Value| {
+    let is_own = |object: &&Value| {
         object["kind"] == "Deployment" && object["metadata"]["name"] == "cluster-version-operator"
     };
-    let template = manifests::objects("base").into_iter().find(is_own)?;
-    Some(Task::Object(resources::DEPLOYMENTS, Box::new(with_image(template, &release.image))))
+    let template = manifests::objects("base").iter().find(is_own)?;
+    Some(Task::Object(resources::DEPLOYMENTS, Box::new(with_image(template.clone(), &release.image))))
 }
 
 fn update_status_controller(release: &Release) -> Node {
-    let objects = manifests::objects("update-status-controller").into_iter();
+    let objects = manifests::objects("update-status-controller").iter();
     let tasks = objects.filter_map(|object| {
         let resource = resources::ALL.iter().find(|resource| object["kind"] == *resource.kind)?;
-        Some(Task::Object(resource.clone(), Box::new(with_image(object, &release.image))))
+        Some(Task::Object(resource.clone(), Box::new(with_image(object.clone(), &release.image))))
     });
     Node {
         run_level: 0,
