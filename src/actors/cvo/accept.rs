@@ -22,7 +22,7 @@ pub(super) fn accept(
     let mut risks = vec![retrieved.risk];
     match preconditions::check(site.behaviour, cluster_version, &release, target.force) {
         Verdict::Passed => {}
-        Verdict::Forced(risk) => risks.push(risk),
+        Verdict::Noted(risk) => risks.push(risk),
         Verdict::Blocked(summary) => return Err(Load::blocked(&release, &summary)),
     }
     risks.retain(|risk| !risk.is_empty());

@@ -20,6 +20,8 @@ pub(super) struct Behaviour {
     pub(super) copies_manifests: bool,
     /// Whether going back to an earlier release is a precondition of its own (from 4.14).
     pub(super) guards_rollback: bool,
+    /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
+    pub(super) guards_hops: bool,
     /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
     pub(super) tells_slow_operators: bool,
 }
@@ -32,6 +34,7 @@ impl Behaviour {
             retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
             copies_manifests: at_least(20),
             guards_rollback: at_least(14),
+            guards_hops: at_least(19),
             tells_slow_operators: at_least(16),
         }
     }

@@ -1,8 +1,10 @@
-//! Checks between loading a payload and accepting it. Forced updates pass them, and say so in `acceptedRisks`.
+//! Checks between loading a payload and accepting it. What is only a warning, or is forced through, is told in
+//! `acceptedRisks`.
 
 use semver::Version;
 
 use super::behaviour::Behaviour;
+use crate::model::condition::{self, Condition};
 use crate::model::{Object, release::Release};
 
 /// What the checks came to.
@@ -10,40 +12,113 @@ use crate::model::{Object, release::Release};
 pub(super) enum Verdict {
     /// All passed.
     Passed,
-    /// Failed, but the update was forced; the text is for `acceptedRisks`.
-    Forced(String),
+    /// Some failed, but none that refuses the update, or it was forced; the text is for `acceptedRisks`.
+    Noted(String),
     /// The update is refused, and why.
     Blocked(String),
 }
 
-/// Runs the checks of this operator's release for an update to `target`.
+/// One check that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Failed {
+    /// `Precondition "<name>" failed because of "<reason>": <message>`.
+    text: String,
+    /// Whether it refuses the update, or is only noted.
+    blocks: bool,
+}
+
+impl Failed {
+    fn new(name: &str, reason: &str, message: &str, blocks: bool) -> Self {
+        Self { text: format!("Precondition \"{name}\" failed because of \"{reason}\": {message}"), blocks }
+    }
+}
+
+/// Runs the checks of this operator's release for an update to `target`, all of them and in the operator's order.
 pub(super) fn check(
     behaviour: Behaviour,
     cluster_version: &Object,
     target: &Release,
     force: bool,
 ) -> Verdict {
-    let failures: Vec<String> =
-        [behaviour.guards_rollback.then(|| rollback(cluster_version, &target.version)).flatten()]
-            .into_iter()
-            .flatten()
-            .collect();
-    let summary = match failures.as_slice() {
+    let target = &target.version;
+    let Ok(current) = cluster_version.text("/status/desired/version").parse::<Version>() else {
+        return Verdict::Passed;
+    };
+    let failures: Vec<Failed> = [
+        behaviour.guards_rollback.then(|| rollback(cluster_version, &current, target)).flatten(),
+        behaviour.guards_hops.then(|| giant_hop(&current, target)).flatten(),
+        recommended_update(cluster_version, &current, target),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    summarize(&failures, force)
+}
+
+fn summarize(failures: &[Failed], force: bool) -> Verdict {
+    let texts: Vec<&str> = failures.iter().map(|failed| failed.text.as_str()).collect();
+    let summary = match texts.as_slice() {
         [] => return Verdict::Passed,
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         several => format!("Multiple precondition checks failed:\n* {}", several.join("\n* ")),
     };
-    if force {
-        Verdict::Forced(format!("Forced through blocking failures: {summary}"))
-    } else {
-        Verdict::Blocked(summary)
+    match (failures.iter().any(|failed| failed.blocks), force) {
+        (false, _) => Verdict::Noted(summary),
+        (true, true) => Verdict::Noted(format!("Forced through blocking failures: {summary}")),
+        (true, false) => Verdict::Blocked(summary),
     }
 }
 
+/// `ClusterVersionGiantHop`: not to a larger major (but from 4 to 5.0), nor over a minor.
+fn giant_hop(current: &Version, target: &Version) -> Option<Failed> {
+    let failed = |reason, message: &str| Some(Failed::new("ClusterVersionGiantHop", reason, message, true));
+    if target.major > current.major {
+        if (current.major, target.major, target.minor) == (4, 5, 0) {
+            return None;
+        }
+        let message = format!(
+            "{target} has a larger major version than the current target {current} ({} > {}), and only updates within the current major version or to 5.0 are supported.",
+            target.major, current.major
+        );
+        return failed("MajorVersionUpdate", &message);
+    }
+    if target.major < current.major || target.minor <= current.minor + 1 {
+        return None;
+    }
+    let message = format!(
+        "{target} is more than one minor version beyond the current target {current} ({}.{} > {}.({}+1)), and only updates within the current minor version or to the next minor version are supported.",
+        target.major, target.minor, current.major, current.minor
+    );
+    failed("MultipleMinorVersionsUpdate", &message)
+}
+
+/// `ClusterVersionRecommendedUpdate`: an update that the update service does not offer is noted, never refused.
+fn recommended_update(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
+    let version = target.to_string();
+    if cluster_version.list("/status/availableUpdates").iter().any(|update| update["version"] == *version) {
+        return None;
+    }
+    let failed =
+        |reason, message: &str| Some(Failed::new("ClusterVersionRecommendedUpdate", reason, message, false));
+    let unknown = format!("so the recommended status of updating from {current} to {target} is unknown.");
+    if cluster_version.text("/spec/channel").is_empty() {
+        return failed("NoChannel", &format!("Configured channel is unset, {unknown}"));
+    }
+    let Some(retrieved) = condition::of(cluster_version, "RetrievedUpdates").map(Condition::read) else {
+        return failed("UnknownUpdate", &format!("No RetrievedUpdates, {unknown}"));
+    };
+    let seen = format!("RetrievedUpdates={} ({})", retrieved.status, retrieved.reason);
+    let judgement = if retrieved.status == "True" {
+        format!("so the update from {current} to {target} is probably neither recommended nor supported.")
+    } else {
+        unknown
+    };
+    failed("UnknownUpdate", &format!("{seen}, {judgement}"))
+}
+
 /// `ClusterVersionRollback`: a lower version is only allowed when it is the previous one, of the same minor.
-fn rollback(cluster_version: &Object, target: &Version) -> Option<String> {
-    let current: Version = cluster_version.text("/status/desired/version").parse().ok()?;
-    if *target >= current {
+fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
+    if target >= current {
         return None;
     }
     let current_image = cluster_version.text("/status/desired/image");
@@ -68,9 +143,7 @@ fn rollback(cluster_version: &Object, target: &Version) -> Option<String> {
         ),
         _ => format!("{less}, and the cluster has no previous Semantic Version"),
     };
-    Some(format!(
-        "Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": {message}"
-    ))
+    Some(Failed::new("ClusterVersionRollback", "LowDesiredVersion", &message, true))
 }
 
 #[cfg(test)]
@@ -86,7 +159,8 @@ mod tests {
         let object = Object::new(json!({
             "status": { "desired": { "version": version, "image": image }, "history": entries },
         }));
-        let found = rollback(&object, &target.parse().unwrap()).unwrap_or_default();
+        let found = rollback(&object, &version.parse().unwrap(), &target.parse().unwrap());
+        let found = found.map(|failed| failed.text).unwrap_or_default();
         let prefix = "Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": ";
         assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
     }
@@ -113,5 +187,89 @@ mod tests {
             &[("4.14.1", "b"), ("4.13.9", "a")],
             "4.13.9 is less than the current target 4.14.1 and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended",
         );
+    }
+
+    fn check_hop(current: &str, target: &str, expected: &str) {
+        let found = giant_hop(&current.parse().unwrap(), &target.parse().unwrap());
+        let found = found.map(|failed| failed.text).unwrap_or_default();
+        let prefix = "Precondition \"ClusterVersionGiantHop\" failed because of ";
+        assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
+    }
+
+    #[test]
+    fn the_next_minor_and_going_back_are_no_giant_hop() {
+        check_hop("4.20.1", "4.20.9", "");
+        check_hop("4.20.1", "4.21.0", "");
+        check_hop("4.20.1", "4.12.0", "");
+        check_hop("4.23.1", "5.0.0", "");
+    }
+
+    #[test]
+    fn a_hop_over_a_minor_or_to_another_major_is_refused() {
+        check_hop(
+            "4.20.1",
+            "4.22.0",
+            "\"MultipleMinorVersionsUpdate\": 4.22.0 is more than one minor version beyond the current target 4.20.1 (4.22 > 4.(20+1)), and only updates within the current minor version or to the next minor version are supported.",
+        );
+        check_hop(
+            "4.20.1",
+            "5.1.0",
+            "\"MajorVersionUpdate\": 5.1.0 has a larger major version than the current target 4.20.1 (5 > 4), and only updates within the current major version or to 5.0 are supported.",
+        );
+    }
+
+    /// Checks an update from 4.20.1 to 4.20.3; `status` is that of RetrievedUpdates.
+    fn check_recommended(channel: &str, status: &str, offered: &[&str], expected: &str) {
+        let offered: Vec<_> = offered.iter().map(|version| json!({ "version": version })).collect();
+        let object = Object::new(json!({
+            "spec": { "channel": channel },
+            "status": {
+                "availableUpdates": offered,
+                "conditions": [{ "type": "RetrievedUpdates", "status": status, "reason": if status == "True" { "" } else { "RemoteFailed" } }],
+            },
+        }));
+        let found = recommended_update(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap());
+        assert!(found.iter().all(|failed| !failed.blocks));
+        let found = found.map(|failed| failed.text).unwrap_or_default();
+        let prefix = "Precondition \"ClusterVersionRecommendedUpdate\" failed because of ";
+        assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
+    }
+
+    #[test]
+    fn an_update_that_nobody_recommends_is_noted_with_what_is_known_of_it() {
+        check_recommended("stable-4.20", "True", &["4.20.3", "4.20.2"], "");
+        check_recommended(
+            "stable-4.20",
+            "True",
+            &["4.20.2"],
+            "\"UnknownUpdate\": RetrievedUpdates=True (), so the update from 4.20.1 to 4.20.3 is probably neither recommended nor supported.",
+        );
+        check_recommended(
+            "stable-4.20",
+            "False",
+            &[],
+            "\"UnknownUpdate\": RetrievedUpdates=False (RemoteFailed), so the recommended status of updating from 4.20.1 to 4.20.3 is unknown.",
+        );
+        check_recommended(
+            "",
+            "False",
+            &[],
+            "\"NoChannel\": Configured channel is unset, so the recommended status of updating from 4.20.1 to 4.20.3 is unknown.",
+        );
+    }
+
+    #[test]
+    fn only_what_blocks_refuses_and_force_goes_through_it() {
+        let (warning, block) = (Failed::new("A", "R", "m", false), Failed::new("B", "R", "m", true));
+        let (a, b) = (
+            "Precondition \"A\" failed because of \"R\": m",
+            "Precondition \"B\" failed because of \"R\": m",
+        );
+        let both = format!("Multiple precondition checks failed:\n* {b}\n* {a}");
+        assert_eq!(summarize(&[], true), Verdict::Passed);
+        assert_eq!(summarize(std::slice::from_ref(&warning), true), Verdict::Noted(a.to_owned()));
+        assert_eq!(summarize(&[block.clone(), warning.clone()], false), Verdict::Blocked(both.clone()));
+        let forced = format!("Forced through blocking failures: {both}");
+        assert_eq!(summarize(&[block, warning], true), Verdict::Noted(forced));
     }
 }
