@@ -29,7 +29,8 @@ const BY_WIDTH: usize = 24;
 const CHANGE_WIDTH_UNCUT: usize = 60;
 
 /// The timeline of a record, fit to a terminal of `width` columns; with 0 nothing is cut. Lease renewals and Events
-/// are left out, the set-up is one line, and of lines that differ only in digits the first and the last are kept.
+/// are left out, the set-up is one line, and of lines that differ only in digits the first and the last are kept (but
+/// all that tell of requests, history and replicas).
 pub fn render(record: &Record, width: usize) -> String {
     let mut rows = Rows::default();
     let (set_up, run): (Vec<&Entry>, Vec<&Entry>) =

@@ -83,6 +83,7 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
         // Its other conditions come and go with every rollout.
         let available = condition_changes(before, after).into_iter();
         found.extend(image_changes(before, after));
+        found.extend(replicas_change(before, after));
         found.extend(available.filter(|change| change.subject == "condition Available"));
         return found;
     } else if key.is(&resources::NODES) {
@@ -156,6 +157,14 @@ fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
         }
     }
     found
+}
+
+/// How many pods a Deployment wants, where that changed.
+fn replicas_change(before: Option<&Object>, after: &Object) -> Option<Change> {
+    let replicas = |object: &Object| object.number("/spec/replicas");
+    let wanted = replicas(after)?;
+    (before.is_some_and(|before| replicas(before) != Some(wanted)))
+        .then(|| change("replicas", format!("replicas {wanted}")))
 }
 
 /// A pull specification with its digest cut to a recognisable length.

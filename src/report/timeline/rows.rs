@@ -45,7 +45,7 @@ pub(super) struct Rows {
 impl Rows {
     /// Adds a change; `subject` is what of the object changed, such as `condition Progressing`.
     pub(super) fn add(&mut self, at: Time, object: &str, subject: &str, change: String, by: &str) {
-        let shape = shape(&change);
+        let shape = shape(subject, &change);
         let index = self.rows.len();
         let row = Row {
             at,
@@ -96,8 +96,15 @@ impl Rows {
     }
 }
 
-/// A text with every run of digits as one `#`; texts without digits are alike to none.
-fn shape(text: &str) -> String {
+/// Subjects of which every change is told: what was asked for, and what came of it.
+const ALWAYS_TOLD: &[&str] = &["request", "history", "replicas"];
+
+/// A text with every run of digits as one `#`; texts without digits are alike to none, and so are those of
+/// [`ALWAYS_TOLD`].
+fn shape(subject: &str, text: &str) -> String {
+    if ALWAYS_TOLD.contains(&subject) {
+        return String::new();
+    }
     let mut out = String::with_capacity(text.len());
     let mut digits = false;
     for letter in text.chars() {

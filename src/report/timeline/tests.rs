@@ -271,3 +271,26 @@ fn of_lines_that_differ_only_in_digits_the_first_and_the_last_before_another_sta
     let shown: Vec<&str> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
     assert_eq!(shown, ["1 of 9", "3 of 9", "waiting", "4 of 9", "waiting", "5 of 9"]);
 }
+
+#[test]
+fn requests_and_replicas_that_differ_only_in_digits_are_all_told() {
+    let mut history = History::new();
+    let none = json!([]);
+    for version in ["4.14.8", "4.14.9", "4.14.10"] {
+        let object = cluster_version(Some(version), "", &none);
+        history.after(1).write("administrator", &resources::CLUSTER_VERSIONS, "", "version", object);
+    }
+    for replicas in [2, 1, 0, 1] {
+        let object = json!({ "spec": { "replicas": replicas } });
+        history.after(1).write("administrator", &resources::DEPLOYMENTS, "a", "dns-operator", object);
+    }
+    let text = render(&history.record, 0);
+    let told = |what: &str| -> Vec<&str> {
+        text.lines()
+            .filter_map(|line| line.split(what).nth(1))
+            .map(|rest| rest.split(' ').next().unwrap_or_default())
+            .collect()
+    };
+    assert_eq!(told("requested "), ["4.14.8", "4.14.9", "4.14.10"], "\n{text}");
+    assert_eq!(told("replicas "), ["1", "0", "1"], "\n{text}");
+}
