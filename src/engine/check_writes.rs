@@ -41,7 +41,13 @@ pub(super) fn statuses(
             }
         }
     }
-    if seen == wanted { Ok(()) } else { Err(format!("{condition} was {}", seen.join(", then "))) }
+    if seen == wanted {
+        Ok(())
+    } else if seen.is_empty() {
+        Err(format!("there never was a condition {condition}"))
+    } else {
+        Err(format!("{condition} was {}", seen.join(", then ")))
+    }
 }
 
 fn all_writes(record: &Record) -> impl Iterator<Item = &WriteEvent> {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::text::did_you_mean;
 use crate::base::yaml;
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
@@ -59,7 +60,7 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
         Check::Condition { kind, status, reason, message } => {
             let list = found["status"]["conditions"].as_array().or_else(|| found["conditions"].as_array());
             let Some(condition) = list.and_then(|list| condition::find(list, kind)) else {
-                return Err(format!("there is no condition {kind}"));
+                return Err(format!("there is no condition {kind}{}", hint(list, kind)));
             };
             let text = |field: &str| condition[field].as_str().unwrap_or_default();
             let fits =
@@ -84,9 +85,38 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
     }
 }
 
+/// The condition whose type is most like the one that is missing.
+fn hint(conditions: Option<&Vec<Value>>, missing: &str) -> String {
+    let kinds = conditions.into_iter().flatten().filter_map(|condition| condition["type"].as_str());
+    did_you_mean(missing, kinds)
+}
+
 /// A condition as `Type=Status Reason "message"`.
 fn in_words(condition: &Value) -> String {
     let Condition { kind, status, reason, message } = Condition::read(condition);
     let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
     format!("{kind}={status}{reason} \"{message}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_condition_that_is_missing_is_told_with_the_nearest_one() {
+        let found = json!({ "status": { "conditions": [
+            { "type": "Available", "status": "True" }, { "type": "ReleaseAccepted", "status": "True" },
+        ] } });
+        let check = |kind: &str| {
+            let check = Check::Condition { kind: kind.to_owned(), status: None, reason: None, message: None };
+            all(&found, None, &[check]).unwrap_err()
+        };
+        assert_eq!(
+            check("ReleaseAcepted"),
+            "there is no condition ReleaseAcepted; did you mean `ReleaseAccepted`?"
+        );
+        assert_eq!(check("Upgradeable"), "there is no condition Upgradeable");
+    }
 }
