@@ -1,9 +1,13 @@
 //! `cluster` and `releases`: what a run begins with, and what lies outside.
 
+use std::ops::RangeInclusive;
+
 use semver::Version;
 
 use super::object;
-use super::plan::{ClusterPlan, ReleasePlan};
+use super::plan::{
+    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, ReleasePlan, WORKER_NODES,
+};
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
@@ -21,13 +25,6 @@ pub(super) const KEYS: &[&str] = &[
     "additional-enabled-capabilities",
     "objects",
 ];
-
-const FEATURE_SETS: &[&str] =
-    &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
-
-/// The most control-plane nodes and workers that are supported; a run with more would only be slow.
-const CONTROL_PLANE_NODES_MAX: u32 = 5;
-const WORKER_NODES_MAX: u32 = 2000;
 
 /// The versions that exist in a run: the cluster's own last.
 pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
@@ -47,7 +44,7 @@ pub(super) fn read(
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
-    let channel = map.get("channel").and_then(|node| reader.text(node, "a channel such as `stable-4.14`"));
+    let channel = map.get("channel").and_then(|node| channel(reader, node));
     let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
     let objects = objects.iter().filter_map(|node| object::whole(reader, node)).collect();
     let release = release?;
@@ -69,21 +66,32 @@ pub(super) fn read(
 
 fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32) {
     let map = node.and_then(|node| reader.map(node, "nodes", &["control-plane", "workers"]));
-    let mut count = |key, low, high| {
+    let mut count = |key, allowed: RangeInclusive<u32>| {
         let found = map.as_ref().and_then(|map| map.get(key));
-        found.and_then(|node| reader.number(node, low, high)).unwrap_or(3)
+        found.and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
     };
-    (count("control-plane", 1, CONTROL_PLANE_NODES_MAX), count("workers", 0, WORKER_NODES_MAX))
+    (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES))
+}
+
+/// A channel; an empty text is a cluster without one.
+fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    if node.scalar() == Some("") {
+        return Some(String::new());
+    }
+    reader.text(node, "a channel such as `stable-4.14`, or `\"\"` for none")
 }
 
 /// `1.33`: the minor of the kube-apiserver.
 fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
     let minor = node.scalar().and_then(|text| text.strip_prefix("1."));
     let minor = minor.and_then(|digits| digits.parse::<u32>().ok());
+    let minor = minor.filter(|minor| KUBERNETES_MINORS.contains(minor));
     if minor.is_none() {
+        let (oldest, newest) = (KUBERNETES_MINORS.start(), KUBERNETES_MINORS.end());
+        let found = node.describe();
         reader.problem(
             node,
-            format!("expected a Kubernetes minor such as \"1.33\", found {}", node.describe()),
+            format!("expected a Kubernetes minor from \"1.{oldest}\" to \"1.{newest}\", found {found}"),
         );
     }
     minor

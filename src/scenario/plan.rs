@@ -1,5 +1,7 @@
 //! A plan: what a scenario or a feature asks for, as data. The engine plays it; it knows no YAML and no Gherkin.
 
+use std::ops::RangeInclusive;
+
 use jiff::SignedDuration;
 use regex::Regex;
 use semver::Version;
@@ -8,6 +10,16 @@ use serde_json::Value;
 use crate::model::Resource;
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
+
+/// How many control-plane nodes a cluster may have.
+pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
+/// How many workers a cluster may have; a run with more would only be slow.
+pub const WORKER_NODES: RangeInclusive<u32> = 0..=2000;
+/// The Kubernetes minors (1.x) whose API server can be simulated.
+pub const KUBERNETES_MINORS: RangeInclusive<u32> = 24..=36;
+/// The feature sets beside the default one (`FeatureGate` of openshift/api).
+pub const FEATURE_SETS: &[&str] =
+    &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
 
 /// One scenario, ready to be played.
 #[derive(Debug, Clone)]

@@ -234,8 +234,12 @@ fn the_cluster_is_checked_against_its_release() {
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
-        "s.yaml:3:40: expected a Kubernetes minor such as \"1.33\", found `v1.33`\n\
+        "s.yaml:3:40: expected a Kubernetes minor from \"1.24\" to \"1.36\", found `v1.33`\n\
              s.yaml:3:60: expected one of `CustomNoUpgrade`, `DevPreviewNoUpgrade`, `TechPreviewNoUpgrade`, `LatencySensitive`, found `TechPreview`; did you mean `TechPreviewNoUpgrade`?",
+    );
+    check_cluster(
+        "{version: 4.14.1, kubernetes: 1.3}",
+        "s.yaml:3:40: expected a Kubernetes minor from \"1.24\" to \"1.36\", found `1.3`",
     );
     check_cluster(
         "{version: 4.14.1, baseline-capability-set: vCurent, additional-enabled-capabilities: [console]}",
@@ -245,7 +249,7 @@ fn the_cluster_is_checked_against_its_release() {
     check_cluster(
         "{version: 4.14.1, additional-enabled-capabilities: Console, channel: }",
         "s.yaml:3:61: expected a list of capabilities, found `Console`\n\
-             s.yaml:3:77: expected a channel such as `stable-4.14`, found nothing",
+             s.yaml:3:77: expected a channel such as `stable-4.14`, or `\"\"` for none, found nothing",
     );
     check_cluster(
         "{version: 4.14.1, objects: [{kind: Pod, metadata: {name: a}}, {apiVersion: v2, kind: Node, metadata: {namespace: a}}, 3]}",

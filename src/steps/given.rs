@@ -2,12 +2,16 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
 
+use std::ops::RangeInclusive;
+
 use cucumber::gherkin::Step;
 use cucumber::given;
 
 use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
+use crate::base::text::did_you_mean;
 use crate::model::world::{Pull, Signature};
+use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
 #[given(regex = r"^an? (\d+\.\d+\.\S+) cluster$")]
@@ -23,6 +27,8 @@ fn cluster_with_nodes(
     control_plane: u32,
     workers: u32,
 ) -> Result<(), StepError> {
+    within(&CONTROL_PLANE_NODES, control_plane, "control-plane nodes")?;
+    within(&WORKER_NODES, workers, "workers")?;
     let plan = world.plan(&version)?;
     (plan.control_plane_nodes, plan.worker_nodes) = (control_plane, workers);
     Ok(())
@@ -31,6 +37,9 @@ fn cluster_with_nodes(
 /// The feature set of the cluster, such as `DevPreviewNoUpgrade`, with which the update status controller runs.
 #[given(regex = r#"^the feature set "([^"]*)"$"#)]
 fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
+    if !name.is_empty() {
+        known(&name, FEATURE_SETS.iter().copied(), "feature set")?;
+    }
     world.planned()?.feature_set = name;
     Ok(())
 }
@@ -38,6 +47,7 @@ fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> 
 /// Keeps the kube-apiserver at one Kubernetes minor, whatever is rolled out.
 #[given(regex = r"^the kube-apiserver stays at Kubernetes 1\.(\d+)$")]
 fn kubernetes(world: &mut ClusterWorld, minor: u32) -> Result<(), StepError> {
+    within(&KUBERNETES_MINORS, minor, "as the minor of Kubernetes")?;
     world.planned()?.kubernetes_minor = Some(minor);
     Ok(())
 }
@@ -45,7 +55,9 @@ fn kubernetes(world: &mut ClusterWorld, minor: u32) -> Result<(), StepError> {
 /// `spec.capabilities.baselineCapabilitySet` of ClusterVersion.
 #[given(regex = r#"^the baseline capability set "([^"]*)"$"#)]
 fn baseline_capability_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
-    world.planned()?.baseline_capability_set = name;
+    let plan = world.planned()?;
+    known(&name, plan.release.capability_sets.keys().map(String::as_str), "capability set")?;
+    plan.baseline_capability_set = name;
     Ok(())
 }
 
@@ -98,4 +110,24 @@ fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(),
 #[given(regex = r"^this object:$")]
 fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.add_object(docstring_object(step.docstring.as_ref())?)
+}
+
+/// Whether a number is one of those that are supported.
+fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), StepError> {
+    if allowed.contains(&found) {
+        return Ok(());
+    }
+    let (low, high) = (allowed.start(), allowed.end());
+    Err(StepError::Words(format!("expected {low} to {high} {what}, found {found}")))
+}
+
+/// Whether a name is one of those there are.
+fn known<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> Result<(), StepError> {
+    let names: Vec<&str> = names.collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let hint = did_you_mean(name, names.iter().copied());
+    let hint = if hint.is_empty() { format!("; there are `{}`", names.join("`, `")) } else { hint };
+    Err(StepError::Words(format!("there is no {what} `{name}`{hint}")))
 }

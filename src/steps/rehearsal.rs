@@ -106,4 +106,19 @@ mod tests {
             "4:1: `I update to 4.20.3` is said with `When`, found `Given`",
         );
     }
+
+    #[test]
+    fn a_cluster_that_cannot_be_is_told_before_anything_runs() {
+        check(
+            "Given a 4.14.1 cluster\nAnd the feature set \"TechPreview\"\n\
+             And the kube-apiserver stays at Kubernetes 1.3\nAnd the baseline capability set \"v4.99\"\n",
+            "4:1: there is no feature set `TechPreview`; did you mean `TechPreviewNoUpgrade`?\n\
+             5:1: expected 24 to 36 as the minor of Kubernetes, found 3\n\
+             6:1: there is no capability set `v4.99`; did you mean `v4.11`?",
+        );
+        check(
+            "Given a 4.14.1 cluster with 9 control-plane nodes and 1 worker\n",
+            "3:1: expected 1 to 5 control-plane nodes, found 9",
+        );
+    }
 }
