@@ -13,6 +13,7 @@ pub(super) enum Retrieval {
 
 /// The behaviour of one release's cluster-version operator.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each thing that a release does or does not do")]
 pub(super) struct Behaviour {
     /// How payloads are fetched.
     pub(super) retrieval: Retrieval,

@@ -68,6 +68,7 @@ impl ClusterVersionOperator {
             behaviour: Behaviour::of(&release),
             world: Arc::clone(world),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
+            held: String::new(),
         };
         let holder = format!("{}_{}", pod.name(), draws.uuid());
         let worker = Worker::new(release, interval, draws, now);

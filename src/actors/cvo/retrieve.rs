@@ -74,6 +74,8 @@ pub(super) struct Site {
     pub(super) world: Arc<World>,
     /// Letters for names.
     pub(super) names: Stream,
+    /// Image of the payload that lies on the node's disk: it needs no second Pod. Empty for none.
+    pub(super) held: String,
 }
 
 impl Retrieval {
@@ -113,6 +115,9 @@ impl Retrieval {
                     self.stage = Stage::Prune;
                     prune(site.behaviour.retrieval, view, out);
                 }
+                Stage::Prune if !out.awaits(Purpose::Prune) && site.held == self.target.image => {
+                    return Some(Ok(self.retrieved.clone()));
+                }
                 Stage::Prune if !out.awaits(Purpose::Prune) => {
                     let write = self.creation(site);
                     out.push(Purpose::Retrieve, write);
@@ -120,6 +125,10 @@ impl Retrieval {
                 }
                 Stage::Await { name, poll_at } => {
                     let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
+                    if judged == version_pod::Judgement::Done {
+                        // The cleanup before it left nothing else there.
+                        site.held.clone_from(&self.target.image);
+                    }
                     return self.judged(judged, now);
                 }
                 Stage::Failed(error) => return Some(Err(error.clone())),
