@@ -23,7 +23,7 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
-    /// Print what `oc adm upgrade status` would have printed at some moment of a record (the control plane's part).
+    /// Print what `oc adm upgrade status` would have printed at a moment of a record.
     Status(StatusArgs),
     /// Play Gherkin features.
     #[cfg(feature = "gherkin")]
