@@ -105,8 +105,5 @@ fn a_record_tells_what_the_status_command_of_oc_would_have_printed_at_any_moment
     assert!(table.contains("\nUpdating Cluster Operators\nNAME "), "{table}");
     let wrong = status(&["--at", "soon"]);
     assert_eq!(wrong.code, Some(2));
-    assert_eq!(
-        wrong.stderr,
-        "error: --at: expected a time since the start such as `1h30m`, found `soon`\n"
-    );
+    assert_eq!(wrong.stderr, "error: --at: expected a time since the start such as `1h30m`, found `soon`\n");
 }
