@@ -23,6 +23,8 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
+    /// Print what `oc adm upgrade status` would have printed at a moment of a record.
+    Status(StatusArgs),
     /// Play Gherkin features.
     #[cfg(feature = "gherkin")]
     Test(TestArgs),
@@ -60,6 +62,30 @@ pub(super) struct ReportArgs {
     pub(super) record: PathBuf,
     #[command(flatten)]
     pub(super) layout: Layout,
+}
+
+/// `windtunnel status`.
+#[derive(Debug, clap::Args)]
+pub(super) struct StatusArgs {
+    /// A record file.
+    pub(super) record: PathBuf,
+    /// The moment, counted from the start of the run, such as `1h30m`; without it, the end.
+    #[arg(long, value_name = "TIME")]
+    pub(super) at: Option<String>,
+    /// Which sections to show in detail.
+    #[arg(long, value_enum, default_value_t = Details::None)]
+    pub(super) details: Details,
+}
+
+/// The flag `--details`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Details {
+    /// Summaries only.
+    None,
+    /// Every section.
+    All,
+    /// The table of updating cluster operators.
+    Operators,
 }
 
 /// How timelines are laid out.

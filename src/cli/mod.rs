@@ -7,6 +7,7 @@ mod args;
 mod files;
 mod report;
 mod run;
+mod status;
 #[cfg(feature = "gherkin")]
 mod test;
 
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
     let exit = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
+        Command::Status(args) => status::status(&args),
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
     };

@@ -1,5 +1,7 @@
 //! `windtunnel report`: a record file's timeline.
 
+use std::path::Path;
+
 use super::args::ReportArgs;
 use super::{Exit, files, say};
 use crate::record::Record;
@@ -7,14 +9,21 @@ use crate::report::{ScenarioResult, insights, summary, timeline};
 
 /// Prints the timeline, the final insights and the result of a record.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
-    let name = args.record.display();
-    let text = files::read(&args.record)?;
-    let record = Record::parse(&text)
-        .map_err(|error| format!("{name}:{}: expected {}", error.line, error.expected))?;
+    let record = read(&args.record)?;
     let result = ScenarioResult::of(&record, "");
     say(&story(&record, args.layout.width));
     say(&summary::scenario(&result));
     Ok(if result.passed() { Exit::Passed } else { Exit::Failed })
+}
+
+/// Reads a record file.
+///
+/// # Errors
+/// Why it is none, with its line.
+pub(super) fn read(path: &Path) -> Result<Record, String> {
+    let text = files::read(path)?;
+    let at = |line| format!("{}:{line}", path.display());
+    Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
 }
 
 /// The timeline and the final insights of a record.

@@ -171,13 +171,9 @@ fn cluster_operator(operator: &Operator, release: &Release, now: Time) -> Value 
         as_expected("Degraded", "False"),
         as_expected("Upgradeable", "True"),
     ];
-    json!({
-        "apiVersion": "config.openshift.io/v1",
-        "kind": "ClusterOperator",
-        "metadata": { "name": operator.cluster_operator },
-        "spec": {},
-        "status": { "versions": versions, "conditions": conditions(&said, now - COMPLETED_AGO) },
-    })
+    let mut object = cvo::cluster_operator(operator);
+    object["status"] = json!({ "versions": versions, "conditions": conditions(&said, now - COMPLETED_AGO) });
+    object
 }
 
 fn node(name: &str, kubernetes_minor: u32, now: Time) -> Value {

@@ -9,7 +9,7 @@ mod tests;
 pub use parse::RecordError;
 
 use crate::base::clock::Time;
-use crate::model::{Key, Object};
+use crate::model::{Change, ChangeKind, Key, Object, View};
 
 /// The history of one run.
 #[derive(Debug, Clone)]
@@ -18,6 +18,26 @@ pub struct Record {
     pub header: Header,
     /// What happened, oldest first.
     pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// The cluster as it was at a moment, by the writes up to then.
+    pub fn view_at(&self, at: Time) -> View {
+        let mut view = View::default();
+        for entry in self.entries.iter().filter(|entry| entry.at <= at) {
+            if let Event::Write(write) = &entry.event
+                && let Some(change) = write.change()
+            {
+                view.apply(&change);
+            }
+        }
+        view
+    }
+
+    /// The moment of the last entry; the start for an empty record.
+    pub fn end(&self) -> Time {
+        self.entries.last().map_or(self.header.epoch, |entry| entry.at)
+    }
 }
 
 /// What was run.
@@ -98,4 +118,18 @@ pub struct WriteEvent {
     pub before: Option<Object>,
     /// The object after; `None` if it is gone, or the write was refused.
     pub after: Option<Object>,
+}
+
+impl WriteEvent {
+    /// What the write changed; `None` where it was refused, or there was nothing to delete.
+    fn change(&self) -> Option<Change> {
+        let (kind, object) = match (&self.before, &self.after) {
+            _ if self.code >= 400 => return None,
+            (None, Some(after)) => (ChangeKind::Added, after),
+            (Some(_), Some(after)) => (ChangeKind::Modified, after),
+            (Some(before), None) => (ChangeKind::Deleted, before),
+            (None, None) => return None,
+        };
+        Some(Change { key: self.key.clone(), kind, object: object.clone(), old: self.before.clone() })
+    }
 }

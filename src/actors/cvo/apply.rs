@@ -13,6 +13,7 @@ use super::payload::{Payload, Task};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::release::Release;
+use crate::model::resources::CLUSTER_OPERATORS;
 use crate::model::{Object, Resource, View, Write};
 
 /// What one manifest costs under the operator's client limit of 20 requests a second.
@@ -175,8 +176,10 @@ impl ApplyLoop {
         pass.waiting = false;
         match outcome {
             Ok(()) => {
+                let written = &self.payload.nodes[pass.node].tasks[pass.task];
                 pass.task += 1;
-                self.depart(1, now);
+                let manifests = written.manifests();
+                self.depart(manifests, now);
             }
             Err(refusal) => match RETRIES.get(pass.tries) {
                 Some(wait) => {
@@ -264,6 +267,10 @@ impl ApplyLoop {
                 self.settled.extend(existing.map(|object| (place, object.clone())));
                 Need::Time(1)
             }
+            Task::Precreate(wanted) => match existing(view, &CLUSTER_OPERATORS, wanted) {
+                Some(_) => Need::Time(0),
+                None => Need::Write(Box::new(Write::create(&CLUSTER_OPERATORS, (**wanted).clone()))),
+            },
             Task::ClusterOperator(operator) => match operators::judge(view, operator, &self.version) {
                 Ok(()) => {
                     self.watches.stop(&operator.cluster_operator);
@@ -379,7 +386,11 @@ fn overlay(target: &mut Value, wanted: &Value) {
 
 /// `kind "namespace/name"` as error messages name a manifest.
 fn task_name(task: &Task) -> String {
-    let Task::Object(resource, object) = task else { return String::new() };
+    let (resource, object) = match task {
+        Task::Object(resource, object) => (resource, object),
+        Task::Precreate(object) => (&CLUSTER_OPERATORS, object),
+        Task::Counted(_) | Task::ClusterOperator(_) => return String::new(),
+    };
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     let place = match text("namespace") {
         "" => text("name").to_owned(),

@@ -23,7 +23,7 @@ mod updates;
 mod version_pod;
 mod worker;
 
-pub use payload::{installed_objects, installed_operators};
+pub use payload::{cluster_operator, installed_objects, installed_operators};
 
 use std::sync::Arc;
 

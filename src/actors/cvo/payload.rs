@@ -21,6 +21,9 @@ pub(super) enum Task {
     Counted(u32),
     /// An object to be written.
     Object(Resource, Box<Value>),
+    /// A ClusterOperator to be created before anything else of its component, if it is not there yet. Its manifest is
+    /// counted where it is waited for.
+    Precreate(Box<Value>),
     /// A ClusterOperator to wait for.
     ClusterOperator(Operator),
 }
@@ -70,6 +73,7 @@ impl Task {
     pub(super) fn manifests(&self) -> u32 {
         match self {
             Self::Counted(count) => *count,
+            Self::Precreate(_) => 0,
             Self::Object(..) | Self::ClusterOperator(_) => 1,
         }
     }
@@ -89,7 +93,7 @@ pub fn installed_objects(
         .flat_map(|node| node.tasks)
         .filter_map(|task| match task {
             Task::Object(resource, object) => Some((resource, *object)),
-            Task::Counted(_) | Task::ClusterOperator(_) => None,
+            Task::Counted(_) | Task::Precreate(_) | Task::ClusterOperator(_) => None,
         })
         .collect()
 }
@@ -103,12 +107,17 @@ pub fn installed_operators(release: &Release, cluster_version: &Value) -> Vec<Op
 
 fn tasks(release: &Release, component: &Component) -> Vec<Task> {
     let minor = release.version.minor;
-    let mut tasks: Vec<Task> = component
-        .crds
-        .iter()
-        .filter_map(|name| manifests::crd(name, minor))
-        .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone())))
-        .collect();
+    let mut tasks = Vec::new();
+    tasks.extend(
+        component.operator.as_ref().map(|operator| Task::Precreate(Box::new(cluster_operator(operator)))),
+    );
+    tasks.extend(
+        component
+            .crds
+            .iter()
+            .filter_map(|name| manifests::crd(name, minor))
+            .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone()))),
+    );
     if component.name == "cluster-version-operator" {
         tasks.extend(own_deployment(release));
     }
@@ -125,6 +134,19 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
         tasks.push(Task::ClusterOperator(operator.clone()));
     }
     tasks
+}
+
+/// A ClusterOperator as the payload's manifest has it, without status.
+pub fn cluster_operator(operator: &Operator) -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterOperator",
+        "metadata": {
+            "name": operator.cluster_operator,
+            "annotations": { "include.release.openshift.io/self-managed-high-availability": "true" },
+        },
+        "spec": {},
+    })
 }
 
 fn namespace(name: &str) -> Task {

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::behaviour::{Behaviour, Retrieval as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use super::version_pod::{self, VersionPod};
+use super::version_pod::{self, Judgement, VersionPod};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::resources::{JOBS, PODS};
@@ -129,9 +129,9 @@ impl Retrieval {
                         // The cleanup before it left nothing else there.
                         site.held.clone_from(&self.target.image);
                     }
-                    return self.judged(judged, now);
+                    return self.judged(judged, site.behaviour.retrieval, now);
                 }
-                Stage::Failed(error) => return Some(Err(error.clone())),
+                Stage::Failed(cause) => return Some(Err(in_words(site.behaviour.retrieval, cause))),
                 Stage::Verify { .. } | Stage::Prune | Stage::Create => return None,
             }
         }
@@ -141,18 +141,18 @@ impl Retrieval {
     pub(super) fn created(&mut self, answer: &Answer, now: Time) {
         self.stage = match &answer.outcome {
             Ok(object) => Stage::Await { name: object.name().to_owned(), poll_at: now + JOB_POLL },
-            Err(refusal) => Stage::Failed(version_pod::download_error(&refusal.message)),
+            Err(refusal) => Stage::Failed(refusal.message.clone()),
         };
     }
 
-    fn judged(&mut self, judged: version_pod::Judgement, now: Time) -> Option<Result<Retrieved, String>> {
+    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, String>> {
         match judged {
-            version_pod::Judgement::Done => Some(Ok(self.retrieved.clone())),
-            version_pod::Judgement::Failed(error) => Some(Err(error)),
-            version_pod::Judgement::Waiting if now >= self.deadline => {
-                Some(Err(version_pod::download_error("timed out waiting for the condition")))
+            Judgement::Done => Some(Ok(self.retrieved.clone())),
+            Judgement::Failed(cause) => Some(Err(in_words(by, &cause))),
+            Judgement::Waiting if now >= self.deadline => {
+                Some(Err(in_words(by, "timed out waiting for the condition")))
             }
-            version_pod::Judgement::Waiting => {
+            Judgement::Waiting => {
                 if let Stage::Await { poll_at, .. } = &mut self.stage
                     && *poll_at <= now
                 {
@@ -200,12 +200,18 @@ impl Retrieval {
     }
 }
 
-fn judge(by: By, view: &View, name: &str, poll_at: Time, now: Time) -> version_pod::Judgement {
+/// The sentence around every failure to fetch; releases that make Pods say at which step it was.
+fn in_words(by: By, cause: &str) -> String {
+    let step = if by == By::Pod { "fetching update payload: " } else { "" };
+    format!("Unable to download and prepare the update: {step}{cause}")
+}
+
+fn judge(by: By, view: &View, name: &str, poll_at: Time, now: Time) -> Judgement {
     let found = |resource: &Resource| view.get(resource, NAMESPACE, name).cloned();
     match by {
-        By::Pod => found(&PODS).map_or(version_pod::Judgement::Waiting, |pod| version_pod::judge_pod(&pod)),
-        By::Job if poll_at > now => version_pod::Judgement::Waiting,
-        By::Job => found(&JOBS).map_or(version_pod::Judgement::Waiting, |job| version_pod::judge_job(&job)),
+        By::Pod => found(&PODS).map_or(Judgement::Waiting, |pod| version_pod::judge_pod(&pod)),
+        By::Job if poll_at > now => Judgement::Waiting,
+        By::Job => found(&JOBS).map_or(Judgement::Waiting, |job| version_pod::judge_job(&job)),
     }
 }
 

@@ -120,18 +120,13 @@ pub(super) enum Judgement {
     Failed(String),
 }
 
-/// The sentence around every failure to fetch.
-pub(super) fn download_error(cause: &str) -> String {
-    format!("Unable to download and prepare the update: {cause}")
-}
-
 /// Judges a watched Pod: a pending one fails early only for a refused signature or an unknown manifest, or when a
 /// container ended with a message.
 pub(super) fn judge_pod(pod: &Object) -> Judgement {
     let said = statuses(pod);
     let failed = |at: &str| {
         let mut text = format!(
-            "fetching update payload: pod {} failed{at} with reason \"{}\" and message \"{}\"",
+            "pod {} failed{at} with reason \"{}\" and message \"{}\"",
             pod.name(),
             pod.text("/status/reason"),
             pod.text("/status/message"),
@@ -140,7 +135,7 @@ pub(super) fn judge_pod(pod: &Object) -> Judgement {
             let list: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
             text += &format!(" and status {}", list.join(","));
         }
-        Judgement::Failed(download_error(&text))
+        Judgement::Failed(text)
     };
     match pod.text("/status/phase") {
         "Succeeded" => Judgement::Done,
@@ -192,11 +187,11 @@ pub(super) fn judge_job(job: &Object) -> Judgement {
     let text = |field: &str, default: &str| {
         failed.and_then(|condition| condition[field].as_str()).unwrap_or(default).to_owned()
     };
-    Judgement::Failed(download_error(&format!(
+    Judgement::Failed(format!(
         "deadline exceeded, reason: \"{}\", message: \"{}\"",
         text("reason", "DeadlineExceeded"),
         text("message", "Job was active longer than specified deadline"),
-    )))
+    ))
 }
 
 #[cfg(test)]
@@ -233,7 +228,7 @@ mod tests {
         };
         assert_eq!(
             text,
-            "Unable to download and prepare the update: fetching update payload: pod version--abcde failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"x: manifest unknown\""
+            "pod version--abcde failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"x: manifest unknown\""
         );
     }
 
@@ -250,7 +245,7 @@ mod tests {
         assert_eq!(
             judge_job(&job),
             Judgement::Failed(
-                "Unable to download and prepare the update: deadline exceeded, reason: \"DeadlineExceeded\", message: \"Job was active longer than specified deadline\"".into()
+                "deadline exceeded, reason: \"DeadlineExceeded\", message: \"Job was active longer than specified deadline\"".into()
             )
         );
     }

@@ -83,3 +83,27 @@ fn what_is_no_record_is_told_with_its_line() {
         error: a: expected a file, found a folder
         ");
 }
+
+#[test]
+fn a_record_tells_what_the_status_command_of_oc_would_have_printed_at_any_moment() {
+    const UPDATE: &str = "name: on the way\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\n\
+                          timeline:\n- update: {to: 4.14.8}\n- advance: 10m\n";
+    let environment = TestEnvironment::with(&[("s.yaml", UPDATE)]);
+    environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
+    let status = |args: &[&str]| environment.run(&[&["status", "s.jsonl"], args].concat());
+    assert_eq!(status(&["--at", "0s"]).stdout, "The cluster is not updating.\n");
+    insta::assert_snapshot!(status(&["--at", "9m"]).stdout, @"
+    = Control Plane =
+    Assessment:      Progressing
+    Target Version:  4.14.8 (from 4.14.1)
+    Updating:        kube-apiserver
+    Completion:      6% (2 operators updated, 1 updating, 30 waiting)
+    Duration:        8m44s (Est. Time Remaining: 56m)
+    Operator Health: 33 Healthy
+    ");
+    let table = status(&["--details", "operators"]).stdout;
+    assert!(table.contains("\nUpdating Cluster Operators\nNAME "), "{table}");
+    let wrong = status(&["--at", "soon"]);
+    assert_eq!(wrong.code, Some(2));
+    assert_eq!(wrong.stderr, "error: --at: expected a time since the start such as `1h30m`, found `soon`\n");
+}
