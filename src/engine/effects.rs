@@ -38,20 +38,16 @@ impl Simulation {
             return; // A restarted kubelet asks again for what runs already.
         }
         let now = self.now();
-        let (running, name) = match program(&object, &container, &self.world, self.streams, now) {
-            Program::Actor(actor) => {
-                let name = actor.name().to_owned();
-                (Running::Actor(self.add(actor)), name)
-            }
-            Program::UpdateStatusController(identity) => {
-                (Running::Task(self.spawn_insights(&identity)), container.clone())
-            }
-            Program::Other => (Running::Idle, String::new()),
+        let running = match program(&object, &container, &self.world, self.streams, now) {
+            Program::Actor(actor) => Running::Actor(self.add(actor)),
+            Program::UpdateStatusController(identity) => Running::Task(self.spawn_insights(&identity)),
+            Program::Other => Running::Idle,
         };
-        if !name.is_empty() {
-            self.note(Event::Process { program: name, pod: pod.name.clone(), started: true });
+        let program = (!matches!(running, Running::Idle)).then(|| container.clone());
+        if let Some(program) = &program {
+            self.note(Event::Process { program: program.clone(), pod: pod.name.clone(), started: true });
         }
-        self.processes.insert(pod, container, Process { kubelet, running });
+        self.processes.insert(pod, container, Process { kubelet, program, running });
     }
 
     fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
@@ -82,8 +78,7 @@ impl Simulation {
             Running::Idle => {}
         }
         self.signal(process.kubelet, Signal::Exited { pod: pod.clone(), container: container.to_owned() });
-        if matches!(container, "cluster-version-operator" | "update-status-controller") {
-            let program = container.to_owned();
+        if let Some(program) = process.program {
             self.note(Event::Process { program, pod: pod.name.clone(), started: false });
         }
     }

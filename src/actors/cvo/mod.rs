@@ -41,6 +41,9 @@ use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS, LEASES,
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, View, condition};
 
+/// The component, its container, and the name that it writes under.
+pub const NAME: &str = "cluster-version-operator";
+
 /// The shortest reconcile interval; a process draws its own, up to twice as long.
 const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
 
@@ -140,7 +143,7 @@ impl ClusterVersionOperator {
 
 impl Actor for ClusterVersionOperator {
     fn name(&self) -> &'static str {
-        "cluster-version-operator"
+        NAME
     }
 
     fn identity(&self) -> Identity {

@@ -109,7 +109,7 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
         .filter_map(|name| manifests::crd(name, minor))
         .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone())))
         .collect();
-    if component.name == "cluster-version-operator" {
+    if component.name == super::NAME {
         tasks.extend(own_deployment(release));
     }
     let namespace = component.operator.as_ref().map(|operator| namespace(&operator.namespace));
@@ -134,7 +134,7 @@ fn namespace(name: &str) -> Task {
 
 fn own_deployment(release: &Release) -> Option<Task> {
     let is_own = |object: &&Value| {
-        object["kind"] == "Deployment" && object["metadata"]["name"] == "cluster-version-operator"
+        object["kind"] == "Deployment" && object["metadata"]["name"] == super::NAME
     };
     let template = manifests::objects("base").iter().find(is_own)?;
     Some(Task::Object(resources::DEPLOYMENTS, Box::new(with_image(template.clone(), &release.image))))
