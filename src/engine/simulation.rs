@@ -273,7 +273,7 @@ impl Simulation {
         for (at, event) in self.door.client_writes() {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
-        for change in self.door.changes() {
+        for change in self.door.changes(&self.view) {
             self.view.apply(&change);
             for id in self.router.readers(&change) {
                 if let Some(slot) = self.slots.get_mut(&id) {

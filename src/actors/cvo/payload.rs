@@ -133,9 +133,8 @@ fn namespace(name: &str) -> Task {
 }
 
 fn own_deployment(release: &Release) -> Option<Task> {
-    let is_own = |object: &&Value| {
-        object["kind"] == "Deployment" && object["metadata"]["name"] == super::NAME
-    };
+    let is_own =
+        |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == super::NAME;
     let template = manifests::objects("base").iter().find(is_own)?;
     Some(Task::Object(resources::DEPLOYMENTS, Box::new(with_image(template.clone(), &release.image))))
 }
