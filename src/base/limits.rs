@@ -8,5 +8,6 @@ pub const REQUEST_LATENCY_MS: u64 = 1;
 /// that never pauses makes a thousand, at a latency of a millisecond each.
 pub const REQUESTS_PER_SECOND_MAX: u64 = 800;
 
-/// Steps that one actor may take at one virtual moment before the run is stopped as a loop without progress.
+/// Steps that all actors together may take at one virtual moment before the run is stopped as a loop without progress.
+/// Without it two actors that undo each other's work at once would never let time pass.
 pub const STEPS_PER_MOMENT_MAX: u32 = 10_000;

@@ -11,6 +11,12 @@ pub use parse::RecordError;
 use crate::base::clock::Time;
 use crate::model::{Key, Object};
 
+/// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
+pub const INSTALLER: &str = "installer";
+
+/// Who does what the scenario does ([`WriteEvent::by`]).
+pub const ADMINISTRATOR: &str = "administrator";
+
 /// The history of one run.
 #[derive(Debug, Clone)]
 pub struct Record {
@@ -18,6 +24,14 @@ pub struct Record {
     pub header: Header,
     /// What happened, oldest first.
     pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// Whether an entry belongs to the set-up: the installation, and what the components did until they had settled.
+    /// The run is what came after.
+    pub fn is_set_up(&self, entry: &Entry) -> bool {
+        entry.at < self.header.epoch
+    }
 }
 
 /// What was run.
@@ -29,7 +43,7 @@ pub struct Header {
     pub ids: Vec<String>,
     /// The seed.
     pub seed: u64,
-    /// When the run's clock started.
+    /// When the run's clock started; what came before is the set-up.
     pub epoch: Time,
     /// Version of windtunnel.
     pub windtunnel: String,
@@ -80,7 +94,7 @@ pub enum Event {
 /// One request to change something, and its answer.
 #[derive(Debug, Clone)]
 pub struct WriteEvent {
-    /// Who asked: an actor's or a program's name, `administrator` for the scenario, `installer` for the set-up.
+    /// Who asked: an actor's or a program's name, [`ADMINISTRATOR`] or [`INSTALLER`].
     pub by: String,
     /// `create`, `update`, `patch` or `delete`.
     pub verb: String,
