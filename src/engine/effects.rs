@@ -6,7 +6,7 @@ use super::simulation::Simulation;
 use crate::actors::{Effect, Signal};
 use crate::insights;
 use crate::model::{Identity, Key};
-use crate::record::{Entry, Event};
+use crate::record::Event;
 
 impl Simulation {
     /// Does what the actor `id` asked of the machines.
@@ -81,11 +81,5 @@ impl Simulation {
         if let Some(program) = process.program {
             self.note(Event::Process { program, pod: pod.name.clone(), started: false });
         }
-    }
-
-    /// Records something that is no write.
-    pub(super) fn note(&mut self, event: Event) {
-        let at = self.now();
-        self.record.entries.push(Entry { at, event });
     }
 }
