@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::images::Pulling;
+use super::pull::Pulling;
 use super::status::{Container, State, Status};
 use crate::actors::Effect;
 use crate::base::clock::Time;
