@@ -6,7 +6,7 @@ use super::error::SessionError;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{ALL, CLUSTER_VERSIONS, CONFIG_MAPS};
+use crate::model::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
 use crate::model::{Identity, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
@@ -58,8 +58,8 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 /// Creates an object, or merges it into the one that is there.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let resource = ALL.iter().find(|resource| resource.kind == kind).ok_or_else(|| {
-        let hint = did_you_mean(kind, ALL.iter().map(|resource| &*resource.kind));
+    let resource = resources::by_kind(kind).ok_or_else(|| {
+        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         SessionError::UnknownKind { kind: kind.to_owned(), hint }
     })?;
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();

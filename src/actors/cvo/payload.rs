@@ -142,7 +142,7 @@ fn own_deployment(release: &Release) -> Option<Task> {
 fn update_status_controller(release: &Release) -> Node {
     let objects = manifests::objects("update-status-controller").iter();
     let tasks = objects.filter_map(|object| {
-        let resource = resources::ALL.iter().find(|resource| object["kind"] == *resource.kind)?;
+        let resource = resources::of(object)?;
         Some(Task::Object(resource.clone(), Box::new(with_image(object.clone(), &release.image))))
     });
     Node {
