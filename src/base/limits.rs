@@ -1,5 +1,10 @@
 //! Bounds that keep a run finite. Each says what goes wrong without it.
 
+use jiff::SignedDuration;
+
+/// The longest span of virtual time that one step may ask for. Without it the clock would run out of years.
+pub const SPAN_MAX: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
+
 /// Virtual latency of one request served in process. Without it a client that reconnects at once would keep the
 /// runtime busy for ever and virtual time would stand still.
 pub const REQUEST_LATENCY_MS: u64 = 1;

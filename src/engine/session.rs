@@ -139,7 +139,7 @@ impl Session {
     pub fn advance(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
-            let deadline = simulation.now() + span;
+            let deadline = after(simulation.now(), span);
             simulation.run_until(deadline, |_| false).await.map(|_| ())
         })
     }
@@ -172,8 +172,9 @@ impl Session {
                     check::check(simulation, what, None).map_err(|why| check::unmet(simulation, &why))
                 }
                 When::Within(span) => {
-                    let met =
-                        simulation.run_until(start + span, |s| check::check(s, what, None).is_ok()).await?;
+                    let met = simulation
+                        .run_until(after(start, span), |s| check::check(s, what, None).is_ok())
+                        .await?;
                     if met {
                         return Ok(());
                     }
@@ -185,7 +186,7 @@ impl Session {
                     let baseline = simulation.view.clone();
                     let mut broken = None;
                     simulation
-                        .run_until(start + span, |s| {
+                        .run_until(after(start, span), |s| {
                             broken = check::check(s, what, Some(&baseline)).err();
                             broken.is_some()
                         })
@@ -208,4 +209,9 @@ impl Session {
         let failure = outcome.as_ref().err().map(ToString::to_string);
         self.simulation.note(Event::Outcome { text: text.to_owned(), failure });
     }
+}
+
+/// The moment so long after another; the clock has an end, where spans that follow each other may not lead beyond.
+fn after(moment: Time, span: SignedDuration) -> Time {
+    moment.checked_add(span).unwrap_or(Time::MAX)
 }

@@ -1,9 +1,11 @@
 //! `cluster` and `releases`: what a run begins with, and what lies outside.
 
+use std::ops::RangeInclusive;
+
 use semver::Version;
 
 use super::object;
-use super::plan::{ClusterPlan, ReleasePlan};
+use super::plan::{CONTROL_PLANE_NODES, ClusterPlan, ReleasePlan, WORKER_NODES};
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
@@ -24,10 +26,6 @@ pub(super) const KEYS: &[&str] = &[
 
 const FEATURE_SETS: &[&str] =
     &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
-
-/// The most control-plane nodes and workers that are supported; a run with more would only be slow.
-const CONTROL_PLANE_NODES_MAX: u32 = 5;
-const WORKER_NODES_MAX: u32 = 2000;
 
 /// The versions that exist in a run: the cluster's own last.
 pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
@@ -69,11 +67,11 @@ pub(super) fn read(
 
 fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32) {
     let map = node.and_then(|node| reader.map(node, "nodes", &["control-plane", "workers"]));
-    let mut count = |key, low, high| {
+    let mut count = |key, counts: RangeInclusive<u32>| {
         let found = map.as_ref().and_then(|map| map.get(key));
-        found.and_then(|node| reader.number(node, low, high)).unwrap_or(3)
+        found.and_then(|node| reader.number(node, *counts.start(), *counts.end())).unwrap_or(3)
     };
-    (count("control-plane", 1, CONTROL_PLANE_NODES_MAX), count("workers", 0, WORKER_NODES_MAX))
+    (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES))
 }
 
 /// `1.33`: the minor of the kube-apiserver.

@@ -9,9 +9,11 @@ use crate::base::yaml::{Kind, Node};
 use crate::model::{Resource, resources};
 
 /// Whether a name may end in `*`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Star {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Star {
+    /// It may, and then means every name that begins so.
     Allowed,
+    /// It may not: one object is meant.
     Refused,
 }
 

@@ -1,5 +1,7 @@
 //! A plan: what a scenario or a feature asks for, as data. The engine plays it; it knows no YAML and no Gherkin.
 
+use std::ops::RangeInclusive;
+
 use jiff::SignedDuration;
 use regex::Regex;
 use semver::Version;
@@ -27,6 +29,12 @@ pub struct Plan {
     /// What to do and expect, in order.
     pub timeline: Vec<PlannedStep>,
 }
+
+/// How many control-plane nodes a cluster may have; a run with more would only be slow.
+pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
+
+/// How many workers a cluster may have.
+pub const WORKER_NODES: RangeInclusive<u32> = 0..=2000;
 
 /// The cluster to begin with.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ use cucumber::given;
 use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
 use crate::model::world::{Pull, Signature};
+use crate::scenario::plan::{CONTROL_PLANE_NODES, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
 #[given(regex = r"^an? (\d+\.\d+\.\S+) cluster$")]
@@ -23,6 +24,12 @@ fn cluster_with_nodes(
     control_plane: u32,
     workers: u32,
 ) -> Result<(), StepError> {
+    for (nodes, counts) in [(control_plane, CONTROL_PLANE_NODES), (workers, WORKER_NODES)] {
+        if !counts.contains(&nodes) {
+            let (low, high) = counts.into_inner();
+            return Err(StepError::Words(format!("expected from {low} to {high} such nodes, found {nodes}")));
+        }
+    }
     let plan = world.plan(&version)?;
     (plan.control_plane_nodes, plan.worker_nodes) = (control_plane, workers);
     Ok(())

@@ -75,6 +75,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_cluster_cannot_have_is_told_before_anything_runs() {
+        check(
+            "Given a 4.20.1 cluster with 6 control-plane nodes and 3 workers\n",
+            "3:1: expected from 1 to 5 such nodes, found 6",
+        );
+        check(
+            "Given a 4.20.1 cluster\nAnd this object:\n\"\"\"\nkind: Configmap\nmetadata: {}\n\"\"\"\n",
+            "4:1: line 1 of the doc string: a Kubernetes object needs `apiVersion`; \
+             line 1 of the doc string: unknown kind `Configmap`; did you mean `ConfigMap`?",
+        );
+    }
+
+    #[test]
+    fn a_step_that_no_cluster_could_play_is_told_before_anything_runs() {
+        check(
+            "Given a 4.20.1 cluster\nWhen I delete ConfigMap/a/b*\nAnd 2 days pass\nAnd 99999999 hours pass\n",
+            "4:1: expected one object, without `*`, found `ConfigMap/a/b*`\n\
+             6:1: expected at most 87600 hours of cluster time, found `99999999 hours`",
+        );
+    }
+
+    #[test]
     fn a_missing_cluster_is_told_once_and_not_after_one_that_cannot_be() {
         check(
             "When I clear the update request\nAnd 5 minutes pass\n",

@@ -62,7 +62,9 @@ fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
             door.shared().with(ApiServer::compact);
         }
         let changes = door.changes(&view);
-        changes.iter().for_each(|change| view.apply(change));
+        for change in &changes {
+            view.apply(change);
+        }
         let of_maps = changes.iter().filter(|change| change.key.is(&resources::CONFIG_MAPS));
         let found: Vec<_> =
             of_maps.map(|change| (change.kind, change.key.name.as_str(), change.old.is_some())).collect();
