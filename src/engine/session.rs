@@ -10,7 +10,7 @@ use super::simulation::{Pending, Simulation};
 use super::{act, check, install};
 use crate::actors;
 use crate::backends::in_process::InProcess;
-use crate::base::clock::{Time, VirtualClock};
+use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
 use crate::model::{Identity, View};
 use crate::record::{Event, Header, INSTALLER, Record};
@@ -209,9 +209,4 @@ impl Session {
         let failure = outcome.as_ref().err().map(ToString::to_string);
         self.simulation.note(Event::Outcome { text: text.to_owned(), failure });
     }
-}
-
-/// The moment so long after another; the clock has an end, where spans that follow each other may not lead beyond.
-fn after(moment: Time, span: SignedDuration) -> Time {
-    moment.checked_add(span).unwrap_or(Time::MAX)
 }
