@@ -62,13 +62,18 @@ pub(super) fn pod_from_template(
             "blockOwnerDeletion": true,
         }],
     });
-    for field in ["labels", "annotations", "finalizers"] {
-        if !template["metadata"][field].is_null() {
-            metadata[field] = template["metadata"][field].clone();
+    // The API server does not look into templates, so they hold what people wrote.
+    for field in ["labels", "annotations"] {
+        if let Value::Object(values) = &template["metadata"][field] {
+            metadata[field] = json!(values);
         }
+    }
+    if let Value::Array(finalizers) = &template["metadata"]["finalizers"] {
+        metadata["finalizers"] = json!(finalizers);
     }
     for (label, value) in labels {
         metadata["labels"][*label] = json!(value);
     }
-    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"] })
+    let spec = template["spec"].as_object().cloned().unwrap_or_default();
+    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
 }

@@ -9,7 +9,7 @@ use super::Door;
 use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
-use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, Write};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
 
 /// Outcomes of writes that are kept until the engine takes them, which it does at each moment.
@@ -21,8 +21,6 @@ pub struct InProcess {
     shared: Shared,
     /// Everything up to this revision was given by [`Door::changes`].
     seen: u64,
-    /// The objects that were given, kept only to find out what changed where history did not reach.
-    known: BTreeMap<Key, Object>,
 }
 
 impl InProcess {
@@ -36,7 +34,7 @@ impl InProcess {
             .build(clock.now());
         server.keep_client_log(LOG_LIMIT);
         let seen = server.oldest_revision();
-        Self { shared: Shared::new(server, clock), seen, known: BTreeMap::new() }
+        Self { shared: Shared::new(server, clock), seen }
     }
 
     /// The server, for direct calls and for clients beside the engine.
@@ -50,8 +48,8 @@ impl Door for InProcess {
         self.shared.write(write, who, now)
     }
 
-    fn changes(&mut self) -> Vec<Change> {
-        let (seen, known) = (self.seen, &self.known);
+    fn changes(&mut self, known: &View) -> Vec<Change> {
+        let seen = self.seen;
         let (revision, changes) = self.shared.with(|server| {
             let changes = match server.events_since(seen) {
                 Ok(events) => events.map(|event| change(event)).collect(),
@@ -60,14 +58,6 @@ impl Door for InProcess {
             (server.revision(), changes)
         });
         self.seen = revision;
-        for change in &changes {
-            match change.kind {
-                ChangeKind::Deleted => self.known.remove(&change.key),
-                ChangeKind::Added | ChangeKind::Modified => {
-                    self.known.insert(change.key.clone(), change.object.clone())
-                }
-            };
-        }
         changes
     }
 
@@ -125,21 +115,17 @@ fn change(event: &Event) -> Change {
 }
 
 /// What differs between the objects that are there and those that were known.
-fn difference(server: &ApiServer, known: &BTreeMap<Key, Object>) -> Vec<Change> {
+fn difference(server: &ApiServer, known: &View) -> Vec<Change> {
     let now: BTreeMap<Key, Object> = server.objects().collect();
-    let mut changes: Vec<Change> = Vec::new();
-    for (key, old) in known {
-        if !now.contains_key(key) {
-            changes.push(Change {
-                key: key.clone(),
-                kind: ChangeKind::Deleted,
-                object: old.clone(),
-                old: Some(old.clone()),
-            });
-        }
-    }
+    let gone = known.objects().filter(|(key, _)| !now.contains_key(key)).map(|(key, old)| Change {
+        key,
+        kind: ChangeKind::Deleted,
+        object: old.clone(),
+        old: Some(old.clone()),
+    });
+    let mut changes: Vec<Change> = gone.collect();
     for (key, object) in now {
-        let old = known.get(&key).cloned();
+        let old = known.get_key(&key).cloned();
         let kind = match &old {
             None => ChangeKind::Added,
             Some(old) if *old != object => ChangeKind::Modified,

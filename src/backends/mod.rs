@@ -5,7 +5,7 @@ pub mod in_process;
 use tokio::sync::watch;
 
 use crate::base::clock::Time;
-use crate::model::{Change, Identity, Object, Refusal, Write};
+use crate::model::{Change, Identity, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
 
 /// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.
@@ -16,8 +16,10 @@ pub trait Door {
     /// The API server's refusal.
     fn write(&mut self, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal>;
 
-    /// What changed since the last call, in the order of the API server's revisions.
-    fn changes(&mut self) -> Vec<Change>;
+    /// What changed since the last call, in the order of the API server's revisions. `known` is what the changes of
+    /// all calls before have led to: where the API server's history does not reach back to the last call, the changes
+    /// are what differs from it, deletions first.
+    fn changes(&mut self, known: &View) -> Vec<Change>;
 
     /// Rolls the kube-apiserver to Kubernetes 1.`minor`.
     fn serve_kubernetes(&mut self, minor: u32);

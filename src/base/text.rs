@@ -1,6 +1,6 @@
 //! Small text tools: durations as people read them, columns, the nearest name for a typo.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 /// A span since the start of a run as `H:MM:SS`, e.g. `1:02:03`; milliseconds are cut.
 pub fn clock_time(span: SignedDuration) -> String {
@@ -21,9 +21,12 @@ pub fn short_duration(span: SignedDuration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }
 
-/// Reads a span such as `90s`, `10m`, `1h 30m`, `2 hours` or `250ms`.
+/// Reads a span such as `90s`, `10m`, `1h 30m`, `2 hours`, `250ms` or `2 days` of 24 hours each; `None` where the text is
+/// none or the span is negative.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
-    text.trim().parse::<SignedDuration>().ok().filter(|span| !span.is_negative())
+    let span: Span = text.trim().parse().ok()?;
+    let span = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+    (!span.is_negative()).then_some(span)
 }
 
 /// Cuts `text` to `width` characters; what is cut leaves `...`.
@@ -85,13 +88,20 @@ mod tests {
 
     #[test]
     fn spans_read_and_print_as_people_write_them() {
-        for (text, printed) in
-            [("90s", "1m30s"), ("1h 30m", "1h30m"), ("2 hours", "2h"), ("250ms", "250ms"), ("0s", "0s")]
-        {
+        for (text, printed) in [
+            ("90s", "1m30s"),
+            ("1h 30m", "1h30m"),
+            ("2 hours", "2h"),
+            ("250ms", "250ms"),
+            ("0s", "0s"),
+            ("2 days", "48h"),
+        ] {
             assert_eq!(short_duration(parse_duration(text).unwrap()), printed, "{text}");
         }
         assert_eq!(parse_duration("soon"), None);
         assert_eq!(parse_duration("-5m"), None);
+        assert_eq!(parse_duration("1 month"), None);
+        assert_eq!(parse_duration("99999999999999999999h"), None);
         assert_eq!(clock_time(SignedDuration::from_secs(3723)), "1:02:03");
     }
 

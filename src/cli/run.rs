@@ -61,38 +61,26 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
 
 fn play(plan: &Plan, args: &RunArgs) -> Played {
     let (outcome, wall) = timed(|| engine::play(plan, args.seed));
-    let mut played = match outcome {
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
         Err(error) => {
-            let mut result = nothing_played(plan, args.seed);
+            let mut result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, args.seed);
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             return Played { result, record: None, wall };
         }
-        Ok(outcome) => {
-            let mut result = ScenarioResult::of(&outcome.record, &plan.file);
-            result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
-            Played { result, record: Some(outcome.record), wall }
-        }
     };
+    let mut result = ScenarioResult::of(&outcome.record, &plan.file);
+    result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
     if args.check_determinism {
-        let again = engine::play(plan, args.seed).map(|outcome| outcome.record);
-        let difference = played.record.as_ref().zip(again.ok()).and_then(|(a, b)| first_difference(a, &b));
+        let difference = match engine::play(plan, args.seed) {
+            Ok(again) => first_difference(&outcome.record, &again.record),
+            Err(error) => Some(format!("the second time the cluster could not be installed: {error}")),
+        };
         if let Some(difference) = difference {
-            played.result.failure = Some(format!("the same seed gave two different records: {difference}"));
+            result.failure = Some(format!("the same seed gave two different records: {difference}"));
         }
     }
-    played
-}
-
-fn nothing_played(plan: &Plan, seed: u64) -> ScenarioResult {
-    ScenarioResult {
-        name: plan.name.clone(),
-        file: plan.file.clone(),
-        ids: plan.ids.clone(),
-        seed,
-        virtual_time: jiff::SignedDuration::ZERO,
-        failure: None,
-        failed_at: None,
-    }
+    Played { result, record: Some(outcome.record), wall }
 }
 
 /// The first line in which two records differ.

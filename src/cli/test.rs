@@ -1,7 +1,5 @@
 //! `windtunnel test`: plays Gherkin features.
 
-use jiff::SignedDuration;
-
 use super::args::TestArgs;
 use super::{Exit, files, say};
 use crate::report::{ScenarioResult, junit, summary};
@@ -53,19 +51,10 @@ fn parse_tags(text: &str) -> Result<TagOperation, String> {
 
 fn result(played: &steps::ScenarioResult, seed: u64) -> ScenarioResult {
     let mut result = played.record.as_ref().map_or_else(
-        || ScenarioResult {
-            name: String::new(),
-            file: String::new(),
-            ids: Vec::new(),
-            seed,
-            virtual_time: SignedDuration::ZERO,
-            failure: None,
-            failed_at: None,
-        },
-        |record| ScenarioResult::of(record, ""),
+        || ScenarioResult::unplayed(&played.name, &played.file, &[], seed),
+        |record| ScenarioResult::of(record, &played.file),
     );
     result.name.clone_from(&played.name);
-    result.file.clone_from(&played.file);
     result.failure.clone_from(&played.failure);
     result.failed_at = played.failed_at.or_else(|| played.failure.as_ref().map(|_| (played.line, 1)));
     result

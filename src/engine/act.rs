@@ -6,11 +6,12 @@ use super::error::SessionError;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{ALL, CLUSTER_VERSIONS, CONFIG_MAPS};
-use crate::model::{Identity, Object, Write};
+use crate::model::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
+use crate::model::{Identity, Write};
+use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
 
-/// Does it.
+/// Makes the request that the action stands for. Components notice it when the simulation settles.
 pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), SessionError> {
     let write = match action {
         Action::Update { to, force } => request_update(simulation, to, *force)?,
@@ -26,14 +27,8 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
         Action::Apply(object) => apply(simulation, object)?,
         Action::Delete(object) => Write::delete(&object.resource, &object.namespace, &object.name),
     };
-    request(simulation, &write).map(|_| ())
-}
-
-fn request(simulation: &mut Simulation, write: &Write) -> Result<Object, SessionError> {
-    simulation.write("administrator", &Identity::admin(), write).map_err(|refusal| SessionError::Refused {
-        what: format!("{} {}", write.verb(), write.key()),
-        message: refusal.message,
-    })
+    let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
+    answer.map(drop).map_err(|refusal| SessionError::refused(&write, refusal))
 }
 
 fn cluster_version_patch(patch: Value) -> Write {
@@ -63,8 +58,8 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 /// Creates an object, or merges it into the one that is there.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let resource = ALL.iter().find(|resource| resource.kind == kind).ok_or_else(|| {
-        let hint = did_you_mean(kind, ALL.iter().map(|resource| &*resource.kind));
+    let resource = resources::by_kind(kind).ok_or_else(|| {
+        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         SessionError::UnknownKind { kind: kind.to_owned(), hint }
     })?;
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();

@@ -9,7 +9,7 @@ use super::simulation::Simulation;
 use crate::model::{Object, View};
 use crate::scenario::plan::{ObjectRef, What};
 
-/// Checks one expectation at this moment. `baseline` is the cluster at the begin of a check over time.
+/// Checks one expectation at this moment. `baseline` is the cluster at the beginning of a check over time.
 ///
 /// The error says what was seen instead.
 pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View>) -> Result<(), String> {

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::matching::{all, insights_in, name_fits};
 use crate::model::condition;
-use crate::record::{Event, Record, WriteEvent};
+use crate::record::{Entry, Event, Record, WriteEvent};
 use crate::scenario::plan::{Subject, WriteMatch};
 
 /// Whether writes like these were made in this order since the run began. The set-up does not count.
 pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
     let mut missing = wanted.iter();
     let mut next = missing.next();
-    for write in writes(record) {
+    for (_, write) in writes(record).filter(|(entry, _)| !record.is_set_up(entry)) {
         let Some(current) = next else { break };
         if fits(write, current) {
             next = missing.next();
@@ -26,7 +26,7 @@ pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), Str
     }
 }
 
-/// Whether a condition went through exactly these statuses since the run began.
+/// Whether a condition went through exactly these statuses since the run began, from the one that it began with.
 pub(super) fn statuses(
     record: &Record,
     of: &Subject,
@@ -34,9 +34,11 @@ pub(super) fn statuses(
     wanted: &[String],
 ) -> Result<(), String> {
     let mut seen: Vec<String> = Vec::new();
-    for write in all_writes(record) {
+    for (entry, write) in writes(record) {
         for status in statuses_after(write, of, condition) {
-            if seen.last() != Some(&status) {
+            if record.is_set_up(entry) {
+                seen = vec![status];
+            } else if seen.last() != Some(&status) {
                 seen.push(status);
             }
         }
@@ -50,15 +52,11 @@ pub(super) fn statuses(
     }
 }
 
-fn all_writes(record: &Record) -> impl Iterator<Item = &WriteEvent> {
+fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
     record.entries.iter().filter_map(|entry| match &entry.event {
-        Event::Write(write) => Some(&**write),
+        Event::Write(write) => Some((entry, &**write)),
         _ => None,
     })
-}
-
-fn writes(record: &Record) -> impl Iterator<Item = &WriteEvent> {
-    all_writes(record).filter(|write| write.by != "installer")
 }
 
 fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {

@@ -6,7 +6,7 @@ use super::simulation::Simulation;
 use crate::actors::{Effect, Signal};
 use crate::insights;
 use crate::model::{Identity, Key};
-use crate::record::{Entry, Event};
+use crate::record::Event;
 
 impl Simulation {
     /// Does what the actor `id` asked of the machines.
@@ -38,20 +38,16 @@ impl Simulation {
             return; // A restarted kubelet asks again for what runs already.
         }
         let now = self.now();
-        let (running, name) = match program(&object, &container, &self.world, self.streams, now) {
-            Program::Actor(actor) => {
-                let name = actor.name().to_owned();
-                (Running::Actor(self.add(actor)), name)
-            }
-            Program::UpdateStatusController(identity) => {
-                (Running::Task(self.spawn_insights(&identity)), container.clone())
-            }
-            Program::Other => (Running::Idle, String::new()),
+        let running = match program(&object, &container, &self.world, self.streams, now) {
+            Program::Actor(actor) => Running::Actor(self.add(actor)),
+            Program::UpdateStatusController(identity) => Running::Task(self.spawn_insights(&identity)),
+            Program::Other => Running::Idle,
         };
-        if !name.is_empty() {
-            self.note(Event::Process { program: name, pod: pod.name.clone(), started: true });
+        let program = (!matches!(running, Running::Idle)).then(|| container.clone());
+        if let Some(program) = &program {
+            self.note(Event::Process { program: program.clone(), pod: pod.name.clone(), started: true });
         }
-        self.processes.insert(pod, container, Process { kubelet, running });
+        self.processes.insert(pod, container, Process { kubelet, program, running });
     }
 
     fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
@@ -82,15 +78,8 @@ impl Simulation {
             Running::Idle => {}
         }
         self.signal(process.kubelet, Signal::Exited { pod: pod.clone(), container: container.to_owned() });
-        if matches!(container, "cluster-version-operator" | "update-status-controller") {
-            let program = container.to_owned();
+        if let Some(program) = process.program {
             self.note(Event::Process { program, pod: pod.name.clone(), started: false });
         }
-    }
-
-    /// Records something that is no write.
-    pub(super) fn note(&mut self, event: Event) {
-        let at = self.now();
-        self.record.entries.push(Entry { at, event });
     }
 }

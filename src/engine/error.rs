@@ -1,5 +1,7 @@
 //! Why a run cannot go on.
 
+use crate::model::{Refusal, Write};
+
 /// Why a command to a session failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
@@ -49,4 +51,11 @@ pub enum SessionError {
         /// How many.
         steps: u32,
     },
+}
+
+impl SessionError {
+    /// The API server refused a write of an administrator or the installer.
+    pub(super) fn refused(write: &Write, refusal: Refusal) -> Self {
+        Self::Refused { what: format!("{} {}", write.verb(), write.key()), message: refusal.message }
+    }
 }

@@ -48,8 +48,9 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
     let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version);
     let operators = cvo::installed_operators(&plan.release, &cluster_version);
     let mut writes = Vec::new();
-    let is_own = |object: &&Value| object["kind"] == "Deployment";
-    for object in manifests::objects("base").iter().filter(|object| !is_own(object)) {
+    // The operator's own Deployment is one of the payload's objects, which name the image.
+    let is_base = |object: &&Value| object["kind"] != "Deployment";
+    for object in manifests::objects("base").iter().filter(is_base) {
         writes.extend(create(object.clone()));
     }
     let (crds, others): (Vec<_>, Vec<_>) =
@@ -71,8 +72,7 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
 
 /// The write that creates an object of a kind we know.
 fn create(object: Value) -> Option<Write> {
-    let resource = resources::ALL.iter().find(|resource| object["kind"] == *resource.kind)?;
-    Some(Write::create(resource, object))
+    resources::of(&object).map(|resource| Write::create(resource, object))
 }
 
 /// The object, and then its status, which creation alone would drop. Not by a merge patch: that cannot set nulls.

@@ -15,6 +15,7 @@ mod install;
 mod matching;
 mod play;
 mod processes;
+mod requests;
 mod router;
 mod session;
 mod simulation;

@@ -1,4 +1,4 @@
-//! Plays a plan from begin to end.
+//! Plays a plan from its first step to its last.
 
 use jiff::SignedDuration;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::router::ActorId;
 use crate::actors::Actor;
-use crate::actors::cvo::ClusterVersionOperator;
+use crate::actors::cvo::{self, ClusterVersionOperator};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::world::World;
@@ -33,7 +33,7 @@ pub(super) fn program(
     now: Time,
 ) -> Program {
     match container {
-        "cluster-version-operator" => ClusterVersionOperator::start(pod, world, &streams, now)
+        cvo::NAME => ClusterVersionOperator::start(pod, world, &streams, now)
             .map_or(Program::Other, |process| Program::Actor(Box::new(process))),
         UPDATE_STATUS_CONTROLLER => {
             let account = match pod.text("/spec/serviceAccountName") {
@@ -51,6 +51,8 @@ pub(super) fn program(
 pub(super) struct Process {
     /// The kubelet that started it and is told of its end.
     pub(super) kubelet: ActorId,
+    /// The simulated program, by its container's name; `None` for one that just runs, of which the record is silent.
+    pub(super) program: Option<String>,
     /// How it runs.
     pub(super) running: Running,
 }

@@ -1,5 +1,6 @@
 //! Who wants to know of which change, by index: a change costs what its readers cost, not what the cluster does.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actors::Interest;
@@ -9,7 +10,8 @@ use crate::model::{Change, Key, Resource};
 /// Number of an actor in the simulation; never used again after it is gone.
 pub(super) type ActorId = usize;
 
-type Kind = (String, String);
+/// Group and plural.
+type Kind = (Cow<'static, str>, Cow<'static, str>);
 
 /// The index of all interests.
 #[derive(Debug, Default)]
@@ -49,7 +51,7 @@ impl Router {
     /// The actors that want to know of a change, in the order of their numbers.
     pub(super) fn readers(&self, change: &Change) -> BTreeSet<ActorId> {
         let key = &change.key;
-        let kind = (key.group.to_string(), key.plural.to_string());
+        let kind = (key.group.clone(), key.plural.clone());
         let mut readers = self.kinds.get(&kind).cloned().unwrap_or_default();
         readers.extend(self.objects.get(key).into_iter().flatten());
         if !key.namespace.is_empty() {
@@ -63,5 +65,5 @@ impl Router {
 }
 
 fn kind(resource: &Resource) -> Kind {
-    (resource.group.to_string(), resource.plural.to_string())
+    (resource.group.clone(), resource.plural.clone())
 }

@@ -10,14 +10,14 @@ use super::simulation::{Pending, Simulation};
 use super::{act, check, install};
 use crate::actors;
 use crate::backends::in_process::InProcess;
-use crate::base::clock::{Time, VirtualClock};
+use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
 use crate::model::{Identity, View};
-use crate::record::{Event, Header, Record};
+use crate::record::{Event, Header, INSTALLER, Record};
 use crate::scenario::plan::{Action, ClusterPlan, Expectation, Step, When};
 
-/// When the clock of every run starts.
-const EPOCH: &str = "2024-01-15T08:00:00Z";
+/// When the clock of every run starts: 2024-01-15T08:00:00Z.
+const EPOCH: Time = Time::constant(1_705_305_600, 0);
 
 /// How long before that the cluster is installed: its components start and settle meanwhile.
 const SETTLING: SignedDuration = SignedDuration::from_mins(2);
@@ -57,8 +57,7 @@ impl Session {
         ids: &[String],
         seed: u64,
     ) -> Result<Simulation, SessionError> {
-        let epoch: Time = EPOCH.parse().unwrap_or(Time::UNIX_EPOCH);
-        let start = epoch - SETTLING;
+        let start = EPOCH - SETTLING;
         let clock = VirtualClock::starting_at(start);
         let streams = Streams::new(seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
@@ -68,7 +67,7 @@ impl Session {
             scenario: scenario.to_owned(),
             ids: ids.to_vec(),
             seed,
-            epoch,
+            epoch: EPOCH,
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let record = Record { header, entries: Vec::new() };
@@ -79,16 +78,14 @@ impl Session {
             if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {
                 continue; // Some namespaces are the API server's own.
             }
-            simulation.write("installer", &Identity::admin(), &write).map_err(|refusal| {
-                let what = format!("{} {}", write.verb(), write.key());
-                SessionError::Refused { what, message: refusal.message }
-            })?;
+            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
+            answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
         }
         let nodes = install::node_names(plan);
         for actor in actors::controllers(&nodes, &world, &streams) {
             simulation.add(actor);
         }
-        simulation.run_until(epoch, |_| false).await?;
+        simulation.run_until(EPOCH, |_| false).await?;
         Ok(simulation)
     }
 
@@ -142,7 +139,7 @@ impl Session {
     pub fn advance(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
-            let deadline = simulation.now() + span;
+            let deadline = after(simulation.now(), span);
             simulation.run_until(deadline, |_| false).await.map(|_| ())
         })
     }
@@ -175,8 +172,9 @@ impl Session {
                     check::check(simulation, what, None).map_err(|why| check::unmet(simulation, &why))
                 }
                 When::Within(span) => {
-                    let met =
-                        simulation.run_until(start + span, |s| check::check(s, what, None).is_ok()).await?;
+                    let met = simulation
+                        .run_until(after(start, span), |s| check::check(s, what, None).is_ok())
+                        .await?;
                     if met {
                         return Ok(());
                     }
@@ -188,7 +186,7 @@ impl Session {
                     let baseline = simulation.view.clone();
                     let mut broken = None;
                     simulation
-                        .run_until(start + span, |s| {
+                        .run_until(after(start, span), |s| {
                             broken = check::check(s, what, Some(&baseline)).err();
                             broken.is_some()
                         })

@@ -15,8 +15,8 @@ use crate::base::clock::{Clock as _, Time, VirtualClock};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
 use crate::model::world::World;
-use crate::model::{Answer, Change, Identity, Object, Refusal, View, Write};
-use crate::record::{Entry, Event, Record, WriteEvent};
+use crate::model::{Answer, Change, Identity, View};
+use crate::record::Record;
 
 /// What an actor is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub struct Pending {
 }
 
 /// One actor with what waits for it.
-struct Slot {
+pub(super) struct Slot {
     actor: Box<dyn Actor>,
     identity: Identity,
-    changes: Vec<Change>,
-    answers: Vec<Answer>,
+    pub(super) changes: Vec<Change>,
+    pub(super) answers: Vec<Answer>,
     signals: Vec<Signal>,
     wake_at: Option<Time>,
     why: String,
@@ -51,11 +51,11 @@ pub(super) struct Simulation {
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
     pub(super) processes: Processes,
-    slots: BTreeMap<ActorId, Slot>,
+    pub(super) slots: BTreeMap<ActorId, Slot>,
     next_id: ActorId,
-    router: Router,
+    pub(super) router: Router,
     wakes: BTreeSet<(Time, ActorId)>,
-    ready: BTreeSet<ActorId>,
+    pub(super) ready: BTreeSet<ActorId>,
     /// The virtual second that requests are counted in, and how many there were before it.
     requests: (i64, u64),
 }
@@ -244,77 +244,8 @@ impl Simulation {
         }
     }
 
-    /// Makes an actor's requests, and has the answers wait for its next turn.
-    fn request(&mut self, id: ActorId, by: &str, who: &Identity, writes: Vec<Write>) {
-        let mut answers = Vec::with_capacity(writes.len());
-        for write in writes {
-            let outcome = self.write(by, who, &write);
-            answers.push(Answer { write, outcome });
-        }
-        if let Some(slot) = self.slots.get_mut(&id) {
-            slot.answers = answers;
-            self.ready.insert(id);
-        }
-    }
-
-    /// Makes a request through the door and records it.
-    pub(super) fn write(&mut self, by: &str, who: &Identity, write: &Write) -> Result<Object, Refusal> {
-        let now = self.now();
-        let before = self.view.get_key(&write.key()).cloned();
-        let outcome = self.door.write(who, write, now);
-        self.take_changes();
-        let event = write_event(by, write, before, &outcome, &self.view);
-        self.record.entries.push(Entry { at: now, event: Event::Write(Box::new(event)) });
-        outcome
-    }
-
-    /// Takes what changed behind the door into the view, records what kube clients wrote, and hands changes out.
-    pub(super) fn take_changes(&mut self) {
-        for (at, event) in self.door.client_writes() {
-            self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
-        }
-        for change in self.door.changes() {
-            self.view.apply(&change);
-            for id in self.router.readers(&change) {
-                if let Some(slot) = self.slots.get_mut(&id) {
-                    slot.changes.push(change.clone());
-                    self.ready.insert(id);
-                }
-            }
-        }
-    }
-
     /// Whether an actor of this number is there.
     pub(super) fn is_running(&self, id: ActorId) -> bool {
         self.slots.contains_key(&id)
-    }
-}
-
-fn write_event(
-    by: &str,
-    write: &Write,
-    before: Option<Object>,
-    outcome: &Result<Object, Refusal>,
-    view: &View,
-) -> WriteEvent {
-    let mut key = write.key();
-    let (code, message) = match outcome {
-        Ok(object) => {
-            object.name().clone_into(&mut key.name);
-            (if write.verb() == "create" { 201 } else { 200 }, String::new())
-        }
-        Err(refusal) => (refusal.code, refusal.message.clone()),
-    };
-    let after = outcome.is_ok().then(|| view.get_key(&key).cloned()).flatten();
-    WriteEvent {
-        by: by.to_owned(),
-        verb: write.verb().to_owned(),
-        kind: write.resource.kind.to_string(),
-        key,
-        subresource: write.subresource.unwrap_or_default().to_owned(),
-        code,
-        message,
-        before,
-        after,
     }
 }

@@ -1,5 +1,7 @@
 //! The kinds that simulated components read and write, by their plural.
 
+use serde_json::Value;
+
 use super::Resource;
 
 macro_rules! kinds {
@@ -51,4 +53,14 @@ kinds! {
     /// Who has the permissions of a cluster role.
     CLUSTER_ROLE_BINDINGS =
         cluster("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings");
+}
+
+/// The kind that objects call by this name in their `kind` field.
+pub fn by_kind(kind: &str) -> Option<&'static Resource> {
+    ALL.iter().find(|resource| resource.kind == kind)
+}
+
+/// The kind of an object.
+pub fn of(object: &Value) -> Option<&'static Resource> {
+    by_kind(object["kind"].as_str()?)
 }

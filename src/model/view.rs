@@ -40,6 +40,20 @@ impl View {
             .flat_map(BTreeMap::values)
     }
 
+    /// All objects with their keys, in order.
+    pub fn objects(&self) -> impl Iterator<Item = (Key, &Object)> {
+        self.groups.iter().flat_map(|(group, plurals)| {
+            plurals.iter().flat_map(move |(plural, namespaces)| {
+                namespaces.iter().flat_map(move |(namespace, named)| {
+                    named.iter().map(move |(name, object)| {
+                        let (namespace, name) = (namespace.clone(), name.clone());
+                        (Key { group: group.clone(), plural: plural.clone(), namespace, name }, object)
+                    })
+                })
+            })
+        })
+    }
+
     /// Takes a change in.
     pub fn apply(&mut self, change: &Change) {
         let key = &change.key;

@@ -11,6 +11,12 @@ pub use parse::RecordError;
 use crate::base::clock::Time;
 use crate::model::{Change, ChangeKind, Key, Object, View};
 
+/// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
+pub const INSTALLER: &str = "installer";
+
+/// Who does what the scenario does ([`WriteEvent::by`]).
+pub const ADMINISTRATOR: &str = "administrator";
+
 /// The history of one run.
 #[derive(Debug, Clone)]
 pub struct Record {
@@ -38,6 +44,12 @@ impl Record {
     pub fn end(&self) -> Time {
         self.entries.last().map_or(self.header.epoch, |entry| entry.at)
     }
+
+    /// Whether an entry belongs to the set-up: the installation, and what the components did until they had settled.
+    /// The run is what came after.
+    pub fn is_set_up(&self, entry: &Entry) -> bool {
+        entry.at < self.header.epoch
+    }
 }
 
 /// What was run.
@@ -49,7 +61,7 @@ pub struct Header {
     pub ids: Vec<String>,
     /// The seed.
     pub seed: u64,
-    /// When the run's clock started.
+    /// When the run's clock started; what came before is the set-up.
     pub epoch: Time,
     /// Version of windtunnel.
     pub windtunnel: String,
@@ -100,7 +112,7 @@ pub enum Event {
 /// One request to change something, and its answer.
 #[derive(Debug, Clone)]
 pub struct WriteEvent {
-    /// Who asked: an actor's or a program's name, `administrator` for the scenario, `installer` for the set-up.
+    /// Who asked: an actor's or a program's name, [`ADMINISTRATOR`] or [`INSTALLER`].
     pub by: String,
     /// `create`, `update`, `patch` or `delete`.
     pub verb: String,

@@ -48,6 +48,19 @@ impl ScenarioResult {
         }
     }
 
+    /// The result of a scenario of which there is no record, since no cluster could be installed for it.
+    pub fn unplayed(name: &str, file: &str, ids: &[String], seed: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            ids: ids.to_vec(),
+            seed,
+            virtual_time: SignedDuration::ZERO,
+            failure: None,
+            failed_at: None,
+        }
+    }
+
     /// Whether all steps passed.
     pub fn passed(&self) -> bool {
         self.failure.is_none()

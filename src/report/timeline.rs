@@ -9,12 +9,9 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Time;
 use crate::base::text::{clock_time, truncate};
-use crate::record::{Entry, Event, Record, WriteEvent};
+use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
 
 use rows::{Row, Rows, Span};
-
-/// The name that the set-up writes under.
-const INSTALLER: &str = "installer";
 
 /// Columns of the time: `H:MM:SS`.
 const TIME_WIDTH: usize = 7;
@@ -34,7 +31,7 @@ const CHANGE_WIDTH_UNCUT: usize = 60;
 pub fn render(record: &Record, width: usize) -> String {
     let mut rows = Rows::default();
     let (set_up, run): (Vec<&Entry>, Vec<&Entry>) =
-        record.entries.iter().partition(|entry| is_set_up(record, entry));
+        record.entries.iter().partition(|entry| record.is_set_up(entry));
     if !set_up.is_empty() {
         let text = format!("cluster installed: {} objects", written(&set_up));
         rows.add(record.header.epoch, "", "set-up", text, INSTALLER);
@@ -61,12 +58,6 @@ pub fn render(record: &Record, width: usize) -> String {
         }
     }
     table(&rows.kept(), record.header.epoch, width)
-}
-
-/// Whether an entry belongs to the set-up: what came before the run's clock started, and what the installer wrote.
-fn is_set_up(record: &Record, entry: &Entry) -> bool {
-    let installed = matches!(&entry.event, Event::Write(write) if write.by == INSTALLER && write.code < 400);
-    entry.at < record.header.epoch || installed
 }
 
 /// How many objects these entries wrote.

@@ -2,8 +2,12 @@
 //!
 //! The language is described in `docs/scenario-language.md`, whose examples are read by a test of this module.
 
+use jiff::SignedDuration;
 use semver::Version;
+use serde_json::Value;
 
+use crate::base::limits::SPAN_MAX;
+use crate::base::text::{parse_duration, truncate};
 use crate::base::yaml;
 use crate::model::release::{Release, UnknownRelease};
 
@@ -20,6 +24,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub use object::Star;
 pub use problem::{Problem, Problems};
 
 use plan::Plan;
@@ -54,12 +59,45 @@ pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, 
     }
 }
 
-/// Reads `Kind/name` or `Kind/namespace/name`; the name may end in `*`.
+/// Reads `Kind/name` or `Kind/namespace/name`; `star` tells whether the name may end in `*`.
 ///
 /// # Errors
 /// What was expected, and the nearest kind.
-pub fn object_ref(text: &str) -> Result<plan::ObjectRef, String> {
-    object::parse(text, object::Star::Allowed)
+pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
+    object::parse(text, star)
+}
+
+/// Reads a span of virtual time that a step may ask for; `example` is how one is written where the text stands.
+///
+/// # Errors
+/// What was expected, and what was found.
+pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
+    match parse_duration(text).filter(SignedDuration::is_positive) {
+        None => Err(format!("expected a duration such as {example}, found `{}`", truncate(text, 60))),
+        Some(span) if span > SPAN_MAX => {
+            Err(format!("expected at most {} hours of cluster time, found `{text}`", SPAN_MAX.as_hours()))
+        }
+        Some(span) => Ok(span),
+    }
+}
+
+/// Reads a Kubernetes object from YAML: its kind must be known, and its metadata must say where it goes.
+///
+/// # Errors
+/// All problems, by lines and columns of `text`.
+pub fn object(text: &str) -> Result<Value, Problems> {
+    let mut reader = Reader::new("", &Release::find);
+    let object = match yaml::tree(text) {
+        Ok((tree, None)) => object::whole(&mut reader, &tree),
+        Ok((_, Some(error))) | Err(error) => {
+            reader.problem_at(error.line, error.column, error.message);
+            None
+        }
+    };
+    match (object, reader.into_problems()) {
+        (Some(object), problems) if problems.0.is_empty() => Ok(object),
+        (_, problems) => Err(problems),
+    }
 }
 
 /// The plan; with problems in the reader it may have holes and must not be used.

@@ -9,9 +9,11 @@ use crate::base::yaml::{Kind, Node};
 use crate::model::{Resource, resources};
 
 /// Whether a name may end in `*`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Star {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Star {
+    /// It may, and then means every name that begins so.
     Allowed,
+    /// It may not: one object is meant.
     Refused,
 }
 
@@ -51,7 +53,7 @@ fn shape(resource: &Resource) -> String {
 }
 
 fn resource(kind: &str) -> Result<&'static Resource, String> {
-    resources::ALL.iter().find(|resource| resource.kind == kind).ok_or_else(|| {
+    resources::by_kind(kind).ok_or_else(|| {
         let kinds: Vec<&str> = resources::ALL.iter().map(|resource| resource.kind.as_ref()).collect();
         let hint = did_you_mean(kind, kinds.iter().copied());
         let hint = if hint.is_empty() { format!("; there are `{}`", kinds.join("`, `")) } else { hint };

@@ -5,7 +5,7 @@ use semver::Version;
 
 use super::plan::TextMatch;
 use super::{FindRelease, Problem, Problems};
-use crate::base::text::{did_you_mean, parse_duration};
+use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::release::Release;
 
@@ -154,11 +154,12 @@ impl<'a> Reader<'a> {
 
     /// A span of virtual time, longer than none.
     pub(super) fn duration(&mut self, node: &Node) -> Option<SignedDuration> {
-        let span = node.scalar().and_then(parse_duration).filter(SignedDuration::is_positive);
-        if span.is_none() {
-            self.expected(node, "a duration such as `45s`, `10m` or `1h30m`");
-        }
-        span
+        const EXAMPLE: &str = "`45s`, `10m` or `1h30m`";
+        let Some(text) = node.scalar() else {
+            self.expected(node, &format!("a duration such as {EXAMPLE}"));
+            return None;
+        };
+        super::duration(text, EXAMPLE).map_err(|message| self.problem(node, message)).ok()
     }
 
     /// A version with three numbers.

@@ -1,7 +1,7 @@
 //! Gherkin text to a feature, or to what is wrong with it in words: the parser tells only where it gave up.
 
 use cucumber::feature::Ext as _;
-use cucumber::gherkin::{Feature, GherkinEnv, Scenario, Table};
+use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
 
 use super::layout;
 use crate::scenario::Problem;
@@ -37,6 +37,16 @@ pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
 /// All scenarios, also those below a rule.
 pub(super) fn scenarios(feature: &Feature) -> impl Iterator<Item = &Scenario> {
     feature.scenarios.iter().chain(feature.rules.iter().flat_map(|rule| &rule.scenarios))
+}
+
+/// All steps that a scenario plays, those of the backgrounds first; `rule` is the one that it stands below.
+pub(super) fn steps_of<'f>(
+    feature: &'f Feature,
+    rule: Option<&'f Rule>,
+    scenario: &'f Scenario,
+) -> impl Iterator<Item = &'f Step> {
+    let backgrounds = feature.background.iter().chain(rule.and_then(|rule| rule.background.as_ref()));
+    backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps)
 }
 
 /// What would pass because it checks nothing, and cells that the parser drops.

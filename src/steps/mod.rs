@@ -5,6 +5,7 @@ mod driver;
 mod gherkin;
 mod given;
 mod layout;
+mod panics;
 mod phrase;
 mod rehearsal;
 mod suite;
@@ -15,4 +16,3 @@ mod world;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use suite::{ScenarioResult, Suite};
-pub use world::ClusterWorld;

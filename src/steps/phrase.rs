@@ -4,14 +4,12 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::world::StepError;
-use crate::base::text::parse_duration;
-use crate::base::yaml;
-use crate::scenario;
 use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
+use crate::scenario::{self, Star};
 
 /// `40 minutes`, `1 hour`, `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
-    parse_duration(text).ok_or_else(|| expected("a duration such as `40 minutes`", text))
+    scenario::duration(text, "`40 minutes`").map_err(StepError::Words)
 }
 
 /// `within` or `throughout` with a duration, or neither.
@@ -23,10 +21,15 @@ pub(super) fn when(word: &str, span: &str) -> Result<When, StepError> {
     }
 }
 
-/// `Kind/name` or `Kind/namespace/name`; `ClusterVersion` alone means the one there is.
+/// `Kind/name` or `Kind/namespace/name`, where the name may end in `*`; `ClusterVersion` alone means the one there is.
 pub(super) fn object(text: &str) -> Result<ObjectRef, StepError> {
     let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
-    scenario::object_ref(text).map_err(StepError::Words)
+    scenario::object_ref(text, Star::Allowed).map_err(StepError::Words)
+}
+
+/// `Kind/name` or `Kind/namespace/name` of one object.
+pub(super) fn one_object(text: &str) -> Result<ObjectRef, StepError> {
+    scenario::object_ref(text, Star::Refused).map_err(StepError::Words)
 }
 
 /// `Kind/name` of what an insight is about, or a kind alone.
@@ -103,7 +106,15 @@ pub(super) fn expectation(word: &str, span: &str, what: What) -> Result<Expectat
 /// A Kubernetes object written as YAML below a step.
 pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
     let text = text.ok_or_else(|| StepError::Words("expected an object as YAML in a doc string".into()))?;
-    yaml::from_str(text).map_err(|error| StepError::Words(format!("the doc string is no YAML: {error}")))
+    // The parser keeps the line break after the opening quotes.
+    let text = text.strip_prefix('\n').unwrap_or(text);
+    scenario::object(text).map_err(|problems| {
+        let lines = problems
+            .0
+            .iter()
+            .map(|found| format!("line {} of the doc string: {}", found.line, found.message));
+        StepError::Words(lines.collect::<Vec<_>>().join("; "))
+    })
 }
 
 fn expected(what: &str, found: &str) -> StepError {

@@ -1,14 +1,14 @@
 //! Speaks every step to a world without a cluster, so that what its words mean is checked before anything runs: releases,
 //! kinds, durations, patterns, doc strings, and whether there is a cluster at all.
 
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::AssertUnwindSafe;
 
 use cucumber::gherkin::{Feature, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
 
-use super::gherkin::scenarios;
-use super::suite::panic_text;
+use super::gherkin::{scenarios, steps_of};
+use super::panics;
 use super::world::{ClusterWorld, no_cluster};
 
 /// Steps that cannot be played, and why, in the order of the text. The steps must be of the vocabulary.
@@ -18,15 +18,11 @@ pub(super) fn problems<'f>(
 ) -> Vec<(&'f Step, String)> {
     let mut found: Vec<(&Step, String)> = Vec::new();
     let no_cluster = no_cluster().to_string();
-    // A step tells of its error by a panic, as cucumber wants it; that is no reason to print one.
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
     for scenario in scenarios(feature) {
         let rule =
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
-        let backgrounds = feature.background.iter().chain(rule.and_then(|rule| rule.background.as_ref()));
         let (mut world, mut without_cluster) = (ClusterWorld::rehearsal(), false);
-        for step in backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps) {
+        for step in steps_of(feature, rule, scenario) {
             let Some(why) = rehearse(steps, &mut world, step) else { continue };
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
                 continue;
@@ -39,7 +35,6 @@ pub(super) fn problems<'f>(
             }
         }
     }
-    panic::set_hook(hook);
     found.sort_by_key(|(step, _)| (step.position.line, step.position.col));
     found
 }
@@ -47,8 +42,8 @@ pub(super) fn problems<'f>(
 /// Why the step cannot be played.
 fn rehearse(steps: &Collection<ClusterWorld>, world: &mut ClusterWorld, step: &Step) -> Option<String> {
     let Ok(Some((play, _, _, context))) = steps.find(step) else { return None };
-    let played = AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never()?;
-    played.err().map(|panic| panic_text(&panic.into()))
+    let played = panics::quietly(|| AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never())?;
+    played.err().map(|panic| panics::text(&*panic))
 }
 
 #[cfg(test)]
@@ -76,6 +71,28 @@ mod tests {
              5:1: unknown kind `Configmap`; did you mean `ConfigMap`?\n\
              6:1: `/(/` is no regular expression: unclosed group\n\
              7:1: expected a duration such as `40 minutes`, found `5 apples`",
+        );
+    }
+
+    #[test]
+    fn what_a_cluster_cannot_have_is_told_before_anything_runs() {
+        check(
+            "Given a 4.20.1 cluster with 6 control-plane nodes and 3 workers\n",
+            "3:1: expected 1 to 5 control-plane nodes, found 6",
+        );
+        check(
+            "Given a 4.20.1 cluster\nAnd this object:\n\"\"\"\nkind: Configmap\nmetadata: {}\n\"\"\"\n",
+            "4:1: line 1 of the doc string: a Kubernetes object needs `apiVersion`; \
+             line 1 of the doc string: unknown kind `Configmap`; did you mean `ConfigMap`?",
+        );
+    }
+
+    #[test]
+    fn a_step_that_no_cluster_could_play_is_told_before_anything_runs() {
+        check(
+            "Given a 4.20.1 cluster\nWhen I delete ConfigMap/a/b*\nAnd 2 days pass\nAnd 99999999 hours pass\n",
+            "4:1: expected one object, without `*`, found `ConfigMap/a/b*`\n\
+             6:1: expected at most 87600 hours of cluster time, found `99999999 hours`",
         );
     }
 

@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 
 use super::vocabulary::EXAMPLES;
 use super::world::ClusterWorld;
-use super::{gherkin, rehearsal};
+use super::{gherkin, panics, rehearsal};
 use crate::base::text::nearest;
 use crate::record::{Event as Entry, Record};
 use crate::scenario::{Problem, Problems};
@@ -197,7 +197,7 @@ fn result(
                 (in_words(error), record.as_ref().and_then(|r| last_step(feature, rule, scenario, r)));
             (Some(step.map_or_else(|| why.clone(), |step| format!("{}: {why}", step.value))), step)
         }
-        ScenarioFinished::BeforeHookFailed(info) => (Some(panic_text(info)), None),
+        ScenarioFinished::BeforeHookFailed(info) => (Some(panics::text(&**info)), None),
     };
     ScenarioResult {
         file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
@@ -218,23 +218,16 @@ fn last_step<'f>(
     record: &Record,
 ) -> Option<&'f Step> {
     let played = record.entries.iter().filter(|entry| matches!(entry.event, Entry::Outcome { .. })).count();
-    let backgrounds = feature.background.iter().chain(rule.and_then(|rule| rule.background.as_ref()));
-    let steps = backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps);
-    steps.filter(|step| step.ty != StepType::Given).nth(played.checked_sub(1)?)
+    gherkin::steps_of(feature, rule, scenario)
+        .filter(|step| step.ty != StepType::Given)
+        .nth(played.checked_sub(1)?)
 }
 
 fn in_words(error: &StepError) -> String {
     match error {
-        StepError::Panic(info) => panic_text(info),
+        StepError::Panic(info) => panics::text(&**info),
         other => other.to_string(),
     }
-}
-
-/// The text of a panic, by which cucumber tells of a step's error.
-pub(super) fn panic_text(info: &event::Info) -> String {
-    let text = info.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| info.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-    text.unwrap_or_else(|| "a step panicked".to_owned())
 }
 
 /// Features that were read before.

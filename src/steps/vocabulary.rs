@@ -41,7 +41,7 @@ mod tests {
     use cucumber::gherkin::{Feature, GherkinEnv};
 
     use super::*;
-    use crate::steps::ClusterWorld;
+    use crate::steps::world::ClusterWorld;
 
     #[test]
     fn every_example_is_a_step_and_every_step_has_an_example() {

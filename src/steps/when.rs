@@ -3,7 +3,7 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 
-use super::phrase::{docstring_object, duration, object};
+use super::phrase::{docstring_object, duration, one_object};
 use super::world::{ClusterWorld, StepError};
 use crate::scenario::plan::{self, Action, Target};
 
@@ -56,7 +56,7 @@ async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 /// Deletes an object.
 #[when(regex = r"^I delete (\S+/\S+)$")]
 async fn delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
-    world.act(&step.value, Action::Delete(object(&name)?)).await
+    world.act(&step.value, Action::Delete(one_object(&name)?)).await
 }
 
 /// Lets virtual time pass.

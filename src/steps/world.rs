@@ -22,7 +22,7 @@ pub(super) enum StepError {
 
 /// The state of one Gherkin scenario. The cluster is installed by the first step that is not a Given.
 #[derive(Debug, Default, cucumber::World)]
-pub struct ClusterWorld {
+pub(super) struct ClusterWorld {
     /// Name of the scenario, for the record.
     pub(super) scenario: String,
     /// Seed of the session.

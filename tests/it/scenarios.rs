@@ -128,6 +128,41 @@ fn steps_after_a_failed_one_are_not_played() {
 }
 
 #[test]
+fn what_people_write_into_objects_does_not_stop_a_run() {
+    let containers = "containers: [{name: a, image: x}]";
+    for object in [
+        format!(
+            "kind: Pod, apiVersion: v1, spec: {{nodeName: master-0, activeDeadlineSeconds: {}, {containers}}}",
+            i64::MAX
+        ),
+        format!(
+            "kind: Pod, apiVersion: v1, spec: {{nodeName: master-0, activeDeadlineSeconds: {}, {containers}}}",
+            i64::MIN
+        ),
+        format!(
+            "kind: Job, apiVersion: batch/v1, spec: {{activeDeadlineSeconds: {}, template: {{spec: {{{containers}}}}}}}",
+            i64::MAX
+        ),
+        "kind: Job, apiVersion: batch/v1, spec: {template: 7}".to_owned(),
+        format!(
+            "kind: Lease, apiVersion: coordination.k8s.io/v1, \
+             spec: {{leaseDurationSeconds: {}, leaseTransitions: {}, renewTime: \"2024-01-15T08:00:00.000000Z\"}}",
+            i64::MAX,
+            i64::MAX
+        ),
+        "kind: Deployment, apiVersion: apps/v1, spec: {template: {spec: [], \
+         metadata: {labels: 5, finalizers: x, annotations: {windtunnel.dev/program: \"true\"}}}}"
+            .to_owned(),
+    ] {
+        let metadata = "metadata: {name: version, namespace: openshift-cluster-version}";
+        let text = format!(
+            "name: n\ncluster: {{version: 4.14.1}}\ntimeline:\n  - apply: {{{object}, {metadata}}}\n  - advance: 5m\n"
+        );
+        assert_eq!(play(&plan("n.yaml", &text), 1).1, "", "{object}");
+    }
+}
+
+#[test]
 fn a_record_written_and_parsed_again_gives_the_same_timeline() {
     let (outcome, _) = play(&stalled_update("{object: ConfigMap/default/none}"), 1);
     let lines = outcome.record.to_lines();

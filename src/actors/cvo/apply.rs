@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use serde_json::Value;
 
 use super::capabilities::Capabilities;
 use super::failure::{self, Failure};
+use super::manifest::{existing, write_for};
 use super::operators::{self, Watches};
 use super::outbox::{Outbox, Purpose};
 use super::payload::{Payload, Task};
@@ -14,7 +14,7 @@ use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::release::Release;
 use crate::model::resources::CLUSTER_OPERATORS;
-use crate::model::{Object, Resource, View, Write};
+use crate::model::{Object, View, Write};
 
 /// What one manifest costs under the operator's client limit of 20 requests a second.
 const MANIFEST: SignedDuration = SignedDuration::from_millis(50);
@@ -334,54 +334,6 @@ impl ApplyLoop {
 /// How long this many manifests take.
 fn took(manifests: u32) -> SignedDuration {
     MANIFEST * i32::try_from(manifests).unwrap_or(i32::MAX)
-}
-
-/// The cluster's object of the name that `wanted` has.
-fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
-    let text = |field: &str| wanted["metadata"][field].as_str().unwrap_or_default();
-    view.get(resource, text("namespace"), text("name"))
-}
-
-/// The write that makes the cluster's object what the payload wants; `None` if it is so already.
-fn write_for(existing: Option<&Object>, resource: &Resource, wanted: &Value) -> Option<Write> {
-    let Some(existing) = existing else {
-        return Some(Write::create(resource, wanted.clone()));
-    };
-    // A CRD's versions are replaced as a whole: what an older schema does not have must go.
-    let same_versions = wanted["spec"].get("versions").is_none_or(|v| *v == existing["spec"]["versions"]);
-    if same_versions && covers(existing, wanted) {
-        return None;
-    }
-    let mut merged = existing.to_value();
-    overlay(&mut merged, wanted);
-    if let Some(versions) = wanted["spec"].get("versions") {
-        merged["spec"]["versions"] = versions.clone();
-    }
-    Some(Write::update(resource, merged))
-}
-
-/// Whether everything that `wanted` says holds for `existing`, which may say more (defaults, other writers' fields).
-fn covers(existing: &Value, wanted: &Value) -> bool {
-    match (existing, wanted) {
-        (Value::Object(existing), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, value)| existing.get(key).is_some_and(|found| covers(found, value)))
-        }
-        (Value::Array(existing), Value::Array(wanted)) => {
-            existing.len() == wanted.len() && existing.iter().zip(wanted).all(|(a, b)| covers(a, b))
-        }
-        _ => existing == wanted,
-    }
-}
-
-fn overlay(target: &mut Value, wanted: &Value) {
-    match (target, wanted) {
-        (Value::Object(target), Value::Object(wanted)) => {
-            for (key, value) in wanted {
-                overlay(target.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (target, wanted) => *target = wanted.clone(),
-    }
 }
 
 /// `kind "namespace/name"` as error messages name a manifest.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::outbox::{Outbox, Purpose};
-use crate::base::clock::{Time, parse_rfc3339, rfc3339_micro};
+use crate::base::clock::{Time, after, parse_rfc3339, rfc3339_micro};
 use crate::model::resources::LEASES;
 use crate::model::{Object, View, Write};
 
@@ -82,7 +82,7 @@ impl Election {
         let mut value = lease.to_value();
         if lease.text("/spec/holderIdentity") != self.holder {
             let transitions = lease.number("/spec/leaseTransitions").unwrap_or(0);
-            value["spec"]["leaseTransitions"] = json!(transitions + 1);
+            value["spec"]["leaseTransitions"] = json!(transitions.saturating_add(1));
             value["spec"]["acquireTime"] = json!(time);
             value["spec"]["holderIdentity"] = json!(self.holder);
         }
@@ -111,7 +111,7 @@ fn is_free(lease: &Object, now: Time) -> bool {
     let expired = || {
         let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0);
         parse_rfc3339(lease.text("/spec/renewTime"))
-            .is_none_or(|renewed| renewed + SignedDuration::from_secs(seconds) < now)
+            .is_none_or(|renewed| after(renewed, SignedDuration::from_secs(seconds)) < now)
     };
     lease.text("/spec/holderIdentity").is_empty() || expired()
 }

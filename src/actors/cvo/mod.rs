@@ -8,10 +8,12 @@ mod accept;
 mod apply;
 mod behaviour;
 mod capabilities;
+mod desired;
 mod failure;
 mod history;
 mod lease;
 mod load;
+mod manifest;
 mod operators;
 mod outbox;
 mod payload;
@@ -40,6 +42,9 @@ use crate::base::rng::Streams;
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS, LEASES, PODS};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, View, condition};
+
+/// The component, its container, and the name that it writes under.
+pub const NAME: &str = "cluster-version-operator";
 
 /// The shortest reconcile interval; a process draws its own, up to twice as long.
 const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
@@ -141,7 +146,7 @@ impl ClusterVersionOperator {
 
 impl Actor for ClusterVersionOperator {
     fn name(&self) -> &'static str {
-        "cluster-version-operator"
+        NAME
     }
 
     fn identity(&self) -> Identity {

@@ -118,7 +118,7 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
             .filter_map(|name| manifests::crd(name, minor))
             .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone()))),
     );
-    if component.name == "cluster-version-operator" {
+    if component.name == super::NAME {
         tasks.extend(own_deployment(release));
     }
     let namespace = component.operator.as_ref().map(|operator| namespace(&operator.namespace));
@@ -155,9 +155,8 @@ fn namespace(name: &str) -> Task {
 }
 
 fn own_deployment(release: &Release) -> Option<Task> {
-    let is_own = |object: &&Value| {
-        object["kind"] == "Deployment" && object["metadata"]["name"] == "cluster-version-operator"
-    };
+    let is_own =
+        |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == super::NAME;
     let template = manifests::objects("base").iter().find(is_own)?;
     Some(Task::Object(resources::DEPLOYMENTS, Box::new(with_image(template.clone(), &release.image))))
 }
@@ -165,7 +164,7 @@ fn own_deployment(release: &Release) -> Option<Task> {
 fn update_status_controller(release: &Release) -> Node {
     let objects = manifests::objects("update-status-controller").iter();
     let tasks = objects.filter_map(|object| {
-        let resource = resources::ALL.iter().find(|resource| object["kind"] == *resource.kind)?;
+        let resource = resources::of(object)?;
         Some(Task::Object(resource.clone(), Box::new(with_image(object.clone(), &release.image))))
     });
     Node {

@@ -9,9 +9,9 @@ use super::capabilities::Capabilities;
 use super::load::Load;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
-use super::retrieve::{Retrieval, Site, Target};
+use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
-use super::updates;
+use super::{desired, updates};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::release::Release;
@@ -138,7 +138,8 @@ impl Worker {
         if let Some(capabilities) = &mut self.capabilities {
             capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
         }
-        let (target, invalid) = self.desired(cluster_version);
+        let work = self.apply.as_ref().map(|apply| &apply.work);
+        let (target, invalid) = desired::read(cluster_version, &self.own, work);
         self.invalid = invalid;
         let accepted = self.apply.as_ref().is_some_and(|apply| {
             apply.work.release.image == target.image && apply.work.force == target.force
@@ -154,42 +155,6 @@ impl Worker {
             return;
         }
         self.write_status(site, cluster_version, now, out);
-    }
-
-    /// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's own release.
-    fn desired(&self, cluster_version: &Object) -> (Target, Vec<String>) {
-        let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
-        let (version, image) = (text("version"), text("image"));
-        let generation = cluster_version.generation();
-        let force = cluster_version["spec"]["desiredUpdate"]["force"].as_bool().unwrap_or(false);
-        let own = || {
-            let work = self.apply.as_ref().map(|apply| &apply.work);
-            Target {
-                version: self.own.version.to_string(),
-                image: self.own.image.clone(),
-                force: work.is_some_and(|work| work.release.image == self.own.image && work.force),
-                generation,
-            }
-        };
-        if !image.is_empty() {
-            return (Target { version, image, force, generation }, Vec::new());
-        }
-        if version.is_empty() {
-            return (own(), Vec::new());
-        }
-        let offered = cluster_version
-            .list("/status/availableUpdates")
-            .iter()
-            .find(|u| u["version"] == version.as_str());
-        if let Some(image) = offered.and_then(|update| update["image"].as_str()) {
-            return (Target { version, image: image.to_owned(), force, generation }, Vec::new());
-        }
-        let known =
-            cluster_version.list("/status/history").iter().any(|entry| entry["version"] == version.as_str());
-        let error = format!(
-            "spec.desiredUpdate.version: Invalid value: \"{version}\": when image is empty the update must be an available update"
-        );
-        (own(), if known { Vec::new() } else { vec![error] })
     }
 
     /// The first work of a process: its own release, from its own image.

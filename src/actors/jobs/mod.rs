@@ -16,7 +16,7 @@ use serde_json::json;
 use self::status::{Pods, announced, complete, counts, create_pod, fail, failure, status};
 use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step, owners};
-use crate::base::clock::{Time, rfc3339};
+use crate::base::clock::{Time, after, rfc3339};
 use crate::model::condition;
 use crate::model::resources::{JOBS, PODS};
 use crate::model::{Identity, Key, Object, View, Write};
@@ -79,8 +79,9 @@ impl JobController {
         let Some(start) = job.time("/status/startTime") else {
             return (vec![status(job, &pods, |status| status["startTime"] = json!(rfc3339(now)))], None);
         };
-        let deadline =
-            job.number("/spec/activeDeadlineSeconds").map(|span| start + SignedDuration::from_secs(span));
+        let deadline = job
+            .number("/spec/activeDeadlineSeconds")
+            .map(|span| after(start, SignedDuration::from_secs(span)));
         if pods.succeeded > 0 {
             writes.push(complete(job, &pods, announced(view), now));
             return (writes, None);

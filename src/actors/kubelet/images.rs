@@ -2,22 +2,12 @@
 
 use jiff::SignedDuration;
 
-use super::pull::{self, Outcome, PullError};
+use super::pull::{self, Outcome, PullError, Pulling};
 use super::status::State;
 use super::worker::{Look, draw};
-use crate::base::clock::Time;
 
 /// Longest back-off between two pulls of an image.
 const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(300);
-
-/// The pull of one image for one pod.
-#[derive(Debug)]
-pub(super) enum Pulling {
-    /// It is under way and comes to `outcome` at `until`.
-    Underway { until: Time, outcome: Outcome, failures: u32 },
-    /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
-    Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
-}
 
 impl Look<'_> {
     /// Brings the image of a waiting container to the node, and starts the container when it is there.

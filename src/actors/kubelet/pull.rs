@@ -1,5 +1,6 @@
 //! What an image pull comes to, in the words of CRI-O and the kubelet.
 
+use crate::base::clock::Time;
 use crate::model::world::{Pull, Registry, Signature, digest_of};
 use crate::model::{View, resources::CLUSTER_IMAGE_POLICIES};
 
@@ -24,6 +25,15 @@ pub(super) struct PullError {
     pub(super) reason: &'static str,
     /// CRI-O's text, as the kubelet passes it on.
     pub(super) message: String,
+}
+
+/// The pull of one image for one pod.
+#[derive(Debug)]
+pub(super) enum Pulling {
+    /// It is under way and comes to `outcome` at `until`.
+    Underway { until: Time, outcome: Outcome, failures: u32 },
+    /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
+    Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
 }
 
 impl PullError {

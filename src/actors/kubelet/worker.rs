@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::images::Pulling;
+use super::pull::Pulling;
 use super::status::{Container, State, Status};
 use crate::actors::Effect;
-use crate::base::clock::Time;
+use crate::base::clock::{Time, after};
 use crate::base::rng::{Stream, Streams};
 use crate::model::world::World;
 use crate::model::{Key, Object, View, Write, resources::PODS};
@@ -116,7 +116,7 @@ impl Look<'_> {
             return;
         };
         if let Some(seconds) = self.pod.number("/spec/activeDeadlineSeconds") {
-            let deadline = start + SignedDuration::from_secs(seconds);
+            let deadline = after(start, SignedDuration::from_secs(seconds));
             if deadline <= now {
                 return self.fail_by_deadline();
             }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Step};
-use crate::base::clock::{Time, parse_rfc3339};
+use crate::base::clock::{Time, after, parse_rfc3339};
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
 use crate::model::release::{self, Release};
@@ -84,7 +84,7 @@ impl Operator {
             self.rollout = None;
             return;
         }
-        let end = self.rollout_start(under_way, &wanted, now) + self.duration(&wanted);
+        let end = after(self.rollout_start(under_way, &wanted, now), self.duration(&wanted));
         if end > now {
             self.queue.add_at(self.key(), end);
             step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();

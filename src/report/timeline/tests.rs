@@ -141,9 +141,11 @@ fn example() -> Record {
     };
     let mut history = History::new();
     let h = &mut history;
-    h.write("installer", &resources::NODES, "", "n0", json!({"status": {}}))
+    h.after(-1)
+        .write("installer", &resources::NODES, "", "n0", json!({"status": {}}))
         .write("installer", cv, "", "version", cluster_version(None, "Cluster version is 4.14.1", &one))
         .write("installer", cm, USC.0, USC.1, json!({}))
+        .after(1)
         .event(Event::Process { program: CVO.to_owned(), pod: "ns/cvo-1".to_owned(), started: true })
         .after(60)
         .step("update to 4.14.8")

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use windtunnel::apiserver::ApiServer;
 use windtunnel::backends::Door;
 use windtunnel::backends::in_process::InProcess;
 use windtunnel::base::clock::{Clock, Time};
-use windtunnel::model::{Change, ChangeKind, Identity, Resource, Write, resources};
+use windtunnel::model::{Change, ChangeKind, Identity, Object, Resource, View, Write, resources};
 
 use super::requests::{definition, now};
 
@@ -20,7 +21,7 @@ impl Clock for Still {
 
 fn door(minor: u32) -> InProcess {
     let mut door = InProcess::new(minor, 1, Arc::new(Still));
-    assert_eq!(door.changes().len(), 4, "the namespaces that every cluster has");
+    assert_eq!(door.changes(&View::default()).len(), 4, "the namespaces that every cluster has");
     door
 }
 
@@ -38,14 +39,60 @@ fn changes_come_once_in_order_and_with_what_was_before() {
     door.write(&admin, &Write::delete(&resources::CONFIG_MAPS, "default", "a"), now()).unwrap();
     let key = "configmaps/default/a".to_owned();
     assert_eq!(
-        told(&door.changes()),
+        told(&door.changes(&View::default())),
         [
             (ChangeKind::Added, key.clone(), false),
             (ChangeKind::Modified, key.clone(), true),
             (ChangeKind::Deleted, key, true),
         ]
     );
-    assert!(door.changes().is_empty());
+    assert!(door.changes(&View::default()).is_empty());
+}
+
+#[test]
+fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
+    let (mut door, mut view) = (door(36), View::default());
+    let map = |name: &str, data: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "key": data } });
+    let create = |name| Write::create(&resources::CONFIG_MAPS, map(name, "1"));
+    let mut check = |writes: Vec<Write>, compacts: bool, expected: &[(ChangeKind, &str, bool)]| {
+        for write in writes {
+            door.write(&Identity::admin(), &write, now()).unwrap();
+        }
+        if compacts {
+            door.shared().with(ApiServer::compact);
+        }
+        let changes = door.changes(&view);
+        for change in &changes {
+            view.apply(change);
+        }
+        let of_maps = changes.iter().filter(|change| change.key.is(&resources::CONFIG_MAPS));
+        let found: Vec<_> =
+            of_maps.map(|change| (change.kind, change.key.name.as_str(), change.old.is_some())).collect();
+        assert_eq!(found, expected);
+    };
+    check(
+        vec![create("a"), create("b")],
+        false,
+        &[(ChangeKind::Added, "a", false), (ChangeKind::Added, "b", false)],
+    );
+    let writes = vec![
+        Write::delete(&resources::CONFIG_MAPS, "default", "b"),
+        Write::update(&resources::CONFIG_MAPS, map("a", "2")),
+        create("c"),
+    ];
+    // The four namespaces that this view never heard of come with them.
+    check(
+        writes,
+        true,
+        &[
+            (ChangeKind::Deleted, "b", true),
+            (ChangeKind::Modified, "a", true),
+            (ChangeKind::Added, "c", false),
+        ],
+    );
+    check(Vec::new(), true, &[]);
+    let names: Vec<&str> = view.list_in(&resources::CONFIG_MAPS, "default").map(Object::name).collect();
+    assert_eq!(names, ["a", "c"]);
 }
 
 #[test]
@@ -58,14 +105,14 @@ fn a_replaced_definition_changes_the_objects_that_read_differently() {
         json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" }, "spec": {} });
     let created = door.write(&admin, &Write::create(&VERSIONS, object), now()).unwrap();
     assert_eq!(created.text("/spec/mode"), "Fast");
-    door.changes();
+    door.changes(&View::default());
     let schema = json!({ "type": "object", "properties": { "spec": { "type": "object" } } });
     let patch =
         json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema }]);
     let operation = windtunnel::model::Operation::JsonPatch(patch);
     let write = Write { operation, ..Write::merge_patch(crds, "", "versions.example.io", json!({})) };
     door.write(&admin, &write, now()).unwrap();
-    let changes = door.changes();
+    let changes = door.changes(&View::default());
     let keys = told(&changes);
     assert!(keys.contains(&(ChangeKind::Modified, "versions.example.io/v".to_owned(), true)), "{keys:?}");
     let changed = changes.last().unwrap();

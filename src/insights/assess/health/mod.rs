@@ -1,4 +1,4 @@
-//! Health insights: what a cluster administrator may have to act on. One cause, one file, one row of [`ALL`].
+//! Health insights: what a cluster administrator may have to act on. One cause, one file, one row of `ALL`.
 
 mod failing;
 mod forced;
