@@ -26,6 +26,19 @@ Feature: A release image that cannot be retrieved
     When I clear the update request
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
 
+  # OTA-1307
+  Scenario Outline: From 4.19 on the Pod is watched, <version>
+    Given a <version> cluster
+    When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching <told>
+
+    Examples:
+      | version | told                                                                         |
+      | 4.12.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.18.4  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.19.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
+      | 4.22.0  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
+
   # OTA-1304
   @signature
   Scenario Outline: An image policy refuses a signature, <how>

@@ -57,12 +57,22 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     })
 }
 
+/// Which command plays files with which extension.
+const PLAYED_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
+
 /// The files that a path means. Folders that are linked to are not searched: links may go in circles.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     if !path.is_dir() {
         // A file is taken whatever its name is: the user said so.
         fs::metadata(path).map_err(failed)?;
+        let other = PLAYED_BY.iter().find(|(kind, _)| *kind != extension && has_extension(path, kind));
+        if let Some((_, command)) = other {
+            return Err(format!(
+                "{}: files of this kind are played by `windtunnel {command}`",
+                path.display()
+            ));
+        }
         return Ok(vec![path.to_owned()]);
     }
     let mut found = Vec::new();
@@ -71,12 +81,16 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
         if kind.is_dir() {
             found.extend(find(&path, extension)?);
-        } else if path.extension().is_some_and(|found| found == extension) && !path.is_dir() {
+        } else if has_extension(&path, extension) && !path.is_dir() {
             found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
 }
 
 /// Writes a file whole or not at all.

@@ -82,7 +82,8 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
 
 /// `update: {to: 4.14.8}` or `update: {image: ...}`.
 fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Action> {
-    let map = reader.map(node, "an update", &["to", "image", "force"])?;
+    let shape = "an update such as `{to: 4.14.8}` or `{image: quay.io/...@sha256:..., force: true}`";
+    let map = reader.map(node, shape, &["to", "image", "force"])?;
     let force = map.get("force").and_then(|node| reader.flag(node)).unwrap_or(false);
     let to = match (map.get("to"), map.get("image")) {
         (Some(version), None) => Target::Version(existing(reader, version, versions)?),

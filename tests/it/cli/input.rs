@@ -178,3 +178,18 @@ fn wrong_arguments_are_told() {
         For more information, try '--help'.
         ");
 }
+
+#[test]
+fn a_file_for_another_command_is_told_which_one() {
+    let environment = TestEnvironment::with(&[("a.feature", "Feature: f\n"), ("b.yaml", "name: n\n")]);
+    let run = environment.run(&["run", "a.feature"]);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(2), "error: a.feature: files of this kind are played by `windtunnel test`\n")
+    );
+    let test = environment.run(&["test", "b.yaml"]);
+    assert_eq!(
+        (test.code, test.stderr.as_str()),
+        (Some(2), "error: b.yaml: files of this kind are played by `windtunnel run`\n")
+    );
+}
