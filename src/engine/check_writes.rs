@@ -97,3 +97,70 @@ fn fits(write: &WriteEvent, wanted: &WriteMatch) -> bool {
         && wanted.message.as_ref().is_none_or(|message| message.fits(&write.message))
         && checks()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::clock::Time;
+    use crate::model::Object;
+    use crate::model::resources::CLUSTER_VERSIONS;
+    use crate::record::Header;
+    use crate::scenario::plan::ObjectRef;
+
+    /// A record of status writes of ClusterVersion, each with its second since the run began and what Progressing is.
+    fn record(writes: &[(i64, &str)]) -> Record {
+        let header = Header {
+            scenario: String::new(),
+            ids: Vec::new(),
+            seed: 1,
+            epoch: Time::UNIX_EPOCH,
+            windtunnel: String::new(),
+        };
+        let entry = |(second, status): &(i64, &str)| {
+            let conditions = json!([{ "type": "Progressing", "status": status }]);
+            let write = WriteEvent {
+                by: "cluster-version-operator".to_owned(),
+                verb: "update".to_owned(),
+                kind: "ClusterVersion".to_owned(),
+                key: CLUSTER_VERSIONS.key("", "version"),
+                subresource: "status".to_owned(),
+                code: 200,
+                message: String::new(),
+                before: None,
+                after: Some(Object::new(json!({ "status": { "conditions": conditions } }))),
+            };
+            Entry { at: Time::constant(*second, 0), event: Event::Write(Box::new(write)) }
+        };
+        Record { header, entries: writes.iter().map(entry).collect() }
+    }
+
+    fn check(writes: &[(i64, &str)], in_turn: &[&str], expected: &str) {
+        let of = Subject::Object(ObjectRef {
+            resource: CLUSTER_VERSIONS,
+            namespace: String::new(),
+            name: "version".to_owned(),
+        });
+        let wanted: Vec<String> = in_turn.iter().map(|status| (*status).to_owned()).collect();
+        let found = statuses(&record(writes), &of, "Progressing", &wanted);
+        assert_eq!(found.err().unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn the_first_status_is_the_one_that_the_set_up_left() {
+        let writes = [(-60, "True"), (-50, "False"), (5, "False"), (6, "True"), (7, "True"), (8, "False")];
+        check(&writes, &["False", "True", "False"], "");
+        check(&writes, &["True", "False", "True", "False"], "Progressing was False, then True, then False");
+        check(&writes[..2], &["False"], "");
+    }
+
+    #[test]
+    fn writes_of_the_set_up_do_not_count() {
+        let wanted = WriteMatch { verb: Some("update".to_owned()), ..WriteMatch::default() };
+        let two = [wanted.clone(), wanted];
+        let found = in_order(&record(&[(-1, "False"), (0, "False")]), &two);
+        assert_eq!(found, Err("write 2 of 2 was not made in its turn: update".to_owned()));
+        assert_eq!(in_order(&record(&[(-1, "False"), (0, "False"), (1, "False")]), &two), Ok(()));
+    }
+}

@@ -55,7 +55,7 @@ impl Simulation {
         let clock = std::sync::Arc::clone(&self.clock);
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
-            let _ = insights::controller::run(client, clock).await;
+            let _ = insights::run(client, clock).await;
         })
     }
 

@@ -43,10 +43,12 @@ pub enum SessionError {
     /// The session's thread or runtime is gone, or could not be made.
     #[error("the session ended unexpectedly")]
     Ended,
-    /// An actor keeps taking turns although no time passes.
-    #[error("{actor} took {steps} steps without time passing: it makes no progress")]
+    /// Actors keep taking turns although no time passes.
+    #[error(
+        "{steps} steps were taken without time passing, the next would be {actor}'s: no progress is made"
+    )]
     NoProgress {
-        /// The actor.
+        /// The one that was next.
         actor: String,
         /// How many.
         steps: u32,

@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 
 use crate::model::insight::{Detail, Insight};
 
-pub use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+pub(super) use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 
 /// What the keys of all insights on the control plane begin with; every such key belongs to the controller.
-pub const KEY_PREFIX: &str = "usc.cpi.";
+pub(super) const KEY_PREFIX: &str = "usc.cpi.";
 
 /// `fresh` without the noise: where only times moved since `earlier`, the earlier insight as it was; and a condition
 /// whose status is still the same keeps its transition time (`metav1.Condition.lastTransitionTime`).
-pub fn settle(mut fresh: Insight, earlier: &Insight) -> Insight {
+pub(super) fn settle(mut fresh: Insight, earlier: &Insight) -> Insight {
     if let (Detail::ClusterVersion(now), Detail::ClusterVersion(before)) =
         (&mut fresh.detail, &earlier.detail)
     {
@@ -32,7 +32,7 @@ pub fn settle(mut fresh: Insight, earlier: &Insight) -> Insight {
 
 /// The merge patch that makes the own keys of a ConfigMap's `data` equal to `wanted`, insight texts by uid; `None`
 /// when they are. Keys without the controller's prefix are nobody's business here.
-pub fn patch(wanted: &BTreeMap<&str, &str>, data: &BTreeMap<String, String>) -> Option<Value> {
+pub(super) fn patch(wanted: &BTreeMap<&str, &str>, data: &BTreeMap<String, String>) -> Option<Value> {
     let mut changes = Map::new();
     for (uid, text) in wanted {
         let key = format!("{KEY_PREFIX}{uid}");

@@ -13,15 +13,15 @@ use crate::base::yaml::{self, YamlError};
 use crate::model::insight::{Detail, Insight};
 
 /// The CustomResourceDefinition that decides what a ClusterVersion may hold.
-pub const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
+pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
 
 /// What the controller remembers of a ConfigMap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Published {
+pub(super) struct Published {
     /// `metadata.resourceVersion`.
-    pub resource_version: String,
+    pub(super) resource_version: String,
     /// `data`.
-    pub data: BTreeMap<String, String>,
+    pub(super) data: BTreeMap<String, String>,
 }
 
 impl Published {
@@ -41,7 +41,7 @@ struct Known {
 
 /// Everything that the controller has seen and concluded.
 #[derive(Debug, Default)]
-pub struct State {
+pub(super) struct State {
     cluster_versions: Cache<Value>,
     crds: Cache<Value>,
     config_maps: Cache<Published>,
@@ -55,7 +55,7 @@ pub struct State {
 
 impl State {
     /// Takes in what the watch of ClusterVersions tells.
-    pub fn cluster_version(&mut self, event: Event<(String, Value)>) {
+    pub(super) fn cluster_version(&mut self, event: Event<(String, Value)>) {
         let listed = matches!(event, Event::InitDone);
         self.cluster_versions.take(event);
         // Only a status with foreign values makes it matter which server answers.
@@ -63,13 +63,13 @@ impl State {
     }
 
     /// Takes in what the watch of the CRD tells.
-    pub fn crd(&mut self, event: Event<(String, Value)>) {
+    pub(super) fn crd(&mut self, event: Event<(String, Value)>) {
         self.version_in_doubt |= !matches!(event, Event::Init | Event::InitApply(_));
         self.crds.take(event);
     }
 
     /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
-    pub fn config_map(&mut self, event: Event<(String, Published)>) {
+    pub(super) fn config_map(&mut self, event: Event<(String, Published)>) {
         if let Event::Apply((name, seen)) = &event
             && self.config_maps.get(name).is_some_and(|known| seen.is_older_than(known))
         {
@@ -80,18 +80,18 @@ impl State {
     }
 
     /// Takes in which Kubernetes 1.x answers.
-    pub fn kubernetes_minor(&mut self, minor: u32) {
+    pub(super) fn kubernetes_minor(&mut self, minor: u32) {
         self.kubernetes_minor = Some(minor);
         self.version_in_doubt = false;
     }
 
     /// Doubts which Kubernetes answers: servers are replaced without a word.
-    pub fn doubt_version(&mut self) {
+    pub(super) fn doubt_version(&mut self) {
         self.version_in_doubt = true;
     }
 
     /// Whether any insight depends on which Kubernetes answers.
-    pub fn version_matters(&self) -> bool {
+    pub(super) fn version_matters(&self) -> bool {
         let crd = self.crds.get(CLUSTER_VERSION_CRD);
         let foreign = |object: &Value| {
             crd.is_some_and(|crd| !health::frozen_status::foreign_values(object, crd).is_empty())
@@ -100,12 +100,12 @@ impl State {
     }
 
     /// Whether all objects are known, so that what is not there is not there.
-    pub fn is_synced(&self) -> bool {
+    pub(super) fn is_synced(&self) -> bool {
         self.cluster_versions.is_synced() && self.crds.is_synced() && self.config_maps.is_synced()
     }
 
     /// Whether `GET /version` is due.
-    pub fn wants_version(&self) -> bool {
+    pub(super) fn wants_version(&self) -> bool {
         self.is_synced() && self.version_in_doubt
     }
 
@@ -113,7 +113,7 @@ impl State {
     ///
     /// # Errors
     /// An insight that cannot be written as YAML.
-    pub fn assess(&mut self, now: Time) -> Result<(), YamlError> {
+    pub(super) fn assess(&mut self, now: Time) -> Result<(), YamlError> {
         if !self.is_synced() || self.kubernetes_minor.is_none() {
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl State {
 
     /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
     /// tell.
-    pub fn patch(&self) -> Option<Value> {
+    pub(super) fn patch(&self) -> Option<Value> {
         let published = self.config_maps.get(publish::CONFIG_MAP)?;
         let wanted =
             self.known.as_ref()?.iter().map(|(uid, known)| (uid.as_str(), known.text.as_str())).collect();

@@ -15,7 +15,7 @@ use crate::base::text;
 use facts::FACTS;
 
 /// The repository that release images are pulled from.
-pub const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
+const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
 
 /// One release: its name, its image and what is in it.
 #[derive(Debug, Clone, PartialEq)]
