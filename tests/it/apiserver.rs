@@ -4,4 +4,5 @@ mod client;
 mod corpus;
 mod door;
 mod minors;
+mod odd;
 mod requests;

@@ -72,7 +72,12 @@ fn every_crd_is_the_real_one_in_every_minor() {
             let text =
                 fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let real: Value = yaml::from_str(&text).unwrap();
-            differences(&format!("4.{minor} {plural} "), &comparable(ours.clone()), &comparable(real), &mut found);
+            differences(
+                &format!("4.{minor} {plural} "),
+                &comparable(ours.clone()),
+                &comparable(real),
+                &mut found,
+            );
             compared += 1;
         }
     }
