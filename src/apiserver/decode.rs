@@ -130,8 +130,13 @@ fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
 }
 
 fn unhandled(kind: &Kind, why: &str) -> Refused {
+    Refused::bad_request(unhandled_as(kind) + why)
+}
+
+/// How the text of a body begins that is no object of its kind.
+pub(crate) fn unhandled_as(kind: &Kind) -> String {
     let (name, version) = (&kind.resource.kind, &kind.resource.version);
-    Refused::bad_request(format!("{name} in version \"{version}\" cannot be handled as a {name}: {why}"))
+    format!("{name} in version \"{version}\" cannot be handled as a {name}: ")
 }
 
 /// Checks `apiVersion` and `kind`; built-in kinds fill them in where they are missing.

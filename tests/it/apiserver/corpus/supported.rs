@@ -116,4 +116,10 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("list-and-watch", "a watch ends when the CRD is deleted, after DELETED events"),
     ("list-and-watch", "a watch ends when the schema of its CRD is replaced"),
     ("list-and-watch", "watch of CustomResourceDefinitions shows the conditions being set"),
+    ("subresources-and-meta", "immutable metadata on update"),
+    ("subresources-and-meta", "a namespace is active with the kubernetes finalizer, and default may not go"),
+    ("patch", "JSON patch: add, replace, remove, move, copy and test"),
+    ("patch", "JSON patch: a failing test, missing paths and bad documents"),
+    ("patch", "JSON patch on status, and of status through the object"),
+    ("patch", "merge patch: null deletes, arrays are replaced, maps are merged"),
 ];
