@@ -8,7 +8,7 @@ use serde_json::{Number, Value, json};
 use super::call::Call;
 use super::field::FieldError;
 use super::gotext::quote;
-use super::kinds::Kind;
+use super::kinds::{Kind, typed};
 use super::metadata;
 use super::options::FieldValidation;
 use super::profile::Profile;
@@ -104,9 +104,8 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         unknown.extend(prune::prune(&mut value, schema));
         default::fill(&mut value, schema);
         default::drop_nulls(&mut value, schema);
-    }
-    if kind.custom.is_none() {
-        check_parts(&kind, &value)?;
+    } else {
+        typed::check(&kind, &value).map_err(|why| unhandled(&kind, &why))?;
     }
     unknown.sort();
     report(call, &kind, &unknown)?;
@@ -194,22 +193,6 @@ fn not_an_object(kind: &Kind, value: &Value) -> Refused {
          json: cannot unmarshal {is} into Go value of type {target} ({data})",
         kind.resource.kind
     ))
-}
-
-/// Specification and status of built-in kinds are objects.
-fn check_parts(kind: &Kind, value: &Value) -> Outcome<()> {
-    for (field, part) in [("spec", "Spec"), ("status", "Status")] {
-        let found = &value[field];
-        if !found.is_null() && !found.is_object() {
-            let (is, name) = (super::gotext::json_type(found), &kind.resource.kind);
-            let version = &kind.resource.version;
-            let why = format!(
-                "json: cannot unmarshal {is} into Go struct field {name}.{field} of type {version}.{name}{part}"
-            );
-            return Err(unhandled(kind, &why));
-        }
-    }
-    Ok(())
 }
 
 /// Writes numbers such as `1000.0` as the whole numbers that they are.

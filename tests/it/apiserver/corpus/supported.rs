@@ -122,4 +122,6 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("patch", "JSON patch: a failing test, missing paths and bad documents"),
     ("patch", "JSON patch on status, and of status through the object"),
     ("patch", "merge patch: null deletes, arrays are replaced, maps are merged"),
+    ("subresources-and-meta", "malformed bodies for custom resources, bad types in core kinds"),
+    ("patch", "merge patch on labels and finalizers of core objects, nulls inside new maps"),
 ];
