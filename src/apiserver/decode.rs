@@ -1,10 +1,9 @@
-//! From a body to an object of a kind: syntax, type, metadata, and what the schema does not know.
-
-use std::fmt::Write as _;
+//! From a body to an object of a kind: type, metadata, and what the schema does not know.
 
 use bytes::Bytes;
 use serde_json::{Number, Value, json};
 
+use super::body::{parse, summary};
 use super::call::Call;
 use super::field::FieldError;
 use super::gotext::quote;
@@ -16,12 +15,6 @@ use super::request::Body;
 use super::schema::{default, embedded, prune};
 use super::status::{Outcome, Refused};
 
-/// Bodies longer than this are refused.
-const LIMIT: usize = 3 * 1024 * 1024;
-/// What a body may be.
-const MEDIA_TYPES: [&str; 3] =
-    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-
 /// The body of a call as it came.
 pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
     match &call.request.body {
@@ -30,57 +23,6 @@ pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
         }
         Body::Value(value) => Ok((*value).clone()),
         Body::Bytes(bytes) => parse(bytes, &call.request.content_type, &call.kind.resource.kind),
-    }
-}
-
-/// Reads JSON or YAML; `kind` stands in errors.
-pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
-    check_size(bytes)?;
-    let unrecognized = |why: String| {
-        let data = summary(bytes);
-        Refused::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
-        ))
-    };
-    match content_type.split(';').next().unwrap_or("").trim() {
-        "" | "application/json" => serde_json::from_slice(bytes).map_err(|error| {
-            unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
-        }),
-        "application/yaml" => {
-            let text = String::from_utf8_lossy(bytes);
-            crate::base::yaml::from_str(&text)
-                .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
-        }
-        _ => Err(Refused::media_type(&MEDIA_TYPES)),
-    }
-}
-
-/// Refuses bodies that are too long.
-pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
-    if bytes.len() > LIMIT {
-        return Err(Refused::too_large(format!("Request entity too large: limit is {LIMIT}")));
-    }
-    Ok(())
-}
-
-fn json_error(error: &serde_json::Error) -> String {
-    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
-}
-
-/// The beginning of a body: text if it looks like JSON, else in hexadecimal.
-fn summary(bytes: &[u8]) -> String {
-    const SHOWN: usize = 30;
-    let (start, more) = if bytes.len() > SHOWN { (&bytes[..SHOWN], " ...") } else { (bytes, "") };
-    match bytes.first() {
-        None => "<empty>".to_owned(),
-        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
-        Some(_) => {
-            let mut text = String::with_capacity(2 * SHOWN);
-            for byte in start {
-                let _ = write!(text, "{byte:02x}");
-            }
-            text + more
-        }
     }
 }
 

@@ -10,6 +10,8 @@
 //! module `schema::rules`. Server-side apply, strategic merge patches, Tables, protobuf and access control are not served
 //! yet: patches of other types are answered with 415, and everyone may do everything.
 
+mod accept;
+mod body;
 mod call;
 mod crd;
 mod decode;

@@ -4,6 +4,7 @@ mod operations;
 
 use serde_json::Value;
 
+use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
 use crate::apiserver::field::FieldError;
@@ -57,14 +58,9 @@ fn read(call: &Call<'_>) -> Outcome<Value> {
     match &call.request.body {
         Body::Value(value) => Ok((*value).clone()),
         Body::Bytes(bytes) => {
-            decode::check_size(bytes)?;
+            body::check_size(bytes)?;
             serde_json::from_slice(bytes).map_err(|error| {
-                let why = if error.is_eof() {
-                    "unexpected end of JSON input".to_owned()
-                } else {
-                    error.to_string()
-                };
-                Refused::bad_request(format!("error decoding patch: {why}"))
+                Refused::bad_request(format!("error decoding patch: {}", body::json_error(&error)))
             })
         }
         Body::Empty | Body::Delete(_) => {

@@ -124,4 +124,6 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("patch", "merge patch: null deletes, arrays are replaced, maps are merged"),
     ("subresources-and-meta", "malformed bodies for custom resources, bad types in core kinds"),
     ("patch", "merge patch on labels and finalizers of core objects, nulls inside new maps"),
+    ("subresources-and-meta", "unsupported media types: 415 and 406"),
+    ("list-and-watch", "PartialObjectMetadata and PartialObjectMetadataList"),
 ];
