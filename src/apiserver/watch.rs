@@ -184,7 +184,8 @@ fn is_as_written(kind: &Kind, event: &Event) -> bool {
     custom.is_none_or(|custom| custom.version.storage && event.epoch == custom.family.epoch)
 }
 
-fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<Value> {
+/// An object of an event as the kind reads it today.
+pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<Value> {
     match &kind.custom {
         Some(custom) if !is_as_written(kind, event) => {
             let group = &kind.resource.group;
