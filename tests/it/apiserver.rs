@@ -3,6 +3,8 @@
 mod client;
 mod corpus;
 mod door;
+mod dry_run;
+mod lists;
 mod minors;
 mod odd;
 mod requests;

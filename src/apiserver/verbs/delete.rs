@@ -64,6 +64,7 @@ impl ApiServer {
         let selector = Selector::read(&kind, &call.request.query)?;
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
+        call.dry_run = options.dry_run;
         let chosen: Vec<(Key, Arc<Value>)> = self
             .store
             .list(kind.table, &call.path.namespace)

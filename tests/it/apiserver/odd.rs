@@ -1,11 +1,17 @@
 //! Odd requests from a seed: whatever is asked, the server answers, and never with an error of its own making.
 
+mod words;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Body, Method, Poll, ReplyBody, Request};
+use windtunnel::apiserver::{ApiServer, Body, Poll, ReplyBody, Request};
 use windtunnel::base::rng::{Stream, Streams};
 use windtunnel::model::Identity;
+
+use words::{
+    ACCEPTS, COLLECTIONS, FIELDS, METHODS, NAMES, OPTIONS, PLURALS, PREFIXES, SUBRESOURCES, TYPES, WORDS,
+};
 
 use super::requests::{define, definition, now, server};
 
@@ -16,152 +22,6 @@ const INTERNAL: [&str; 3] = [
     "resourceVersion should not be set on objects to be created",
     "strconv.ParseUint: parsing",
     "resourceVersion: Invalid value",
-];
-
-const METHODS: [Method; 6] =
-    [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Other];
-const PREFIXES: [&str; 9] = [
-    "/api/v1",
-    "/api/v1/namespaces/default",
-    "/api/v1/watch",
-    "/apis/apps/v1/namespaces/default",
-    "/apis/apiextensions.k8s.io/v1",
-    "/apis/example.io/v1",
-    "/apis/example.io/v2/namespaces/default",
-    "/apis",
-    "",
-];
-const PLURALS: [&str; 11] = [
-    "configmaps",
-    "pods",
-    "namespaces",
-    "nodes",
-    "deployments",
-    "customresourcedefinitions",
-    "versions",
-    "leases",
-    "version",
-    "%zz",
-    "",
-];
-/// Collections that are there, each several times as likely as the nonsense that the lists above make.
-const COLLECTIONS: [&str; 8] = [
-    "/api/v1/namespaces/default/configmaps",
-    "/api/v1/namespaces/default/pods",
-    "/api/v1/namespaces",
-    "/api/v1/nodes",
-    "/apis/apps/v1/namespaces/default/deployments",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    "/apis/example.io/v1/versions",
-    "/apis/coordination.k8s.io/v1/namespaces/default/leases",
-];
-const NAMES: [&str; 9] =
-    ["a", "a", "version", "version", "versions.example.io", "default", "b%2Fc", "\u{e9}", ""];
-const SUBRESOURCES: [&str; 6] = ["", "", "", "status", "finalize", "no/such"];
-const TYPES: [&str; 8] = [
-    "",
-    "",
-    "application/json",
-    "application/merge-patch+json",
-    "application/json-patch+json",
-    "application/json-patch+json; charset=utf-8",
-    "application/yaml",
-    "text/x",
-];
-const ACCEPTS: [&str; 6] = [
-    "",
-    "*/*",
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
-    ";;,=",
-    "application/yaml",
-];
-const OPTIONS: [&str; 14] = [
-    "labelSelector",
-    "fieldSelector",
-    "limit",
-    "continue",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "watch",
-    "allowWatchBookmarks",
-    "sendInitialEvents",
-    "timeoutSeconds",
-    "dryRun",
-    "fieldValidation",
-    "propagationPolicy",
-    "gracePeriodSeconds",
-];
-const WORDS: [&str; 26] = [
-    "true",
-    "0",
-    "1",
-    "-1",
-    "9223372036854775807",
-    "18446744073709551616",
-    "101",
-    "All",
-    "Strict",
-    "Exact",
-    "NotOlderThan",
-    "Orphan",
-    "a in (b,",
-    "!a",
-    "a>1",
-    "metadata.name=a",
-    "status.phase!=",
-    "bogus",
-    "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ",
-    "%",
-    "\u{0}",
-    "\u{1F980}",
-    "/",
-    "Namespaced",
-    "v1",
-    "object",
-];
-/// Fields that mean something to the server, so that random bodies get further than the first check.
-const FIELDS: [&str; 40] = [
-    "metadata",
-    "spec",
-    "status",
-    "data",
-    "apiVersion",
-    "kind",
-    "name",
-    "namespace",
-    "generateName",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "finalizers",
-    "ownerReferences",
-    "labels",
-    "annotations",
-    "managedFields",
-    "group",
-    "names",
-    "plural",
-    "scope",
-    "versions",
-    "schema",
-    "openAPIV3Schema",
-    "type",
-    "properties",
-    "items",
-    "additionalProperties",
-    "enum",
-    "default",
-    "pattern",
-    "allOf",
-    "not",
-    "x-kubernetes-list-type",
-    "x-kubernetes-list-map-keys",
-    "x-kubernetes-embedded-resource",
-    "storedVersions",
-    "conditions",
 ];
 
 fn pick<'a, T: ?Sized>(dice: &mut Stream, list: &[&'a T]) -> &'a T {
