@@ -37,12 +37,12 @@ fn value(dice: &mut Stream, depth: u32) -> Value {
         0 => Value::Null,
         1 => json!(dice.between(0, 1) == 1),
         2 => json!(i64::from_ne_bytes(dice.bits().to_ne_bytes()) >> dice.between(0, 63)),
-        3 => json!(pick(dice, &WORDS)),
+        3 => json!(pick(dice, WORDS)),
         4 => json!(dice.fraction() * 1e20),
         5 => (0..dice.between(0, 3)).map(|_| value(dice, depth - 1)).collect(),
         _ => {
             let fields = (0..dice.between(0, 5))
-                .map(|_| (pick(dice, &FIELDS).to_owned(), value(dice, depth - 1)))
+                .map(|_| (pick(dice, FIELDS).to_owned(), value(dice, depth - 1)))
                 .collect();
             Value::Object(fields)
         }
@@ -123,7 +123,7 @@ fn good() -> Vec<Value> {
 fn body(dice: &mut Stream, good: &[Value], path: &str) -> Body<'static> {
     let text = match dice.between(0, 9) {
         0 => return Body::Empty,
-        1 => pick(dice, &WORDS).to_owned(),
+        1 => pick(dice, WORDS).to_owned(),
         2 => "[".repeat(usize::try_from(dice.between(1, 5000)).unwrap()),
         3 => value(dice, 5).to_string(),
         4 | 5 => operations(dice, good).to_string(),
@@ -134,13 +134,13 @@ fn body(dice: &mut Stream, good: &[Value], path: &str) -> Body<'static> {
 
 fn path(dice: &mut Stream) -> String {
     let mut path = if dice.between(0, 5) == 0 {
-        [pick(dice, &PREFIXES), pick(dice, &PLURALS), pick(dice, &NAMES)].join("/")
+        [pick(dice, PREFIXES), pick(dice, PLURALS), pick(dice, NAMES)].join("/")
     } else {
-        pick(dice, &COLLECTIONS).to_owned()
+        pick(dice, COLLECTIONS).to_owned()
     };
     if dice.between(0, 2) > 0 {
-        path = format!("{path}/{}", pick(dice, &NAMES));
-        let subresource = pick(dice, &SUBRESOURCES);
+        path = format!("{path}/{}", pick(dice, NAMES));
+        let subresource = pick(dice, SUBRESOURCES);
         if !subresource.is_empty() {
             path = format!("{path}/{subresource}");
         }
@@ -148,7 +148,7 @@ fn path(dice: &mut Stream) -> String {
     let separators = ["?", "&", "&"];
     for number in 0..dice.between(0, 6).saturating_sub(3) {
         let separator = if number == 0 { "?" } else { pick(dice, &separators) };
-        path = format!("{path}{separator}{}={}", pick(dice, &OPTIONS), pick(dice, &WORDS));
+        path = format!("{path}{separator}{}={}", pick(dice, OPTIONS), pick(dice, WORDS));
     }
     path
 }
@@ -160,8 +160,8 @@ fn path(dice: &mut Stream) -> String {
 fn ask(server: &mut ApiServer, dice: &mut Stream, good: &[Value]) -> Result<u16, String> {
     let (admin, path) = (Identity::admin(), path(dice));
     let method = METHODS[index(dice, METHODS.len())];
-    let mut request = Request::new(method, &path, &admin).with_content_type(pick(dice, &TYPES));
-    request.accept = pick(dice, &ACCEPTS).into();
+    let mut request = Request::new(method, &path, &admin).with_content_type(pick(dice, TYPES));
+    request.accept = pick(dice, ACCEPTS).into();
     request.body = body(dice, good, &path);
     let mut reply = server.handle(&request, now());
     if let ReplyBody::Watch(watch) = &mut reply.body {
