@@ -5,7 +5,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Body, Poll, ReplyBody, Request};
+use windtunnel::apiserver::{ApiServer, Body, Method, Poll, ReplyBody, Request};
 use windtunnel::base::rng::{Stream, Streams};
 use windtunnel::model::Identity;
 
@@ -192,5 +192,22 @@ fn odd_requests_are_answered_without_panic_or_internal_error() {
     // Most odd requests are turned away early; enough must get through to say something.
     for code in [200, 201, 400, 404, 405, 409, 415, 422] {
         assert!(codes.get(&code).is_some_and(|count| *count > 5), "{codes:?}");
+    }
+}
+
+#[test]
+fn bodies_that_nest_without_end_are_refused() {
+    let mut server = server(36);
+    let admin = Identity::admin();
+    let path = "/api/v1/namespaces/default/configmaps";
+    for (kind, open) in [
+        ("application/json", "{\"a\":"),
+        ("application/json", "["),
+        ("application/yaml", "{a: "),
+        ("application/yaml", "- "),
+    ] {
+        let mut request = Request::new(Method::Post, path, &admin).with_content_type(kind);
+        request.body = Body::Bytes(open.repeat(50_000).into());
+        assert_eq!(server.handle(&request, now()).code, 400, "{kind} {open}");
     }
 }
