@@ -11,6 +11,7 @@ use crate::apiserver::reply::{Reply, ReplyBody};
 use crate::apiserver::selector::Selector;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store;
 use crate::apiserver::watch::{Poll, Watch, bookmark};
 use crate::base::clock::Time;
 
@@ -46,7 +47,12 @@ impl ApiServer {
         let revision = self.store.revision();
         let mut initial = VecDeque::new();
         let mut cursor = asked.unwrap_or(revision);
-        if initial_wanted {
+        let mut ends = None;
+        if let Some(asked) = asked.filter(|asked| initial_wanted && *asked > revision) {
+            // A real server waits for that revision for some seconds first.
+            initial.push_back(store::line("ERROR", &Refused::too_large_version(asked, revision).body()));
+            ends = Some(Time::MIN);
+        } else if initial_wanted {
             cursor = revision;
             initial = self.initial(call, &selector);
             if bookmarks && self.profile.watch_list {
@@ -57,7 +63,8 @@ impl ApiServer {
         }
         let seconds = options::integer(query, "timeoutSeconds")?;
         let seconds = if seconds > 0 { seconds } else { TIMEOUT_SECONDS };
-        let ends = call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX);
+        let timeout = || call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX);
+        let ends = ends.unwrap_or_else(timeout);
         let watch = Watch::new(&call.kind, &call.path.namespace, selector, call.shape, cursor, initial)
             .with_bookmarks(bookmarks, call.now)
             .ending(ends);

@@ -1,7 +1,7 @@
-//! Lists in pages and of the past.
+//! Lists in pages and of the past, and watches from the future.
 
-use serde_json::json;
-use windtunnel::apiserver::{ApiServer, Method, Request};
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Poll, ReplyBody, Request};
 use windtunnel::model::{Identity, Write, resources};
 
 use super::requests::{ask, now, server};
@@ -60,4 +60,20 @@ fn pages_miss_nothing_where_one_namespace_begins_with_the_name_of_another() {
         next = more;
     }
     assert_eq!(shown, ["c=n-x", "d=n-x", "a=n", "b=n"]);
+}
+
+#[test]
+fn a_watch_list_from_the_future_gets_one_error_event_and_ends() {
+    let mut server = server(36);
+    let path = "/api/v1/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan\
+                &allowWatchBookmarks=true&resourceVersion=9999";
+    let reply = server.handle(&Request::new(Method::Get, path, &Identity::admin()), now());
+    let ReplyBody::Watch(mut watch) = reply.body else { panic!("no watch: {}", reply.code) };
+    let Poll::Lines(lines) = server.poll(&mut watch, now()) else { panic!("nothing to send") };
+    let events: Vec<Value> = lines.iter().map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let (code, current) = (&events[0]["object"]["code"], server.revision());
+    assert_eq!((lines.len(), &events[0]["type"], code), (1, &json!("ERROR"), &json!(504)));
+    let message = format!("Timeout: Too large resource version: 9999, current: {current}");
+    assert_eq!(events[0]["object"]["message"], json!(message));
+    assert_eq!(server.poll(&mut watch, now()), Poll::Ended);
 }
