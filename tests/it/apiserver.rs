@@ -2,6 +2,7 @@
 
 mod client;
 mod corpus;
+mod definitions;
 mod door;
 mod dry_run;
 mod lists;

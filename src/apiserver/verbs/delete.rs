@@ -115,6 +115,9 @@ impl ApiServer {
             next["status"]["phase"] = json!("Terminating");
             metadata::of(&mut next).remove("deletionGracePeriodSeconds");
         }
+        if kind.table == self.crd_table && !marked {
+            lifecycle::prepare_deletion(&mut next, now);
+        }
         if options.dry_run {
             return Ok(Reply::object(200, Arc::new(next)));
         }

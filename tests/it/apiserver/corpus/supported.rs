@@ -126,4 +126,5 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("patch", "merge patch on labels and finalizers of core objects, nulls inside new maps"),
     ("subresources-and-meta", "unsupported media types: 415 and 406"),
     ("list-and-watch", "PartialObjectMetadata and PartialObjectMetadataList"),
+    ("core-kinds-for-upgrades", "deleting a CRD deletes its instances; one with a finalizer holds it"),
 ];
