@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::accept::Shape;
 use super::kinds::Kind;
 use super::options::{self, FieldValidation};
 use super::profile::Profile;
@@ -21,6 +22,8 @@ pub(crate) struct Call<'a> {
     pub(crate) now: Time,
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
+    /// How much of objects the answer shows.
+    pub(crate) shape: Shape,
     pub(crate) warnings: Vec<String>,
     /// The object before and after, for the log.
     pub(crate) before: Option<Arc<Value>>,
@@ -43,6 +46,7 @@ impl<'a> Call<'a> {
             now,
             dry_run: false,
             field_validation: FieldValidation::Warn,
+            shape: Shape::Whole,
             warnings: Vec::new(),
             before: None,
             after: None,
@@ -50,8 +54,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Reads the options that all writes share.
+    /// Reads what the client accepts and the options that all writes share.
     pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
+        self.shape = Shape::accepted(&self.request.accept)?;
         let query = &self.request.query;
         let kind = options::kind_of(self.request.method);
         self.dry_run = options::dry_run(query, kind, profile)?;

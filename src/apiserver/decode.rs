@@ -1,26 +1,19 @@
-//! From a body to an object of a kind: syntax, type, metadata, and what the schema does not know.
-
-use std::fmt::Write as _;
+//! From a body to an object of a kind: type, metadata, and what the schema does not know.
 
 use bytes::Bytes;
 use serde_json::{Number, Value, json};
 
+use super::body::{parse, summary};
 use super::call::Call;
 use super::field::FieldError;
 use super::gotext::quote;
-use super::kinds::Kind;
+use super::kinds::{Kind, typed};
 use super::metadata;
 use super::options::FieldValidation;
 use super::profile::Profile;
 use super::request::Body;
 use super::schema::{default, embedded, prune};
 use super::status::{Outcome, Refused};
-
-/// Bodies longer than this are refused.
-const LIMIT: usize = 3 * 1024 * 1024;
-/// What a body may be.
-const MEDIA_TYPES: [&str; 3] =
-    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 
 /// The body of a call as it came.
 pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
@@ -30,57 +23,6 @@ pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
         }
         Body::Value(value) => Ok((*value).clone()),
         Body::Bytes(bytes) => parse(bytes, &call.request.content_type, &call.kind.resource.kind),
-    }
-}
-
-/// Reads JSON or YAML; `kind` stands in errors.
-pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
-    check_size(bytes)?;
-    let unrecognized = |why: String| {
-        let data = summary(bytes);
-        Refused::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
-        ))
-    };
-    match content_type.split(';').next().unwrap_or("").trim() {
-        "" | "application/json" => serde_json::from_slice(bytes).map_err(|error| {
-            unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
-        }),
-        "application/yaml" => {
-            let text = String::from_utf8_lossy(bytes);
-            crate::base::yaml::from_str(&text)
-                .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
-        }
-        _ => Err(Refused::media_type(&MEDIA_TYPES)),
-    }
-}
-
-/// Refuses bodies that are too long.
-pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
-    if bytes.len() > LIMIT {
-        return Err(Refused::too_large(format!("Request entity too large: limit is {LIMIT}")));
-    }
-    Ok(())
-}
-
-fn json_error(error: &serde_json::Error) -> String {
-    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
-}
-
-/// The beginning of a body: text if it looks like JSON, else in hexadecimal.
-fn summary(bytes: &[u8]) -> String {
-    const SHOWN: usize = 30;
-    let (start, more) = if bytes.len() > SHOWN { (&bytes[..SHOWN], " ...") } else { (bytes, "") };
-    match bytes.first() {
-        None => "<empty>".to_owned(),
-        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
-        Some(_) => {
-            let mut text = String::with_capacity(2 * SHOWN);
-            for byte in start {
-                let _ = write!(text, "{byte:02x}");
-            }
-            text + more
-        }
     }
 }
 
@@ -104,9 +46,8 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         unknown.extend(prune::prune(&mut value, schema));
         default::fill(&mut value, schema);
         default::drop_nulls(&mut value, schema);
-    }
-    if kind.custom.is_none() {
-        check_parts(&kind, &value)?;
+    } else {
+        typed::check(&kind, &value).map_err(|why| unhandled(&kind, &why))?;
     }
     unknown.sort();
     report(call, &kind, &unknown)?;
@@ -130,8 +71,13 @@ fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
 }
 
 fn unhandled(kind: &Kind, why: &str) -> Refused {
+    Refused::bad_request(unhandled_as(kind) + why)
+}
+
+/// How the text of a body begins that is no object of its kind.
+pub(crate) fn unhandled_as(kind: &Kind) -> String {
     let (name, version) = (&kind.resource.kind, &kind.resource.version);
-    Refused::bad_request(format!("{name} in version \"{version}\" cannot be handled as a {name}: {why}"))
+    format!("{name} in version \"{version}\" cannot be handled as a {name}: ")
 }
 
 /// Checks `apiVersion` and `kind`; built-in kinds fill them in where they are missing.
@@ -189,22 +135,6 @@ fn not_an_object(kind: &Kind, value: &Value) -> Refused {
          json: cannot unmarshal {is} into Go value of type {target} ({data})",
         kind.resource.kind
     ))
-}
-
-/// Specification and status of built-in kinds are objects.
-fn check_parts(kind: &Kind, value: &Value) -> Outcome<()> {
-    for (field, part) in [("spec", "Spec"), ("status", "Status")] {
-        let found = &value[field];
-        if !found.is_null() && !found.is_object() {
-            let (is, name) = (super::gotext::json_type(found), &kind.resource.kind);
-            let version = &kind.resource.version;
-            let why = format!(
-                "json: cannot unmarshal {is} into Go struct field {name}.{field} of type {version}.{name}{part}"
-            );
-            return Err(unhandled(kind, &why));
-        }
-    }
-    Ok(())
 }
 
 /// Writes numbers such as `1000.0` as the whole numbers that they are.

@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::kinds::Kind;
+use super::kinds::catalog::Catalog;
 use super::reply::{Reply, ReplyBody};
 use super::request::Method;
-use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 
-/// Answers a path that is no resource.
-pub(crate) fn answer(server: &ApiServer, method: Method, path: &str) -> Outcome<Reply> {
+/// Answers a path that is no resource, as Kubernetes 1.`minor`.
+pub(crate) fn answer(catalog: &Catalog, minor: u32, method: Method, path: &str) -> Outcome<Reply> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let body = match parts.as_slice() {
-        ["version"] => version(server.profile.minor),
+        ["version"] => version(minor),
         ["healthz" | "livez" | "readyz"] => return Ok(Reply::new(200, ReplyBody::Text("ok".to_owned()))),
         ["api"] => json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [] }),
         ["apis"] => {
             let groups: Vec<Value> =
-                groups(server).into_iter().map(|(name, versions)| group(&name, &versions)).collect();
+                groups(catalog).into_iter().map(|(name, versions)| group(&name, &versions)).collect();
             json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
         }
         ["apis", name] => {
-            let versions = groups(server).remove(*name).ok_or_else(Refused::unknown_path)?;
+            let versions = groups(catalog).remove(*name).ok_or_else(Refused::unknown_path)?;
             let mut group = group(name, &versions);
             group["kind"] = json!("APIGroup");
             group["apiVersion"] = json!("v1");
             group
         }
-        ["api", version] => resources(server, "", version)?,
-        ["apis", name, version] => resources(server, name, version)?,
+        ["api", version] => resources(catalog, "", version)?,
+        ["apis", name, version] => resources(catalog, name, version)?,
         _ => return Err(Refused::unknown_path()),
     };
     if method != Method::Get {
@@ -48,9 +48,9 @@ fn version(minor: u32) -> Value {
 }
 
 /// Versions by group, the core group left out.
-fn groups(server: &ApiServer) -> BTreeMap<String, Vec<String>> {
+fn groups(catalog: &Catalog) -> BTreeMap<String, Vec<String>> {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for kind in server.catalog.all().filter(|kind| !kind.resource.group.is_empty()) {
+    for kind in catalog.all().filter(|kind| !kind.resource.group.is_empty()) {
         let versions = groups.entry(kind.resource.group.to_string()).or_default();
         if !versions.iter().any(|version| *version == kind.resource.version) {
             versions.push(kind.resource.version.to_string());
@@ -67,9 +67,8 @@ fn group(name: &str, versions: &[String]) -> Value {
     json!({ "name": name, "preferredVersion": versions.first(), "versions": versions })
 }
 
-fn resources(server: &ApiServer, group: &str, version: &str) -> Outcome<Value> {
-    let found =
-        server.catalog.all().filter(|kind| kind.resource.group == group && kind.resource.version == version);
+fn resources(catalog: &Catalog, group: &str, version: &str) -> Outcome<Value> {
+    let found = catalog.all().filter(|kind| kind.resource.group == group && kind.resource.version == version);
     let resources: Vec<Value> = found.flat_map(|kind| resource(kind)).collect();
     if resources.is_empty() {
         return Err(Refused::unknown_path());

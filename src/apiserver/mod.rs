@@ -4,12 +4,41 @@
 //! same requests at the same times give the same bytes. [`service`] wraps it into a `tower::Service`, so that an unchanged
 //! `kube::Client` can talk to it in process; everything asynchronous lives there.
 //!
+//! ```
+//! # use futures::{StreamExt as _, TryStreamExt as _};
+//! # use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
+//! # use kube::runtime::{WatchStreamExt as _, watcher};
+//! # use serde_json::json;
+//! # use windtunnel::apiserver::{ApiServer, service::Shared};
+//! # use windtunnel::base::clock::{Time, VirtualClock};
+//! # use windtunnel::model::{Identity, Write, resources::CUSTOM_RESOURCE_DEFINITIONS};
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+//! # runtime.block_on(async {
+//! # let now: Time = "2024-01-01T00:00:00Z".parse()?;
+//! # let widgets = json!({ "metadata": { "name": "widgets.example.io" }, "spec": {
+//! #     "group": "example.io", "scope": "Cluster", "names": { "plural": "widgets", "kind": "Widget" },
+//! #     "versions": [{ "name": "v1", "served": true, "storage": true, "schema": {
+//! #         "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } } }] } });
+//! # let widget = ApiResource::from_gvk(&GroupVersionKind::gvk("example.io", "v1", "Widget"));
+//! let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
+//! server.write(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, widgets), &Identity::admin(), now)?;
+//! let api: Api<DynamicObject> = Api::all_with(server.client(&Identity::admin()), &widget);
+//! api.create(&PostParams::default(), &DynamicObject::new("w", &widget)).await?;
+//! let seen = watcher(api, watcher::Config::default()).applied_objects().boxed().try_next().await?;
+//! # assert_eq!(seen.and_then(|object| object.metadata.name).as_deref(), Some("w"));
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
 //! pruning, defaulting and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the minor can be
 //! changed while the server runs. Rules of `x-kubernetes-validations` are not evaluated yet; the place for it is the
 //! module `schema::rules`. Server-side apply, strategic merge patches, Tables, protobuf and access control are not served
-//! yet: patches of other types are answered with 415, and everyone may do everything.
+//! yet: patches of other types are answered with 415, Tables and protobuf with plain JSON, and everyone may do everything.
 
+mod accept;
+mod body;
 mod call;
 mod crd;
 mod decode;

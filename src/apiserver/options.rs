@@ -85,7 +85,7 @@ impl Deletion {
             }
             Body::Value(value) => (*value).clone(),
             Body::Bytes(bytes) if bytes.is_empty() => Value::Null,
-            Body::Bytes(bytes) => super::decode::parse(bytes, &request.content_type, "DeleteOptions")?,
+            Body::Bytes(bytes) => super::body::parse(bytes, &request.content_type, "DeleteOptions")?,
         };
         let query = &request.query;
         let text = |value: &Value| value.as_str().map(str::to_owned);

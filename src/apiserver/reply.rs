@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
 
-use super::status::Refused;
+use super::accept::{self, PARTIAL, PARTIAL_LIST, PARTIAL_VERSION, Shape};
+use super::kinds::Kind;
+use super::status::{Outcome, Refused};
 use super::watch::Watch;
 use crate::model::{Object, Refusal};
 
@@ -55,6 +57,28 @@ impl List {
     pub fn items(&self) -> &[Arc<Value>] {
         &self.items
     }
+
+    fn keep_metadata(&mut self) {
+        PARTIAL_LIST.clone_into(&mut self.kind);
+        PARTIAL_VERSION.clone_into(&mut self.api_version);
+        self.typed_items = true;
+        if let Some(map) = self.metadata.as_object_mut() {
+            map.retain(|_, value| value != "");
+        }
+        self.items.iter_mut().for_each(|item| *item = Arc::new(accept::metadata(item)));
+    }
+}
+
+/// The Go type that a real server holds objects of a kind in.
+fn go_type(kind: &Kind) -> String {
+    if kind.custom.is_some() {
+        return "*unstructured.Unstructured".to_owned();
+    }
+    let package = match &*kind.resource.group {
+        "" => "core",
+        group => group.split('.').next().unwrap_or_default(),
+    };
+    format!("*{package}.{}", kind.resource.kind)
 }
 
 impl Serialize for List {
@@ -113,6 +137,23 @@ impl Reply {
             ReplyBody::Value(refused.body())
         };
         Self { retry_after: refused.retry_after, ..Self::new(refused.code, body) }
+    }
+
+    /// What was asked for of the objects in the answer. A watch knows its shape itself.
+    pub(crate) fn shaped(mut self, shape: Shape, kind: &Kind) -> Outcome<Self> {
+        let refuse = |asked: &str, is: &str, suffix: &str| {
+            let name = go_type(kind);
+            let text = format!("you requested {asked}, but the requested object is {is} ({name}{suffix})");
+            Err(Refused::not_in_that_shape(text))
+        };
+        match (&mut self.body, shape) {
+            (_, Shape::Whole) | (ReplyBody::Value(_) | ReplyBody::Text(_) | ReplyBody::Watch(_), _) => {}
+            (ReplyBody::Object(object), Shape::Metadata) => *object = Arc::new(accept::metadata(object)),
+            (ReplyBody::List(list), Shape::MetadataList) => list.keep_metadata(),
+            (ReplyBody::Object(_), Shape::MetadataList) => return refuse(PARTIAL_LIST, "not a list", ""),
+            (ReplyBody::List(_), Shape::Metadata) => return refuse(PARTIAL, "a list", "List"),
+        }
+        Ok(self)
     }
 
     /// Whether the request was refused.

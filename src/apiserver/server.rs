@@ -126,7 +126,7 @@ impl ApiServer {
     pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
         let path = match &request.target {
             Target::Path(path) => {
-                return discovery::answer(self, request.method, path)
+                return discovery::answer(&self.catalog, self.profile.minor, request.method, path)
                     .unwrap_or_else(|refused| Reply::refused(&refused));
             }
             Target::Resource(path) => path,
@@ -136,7 +136,8 @@ impl ApiServer {
             Err(refused) => return Reply::refused(&refused),
         };
         let mut call = Call::new(kind, path, request, now);
-        let mut reply = self.verb(&mut call).unwrap_or_else(|refused| Reply::refused(&refused));
+        let reply = self.verb(&mut call).and_then(|reply| reply.shaped(call.shape, &call.kind));
+        let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);

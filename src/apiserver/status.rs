@@ -146,6 +146,19 @@ impl Refused {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
     }
 
+    /// 406 of media types that no answer is made in.
+    pub(crate) fn not_acceptable() -> Self {
+        let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+                       application/vnd.kubernetes.protobuf, application/json;stream=watch, \
+                       application/vnd.kubernetes.protobuf;stream=watch";
+        Self::new(406, "NotAcceptable", message, Some(json!({})))
+    }
+
+    /// 406 of an answer that cannot be brought into the shape asked for.
+    pub(crate) fn not_in_that_shape(message: impl Into<String>) -> Self {
+        Self::new(406, "NotAcceptable", message, None)
+    }
+
     pub(crate) fn too_large(message: impl Into<String>) -> Self {
         Self::new(413, "RequestEntityTooLarge", message, None)
     }

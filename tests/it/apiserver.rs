@@ -2,6 +2,10 @@
 
 mod client;
 mod corpus;
+mod definitions;
 mod door;
+mod dry_run;
+mod lists;
 mod minors;
+mod odd;
 mod requests;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::naming::set_terminating;
 use super::{Definition, Family};
 use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
 use crate::apiserver::metadata;
@@ -26,6 +27,12 @@ pub(crate) fn prepare_create(crd: &mut Value) {
         "acceptedNames": { "plural": "", "kind": "" },
         "storedVersions": storage.into_iter().collect::<Vec<_>>(),
     });
+}
+
+/// What a definition says from the moment that it is marked for deletion.
+pub(crate) fn prepare_deletion(crd: &mut Value, now: Time) {
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    set_terminating(crd, "InstanceDeletionPending", message, now);
 }
 
 /// What every write of a definition's spec fills in; the storage version is never forgotten.
@@ -114,6 +121,12 @@ impl ApiServer {
 
     /// Deletes the objects of a definition that is going away, and then the definition itself.
     fn finish_definition(&mut self, key: &Key, crd: &Value, now: Time) {
+        let mut next = crd.clone();
+        let message = "CustomResource deletion is in progress";
+        set_terminating(&mut next, "InstanceDeletionInProgress", message, now);
+        if next != *crd {
+            self.store.put(self.crd_table, key, 0, next);
+        }
         let definition = Definition::read(crd);
         // The schema is the same as before: watches go on until the last object is gone.
         let served = self.catalog.versions(&definition.group, &definition.plural).first();

@@ -60,6 +60,13 @@ impl ApiServer {
     }
 }
 
+/// Tells of a definition that was marked for deletion how far that is.
+pub(crate) fn set_terminating(crd: &mut Value, reason: &str, message: &str, now: Time) {
+    let mut conditions = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    set_condition(&mut conditions, "Terminating", ("True", reason, message), now);
+    crd["status"]["conditions"] = json!(conditions);
+}
+
 /// Sets a condition by the rule of these controllers: nothing moves unless status, reason or message do.
 fn set_condition(
     conditions: &mut Vec<Value>,

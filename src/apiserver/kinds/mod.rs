@@ -3,6 +3,7 @@
 pub(crate) mod builtin;
 pub(crate) mod catalog;
 pub(crate) mod strategy;
+pub(crate) mod typed;
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Kind;
+use crate::apiserver::field::FieldError;
 use crate::apiserver::metadata;
 
 /// Drops nulls and, from kinds that keep theirs apart, the status; fills in what the kind has from the start.
@@ -40,6 +41,24 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
         object["spec"] = old["spec"].clone();
         label_namespace(object);
     }
+}
+
+/// What must hold of a written status of a built-in kind.
+pub(crate) fn check_status(kind: &Kind, object: &Value) -> Vec<FieldError> {
+    if !kind.is("", "namespaces") {
+        return Vec::new();
+    }
+    let (wanted, empty) = if metadata::is_terminating(object) {
+        ("Terminating", "is not empty")
+    } else {
+        ("Active", "is empty")
+    };
+    let phase = object["status"]["phase"].as_str().unwrap_or_default();
+    if phase == wanted {
+        return Vec::new();
+    }
+    let why = format!("may only be '{wanted}' if `deletionTimestamp` {empty}");
+    vec![FieldError::invalid("status.Phase", phase, why)]
 }
 
 /// Nulls are absent fields to the decoder of a typed kind.

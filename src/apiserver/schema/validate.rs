@@ -43,7 +43,7 @@ pub(crate) fn validate(
     Walk { context }.node(value, old, schema, &Path::Root).errors
 }
 
-/// The whole object: at the root `apiVersion` and `kind` are no part of what may stay unchanged.
+/// One walk over a value along its schema.
 struct Walk<'p> {
     context: Context<'p>,
 }

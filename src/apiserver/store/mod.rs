@@ -163,9 +163,4 @@ impl Store {
     }
 }
 
-/// The watch line of an object that was there when the watch began.
-pub(crate) fn added(object: &Value) -> bytes::Bytes {
-    event::line("ADDED", object)
-}
-
 pub(crate) use event::line;

@@ -64,6 +64,7 @@ impl ApiServer {
         let selector = Selector::read(&kind, &call.request.query)?;
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
+        call.dry_run = options.dry_run;
         let chosen: Vec<(Key, Arc<Value>)> = self
             .store
             .list(kind.table, &call.path.namespace)
@@ -113,6 +114,9 @@ impl ApiServer {
         if kind.table == self.namespace_table {
             next["status"]["phase"] = json!("Terminating");
             metadata::of(&mut next).remove("deletionGracePeriodSeconds");
+        }
+        if kind.table == self.crd_table && !marked {
+            lifecycle::prepare_deletion(&mut next, now);
         }
         if options.dry_run {
             return Ok(Reply::object(200, Arc::new(next)));

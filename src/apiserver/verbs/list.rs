@@ -1,5 +1,7 @@
 //! Lists: selectors, pages and resource versions.
 
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -7,14 +9,20 @@ use serde_json::{Value, json};
 use crate::apiserver::call::Call;
 use crate::apiserver::options;
 use crate::apiserver::reply::{List, Reply, ReplyBody};
+use crate::apiserver::request::Query;
 use crate::apiserver::selector::{Continue, Selector};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::watch::read_anew;
 
+const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 const PAGE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can \
     start a new list without the continue parameter, or use the continue token in this response to retrieve the \
     remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+/// An object under its namespace and name.
+type Named<'a> = ((&'a str, &'a str), Arc<Value>);
 
 impl ApiServer {
     pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
@@ -30,24 +38,29 @@ impl ApiServer {
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        if let Some(page) = &page {
-            self.check_page(page)?;
-        }
         // A list from the cache does not know pages.
         let limit = if asked == Some(0) { 0 } else { limit };
-        let after = page.as_ref().map(|page| page.start.as_str());
-        let mut rest = self
-            .store
-            .list(kind.table, &call.path.namespace)
-            .filter(|(namespace, name, _)| after.is_none_or(|after| place(namespace, name).as_str() > after))
-            .map(|(namespace, name, entry)| ((namespace, name), Self::served(kind, entry)))
+        let past = match (&page, asked) {
+            (Some(page), _) => Some(page.revision),
+            (None, Some(asked)) if asked > 0 && is_exact(query, limit) => Some(asked),
+            _ => None,
+        };
+        let mut objects = match past {
+            Some(revision) => self.objects_at(call, revision, page.is_some())?,
+            None => self.objects_now(call),
+        };
+        objects.sort_by(|(one, _), (other, _)| by_storage_key(*one, *other));
+        let after = page.as_ref().map(|page| page.start.split_once('/').unwrap_or(("", &page.start)));
+        let mut rest = objects
+            .into_iter()
+            .filter(|(place, _)| after.is_none_or(|after| by_storage_key(*place, after).is_gt()))
             .filter(|(_, object)| selector.matches(object));
-        let taken: Vec<((&str, &str), Arc<Value>)> = match limit {
+        let taken: Vec<Named<'_>> = match limit {
             0 => rest.by_ref().collect(),
             limit => rest.by_ref().take(limit).collect(),
         };
         let remaining = rest.count();
-        let revision = page.as_ref().map_or(self.store.revision(), |page| page.revision);
+        let revision = past.unwrap_or(self.store.revision());
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if kind.custom.is_some() {
             metadata["continue"] = json!("");
@@ -86,14 +99,45 @@ impl ApiServer {
         }
     }
 
-    /// A page must be from a revision that history still holds. What changed since the first page shows all the same:
-    /// there are no snapshots.
-    fn check_page(&self, page: &Continue) -> Outcome<()> {
-        if self.store.all().since(page.revision).is_err() {
-            return Err(Refused::expired(PAGE_EXPIRED));
-        }
-        Ok(())
+    fn objects_now<'a>(&'a self, call: &'a Call<'_>) -> Vec<Named<'a>> {
+        let listed = self.store.list(call.kind.table, &call.path.namespace);
+        listed.map(|(namespace, name, entry)| ((namespace, name), Self::served(&call.kind, entry))).collect()
     }
+
+    /// The objects as they were at a revision: those of now, with what happened since taken back.
+    fn objects_at<'a>(&'a self, call: &'a Call<'_>, revision: u64, paging: bool) -> Outcome<Vec<Named<'a>>> {
+        let (kind, namespace) = (&call.kind, &*call.path.namespace);
+        let events = self.store.table(kind.table).history.since(revision);
+        let events = events.map_err(|_| Refused::expired(if paging { PAGE_EXPIRED } else { EXPIRED }))?;
+        let mut objects: BTreeMap<_, _> = self.objects_now(call).into_iter().collect();
+        let mut seen = BTreeSet::new();
+        for event in events.filter(|event| namespace.is_empty() || event.key.namespace == namespace) {
+            let key = (&*event.key.namespace, &*event.key.name);
+            // The first event after the revision knows what was there before it.
+            if !seen.insert(key) {
+                continue;
+            }
+            match &event.old {
+                Some(old) => objects.insert(key, read_anew(kind, event, old)),
+                None => objects.remove(&key),
+            };
+        }
+        Ok(objects.into_iter().collect())
+    }
+}
+
+/// Whether a list with a resource version wants the state of exactly that.
+fn is_exact(query: &Query, limit: usize) -> bool {
+    match query.get("resourceVersionMatch") {
+        "" => limit > 0,
+        matching => matching == "Exact",
+    }
+}
+
+/// The order of `namespace/name`, which is not that of namespaces: `a-b/x` comes before `a/x`.
+fn by_storage_key(one: (&str, &str), other: (&str, &str)) -> Ordering {
+    let key = |(namespace, name): (&str, &str)| [namespace.as_bytes(), b"/", name.as_bytes()].concat();
+    if one.0 == other.0 { one.1.cmp(other.1) } else { key(one).cmp(&key(other)) }
 }
 
 /// Where an object stands in the order of a list.

@@ -1,17 +1,20 @@
 //! JSON and merge patches. Each is applied to the object as it is read, and then goes the way of an update.
 
+mod operations;
+
 use serde_json::Value;
 
+use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
+use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext::json_type;
+use crate::apiserver::kinds::Kind;
+use crate::apiserver::profile::Profile;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::request::{Body, JSON_PATCH, MERGE_PATCH};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
-
-/// The most operations of one JSON patch.
-const OPERATIONS_MAX: usize = 10_000;
 
 const APPLY: &str = "application/apply-patch+yaml";
 
@@ -30,25 +33,34 @@ impl ApiServer {
         }
         let patch = read(call)?;
         let entry = self.entry(call)?;
-        let mut object = (*Self::served(&call.kind, entry)).clone();
-        apply(&content_type, &patch, &mut object)?;
-        let object = decode::object(call, object, &self.profile)?;
+        let old = Self::served(&call.kind, entry);
+        let patched = apply(&content_type, &patch, &old)?;
+        let object = decode::object(call, patched, &self.profile).map_err(|refused| {
+            // The text needs the patched object, which is no more; to make it anew is cheaper than to keep it each time.
+            let patched = apply(&content_type, &patch, &old).unwrap_or_default();
+            undecodable(refused, &call.kind, &patched, &self.profile)
+        })?;
         self.update_object(call, object)
     }
+}
+
+/// A patch whose result is no object of the kind: a client error of the patch, not of the body.
+fn undecodable(refused: Refused, kind: &Kind, patched: &Value, profile: &Profile) -> Refused {
+    if refused.code != 400 {
+        return refused;
+    }
+    let why = refused.message.strip_prefix(&decode::unhandled_as(kind)).unwrap_or(&refused.message);
+    let error = FieldError::invalid("patch", patched.to_string(), why);
+    Refused::invalid("", "", "", &[error], profile)
 }
 
 fn read(call: &Call<'_>) -> Outcome<Value> {
     match &call.request.body {
         Body::Value(value) => Ok((*value).clone()),
         Body::Bytes(bytes) => {
-            decode::check_size(bytes)?;
+            body::check_size(bytes)?;
             serde_json::from_slice(bytes).map_err(|error| {
-                let why = if error.is_eof() {
-                    "unexpected end of JSON input".to_owned()
-                } else {
-                    error.to_string()
-                };
-                Refused::bad_request(format!("error decoding patch: {why}"))
+                Refused::bad_request(format!("error decoding patch: {}", body::json_error(&error)))
             })
         }
         Body::Empty | Body::Delete(_) => {
@@ -57,23 +69,24 @@ fn read(call: &Call<'_>) -> Outcome<Value> {
     }
 }
 
-fn apply(content_type: &str, patch: &Value, object: &mut Value) -> Outcome<()> {
-    if content_type == MERGE_PATCH {
-        if !patch.is_object() {
-            let is = json_type(patch);
-            let why = format!("json: cannot unmarshal {is} into Go value of type map[string]interface {{}}");
-            return Err(Refused::bad_request(format!("error decoding patch: {why}")));
-        }
-        json_patch::merge(object, patch);
-        return Ok(());
+fn apply(content_type: &str, patch: &Value, old: &Value) -> Outcome<Value> {
+    if content_type == JSON_PATCH {
+        return operations::apply(patch, old);
     }
-    let count = patch.as_array().map_or(0, Vec::len);
-    if count > OPERATIONS_MAX {
-        return Err(Refused::too_large(format!(
-            "Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}"
-        )));
+    if patch.is_null() {
+        return Err(Refused::bad_request("Invalid JSON Patch"));
     }
-    let patch: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|_| Refused::unprocessable())?;
-    json_patch::patch(object, &patch).map_err(|_| Refused::unprocessable())
+    if !patch.is_object() {
+        return Err(wrong_type(patch, "map[string]interface {}"));
+    }
+    let mut object = old.clone();
+    json_patch::merge(&mut object, patch);
+    Ok(object)
+}
+
+/// A part of the patch that is not what Go decodes it into.
+fn wrong_type(part: &Value, expected: &str) -> Refused {
+    let is = json_type(part);
+    let why = format!("json: cannot unmarshal {is} into Go value of type {expected}");
+    Refused::bad_request(format!("error decoding patch: {why}"))
 }

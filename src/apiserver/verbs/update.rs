@@ -120,7 +120,7 @@ impl ApiServer {
             return Reply::object(200, Arc::clone(old));
         }
         if call.dry_run {
-            return Reply::object(200, Arc::new(object));
+            return Reply::object(200, Self::just_stored(kind, &Arc::new(object)));
         }
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(kind, &stored);

@@ -6,7 +6,7 @@ use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext;
-use crate::apiserver::kinds::{Custom, Kind};
+use crate::apiserver::kinds::{Custom, Kind, strategy};
 use crate::apiserver::metadata;
 use crate::apiserver::profile::{Profile, StatusScope};
 use crate::apiserver::schema::{embedded, list_type, rules, validate};
@@ -55,6 +55,8 @@ pub(super) fn updated(
     let mut errors = metadata_of_update(object, old);
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile));
+    } else if status {
+        errors.extend(strategy::check_status(kind, object));
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, Some(old), profile));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use serde_json::json;
@@ -155,5 +156,28 @@ fn a_subscriber_learns_of_a_clients_write_and_the_log_says_whose_it_was() {
             (log[0].user.as_str(), log[0].key.to_string().as_str()),
             ("system:serviceaccount:ns:robot", "configmaps/default/a")
         );
+    });
+}
+
+#[test]
+fn a_client_that_wants_metadata_alone_gets_no_more_in_reads_lists_and_watches() {
+    run(async {
+        let (shared, _clock) = shared(100);
+        create(&shared, "a");
+        let client = shared.client(&Identity::admin());
+        let maps: Api<PartialObjectMeta<ConfigMap>> = Api::default_namespaced(client);
+        assert_eq!(maps.get("a").await.unwrap().types.unwrap().kind, "PartialObjectMetadata");
+        let listed = maps.list(&ListParams::default()).await.unwrap();
+        assert_eq!(listed.items[0].metadata.name.as_deref(), Some("a"));
+        let mut stream = Box::pin(watch(maps, watcher::Config::default()));
+        let mut names = Vec::new();
+        while names.len() < 2 {
+            match stream.next().await.unwrap().unwrap() {
+                Event::InitApply(object) | Event::Apply(object) => names.push(object.metadata.name.unwrap()),
+                Event::InitDone => create(&shared, "b"),
+                Event::Init | Event::Delete(_) => {}
+            }
+        }
+        assert_eq!(names, ["a", "b"]);
     });
 }

@@ -100,7 +100,7 @@ impl Case {
 
     fn run(mut self, case: &Value) -> Vec<String> {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns-test"}});
-        self.ask("POST", "/api/v1/namespaces", &Query::default(), "", Some(&namespace));
+        self.ask(&json!({ "method": "POST", "path": "/api/v1/namespaces", "body": namespace }));
         for (index, step) in case["steps"].as_array().unwrap().iter().enumerate() {
             self.step(step, &format!("step {index}"));
         }
@@ -123,12 +123,12 @@ impl Case {
         let mut crd = crd.clone();
         let (status, body, _) = if self.definitions.contains(&name) {
             let path = format!("{path}/{name}");
-            let (_, old, _) = self.ask("GET", &path, &Query::default(), "", None);
+            let (_, old, _) = self.ask(&json!({ "path": path }));
             crd["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
-            self.ask("PUT", &path, &Query::default(), "", Some(&crd))
+            self.ask(&json!({ "method": "PUT", "path": path, "body": crd }))
         } else {
             self.definitions.push(name);
-            self.ask("POST", path, &Query::default(), "", Some(&crd))
+            self.ask(&json!({ "method": "POST", "path": path, "body": crd }))
         };
         if status >= 300 {
             self.problems.push(format!("{at}: crd: {status} {body}"));
@@ -137,7 +137,7 @@ impl Case {
 
     fn request(&mut self, step: &Value, at: &str) {
         let request = fill(&step["request"], &self.env);
-        let (status, body, warnings) = self.send(&request);
+        let (status, body, warnings) = self.ask(&request);
         for (name, pointer) in step["capture"].as_object().into_iter().flatten() {
             let value = find(&body, pointer.as_str().unwrap());
             self.env.insert(name.clone(), value);
@@ -166,24 +166,9 @@ impl Case {
         self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
     }
 
-    fn send(&mut self, request: &Value) -> (u16, Value, Vec<String>) {
-        let pairs = request["query"].as_object().into_iter().flatten();
-        let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
-        let query = Query::new(pairs.collect());
-        let method = request["method"].as_str().unwrap_or("GET");
-        let content_type = request["type"].as_str().unwrap_or("");
-        self.ask(method, request["path"].as_str().unwrap(), &query, content_type, request.get("body"))
-    }
-
-    fn reply(
-        &mut self,
-        method: &str,
-        path: &str,
-        query: &Query,
-        content_type: &str,
-        body: Option<&Value>,
-    ) -> Reply {
-        let method = match method {
+    /// The answer to a request in the form of the recording.
+    fn reply(&mut self, request: &Value) -> Reply {
+        let method = match request["method"].as_str().unwrap_or("GET") {
             "GET" => Method::Get,
             "POST" => Method::Post,
             "PUT" => Method::Put,
@@ -191,25 +176,22 @@ impl Case {
             "DELETE" => Method::Delete,
             _ => Method::Other,
         };
+        let text = |field: &str| request[field].as_str().unwrap_or_default();
+        let pairs = request["query"].as_object().into_iter().flatten();
+        let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
         let admin = Identity::admin();
-        let mut request = Request::new(method, path, &admin).with_content_type(content_type);
-        request.query = query.clone();
-        if let Some(body) = body {
+        let mut asked = Request::new(method, text("path"), &admin).with_content_type(text("type"));
+        asked.accept = text("accept").into();
+        asked.query = Query::new(pairs.collect());
+        if let Some(body) = request.get("body") {
             let bytes = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
-            request.body = windtunnel::apiserver::Body::Bytes(bytes.into());
+            asked.body = windtunnel::apiserver::Body::Bytes(bytes.into());
         }
-        self.server.handle(&request, self.now)
+        self.server.handle(&asked, self.now)
     }
 
-    fn ask(
-        &mut self,
-        method: &str,
-        path: &str,
-        query: &Query,
-        content_type: &str,
-        body: Option<&Value>,
-    ) -> (u16, Value, Vec<String>) {
-        let reply = self.reply(method, path, query, content_type, body);
+    fn ask(&mut self, request: &Value) -> (u16, Value, Vec<String>) {
+        let reply = self.reply(request);
         let mut warnings: Vec<String> = reply
             .warnings
             .iter()
@@ -225,13 +207,9 @@ impl Case {
 
     fn watch(&mut self, step: &Value, at: &str) {
         let request = fill(&step["watch"], &self.env);
-        let pairs = request["query"].as_object().into_iter().flatten();
-        let mut pairs: Vec<_> = pairs
-            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
-            .collect();
-        pairs.push(("watch".into(), "true".into()));
-        let path = request["path"].as_str().unwrap().to_owned();
-        let reply = self.reply("GET", &path, &Query::new(pairs), "", None);
+        let mut asked = request.clone();
+        asked["query"]["watch"] = json!("true");
+        let reply = self.reply(&asked);
         let status = reply.code;
         let mut events = Vec::new();
         let ReplyBody::Watch(mut watch) = reply.body else {

@@ -1,0 +1,66 @@
+//! Bodies as text: their size, their media type, their syntax.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::status::{Outcome, Refused};
+
+/// Bodies longer than this are refused.
+const LIMIT: usize = 3 * 1024 * 1024;
+/// What a body may be.
+const MEDIA_TYPES: [&str; 3] =
+    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+/// Reads JSON or YAML; `kind` stands in errors.
+pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
+    check_size(bytes)?;
+    let unrecognized = |why: String| {
+        let data = summary(bytes);
+        Refused::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
+        ))
+    };
+    match content_type.split(';').next().unwrap_or("").trim() {
+        "" | "application/json" => serde_json::from_slice(bytes).map_err(|error| {
+            unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
+        }),
+        "application/yaml" => {
+            let text = String::from_utf8_lossy(bytes);
+            crate::base::yaml::from_str(&text)
+                .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
+        }
+        _ => Err(Refused::media_type(&MEDIA_TYPES)),
+    }
+}
+
+/// Refuses bodies that are too long.
+pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
+    if bytes.len() > LIMIT {
+        return Err(Refused::too_large(format!("Request entity too large: limit is {LIMIT}")));
+    }
+    Ok(())
+}
+
+/// Go's words for JSON that ends too early; for other mistakes, those of the library in use.
+pub(crate) fn json_error(error: &serde_json::Error) -> String {
+    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+}
+
+/// The beginning of a body: text if it looks like JSON, else in hexadecimal.
+pub(crate) fn summary(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let (start, more) = if bytes.len() > SHOWN { (&bytes[..SHOWN], " ...") } else { (bytes, "") };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
+        Some(_) => {
+            let mut text = String::with_capacity(2 * SHOWN);
+            for byte in start {
+                let _ = write!(text, "{byte:02x}");
+            }
+            text + more
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Lists in pages and of the past, and watches from the future.
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Poll, ReplyBody, Request};
+use windtunnel::model::{Identity, Write, resources};
+
+use super::requests::{ask, now, server};
+
+/// Names and values of the config maps that a list shows, and where it goes on.
+fn page(server: &mut ApiServer, query: &str) -> (u16, String, String) {
+    let path = format!("/api/v1/configmaps?{query}");
+    let reply = server.handle(&Request::new(Method::Get, &path, &Identity::admin()), now());
+    let list = reply.json().unwrap_or_default();
+    let items = list["items"].as_array().cloned().unwrap_or_default();
+    let items = items.iter().map(|map| format!("{}={}", map["metadata"]["name"], map["data"]["v"]));
+    let shown = items.collect::<Vec<_>>().join(" ").replace('"', "");
+    (reply.code, shown, list["metadata"]["continue"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn later_pages_and_exact_lists_show_the_state_of_their_revision() {
+    let mut server = server(36);
+    let map = |name: &str, v: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": v } });
+    let kind = &resources::CONFIG_MAPS;
+    for name in ["a", "b", "c", "d"] {
+        ask(&mut server, &Write::create(kind, map(name, "1"))).unwrap();
+    }
+    let revision = server.revision();
+    let (_, shown, next) = page(&mut server, "limit=1");
+    assert_eq!(shown, "a=1");
+    ask(&mut server, &Write::update(kind, map("b", "2"))).unwrap();
+    ask(&mut server, &Write::update(kind, map("b", "3"))).unwrap();
+    ask(&mut server, &Write::delete(kind, "default", "c")).unwrap();
+    ask(&mut server, &Write::create(kind, map("bb", "1"))).unwrap();
+    assert_eq!(page(&mut server, "").1, "a=1 b=3 bb=1 d=1");
+    assert_eq!(page(&mut server, &format!("continue={next}")).1, "b=1 c=1 d=1");
+    let exact = format!("resourceVersion={revision}&resourceVersionMatch=Exact");
+    assert_eq!(page(&mut server, &exact).1, "a=1 b=1 c=1 d=1");
+    server.compact();
+    assert_eq!(page(&mut server, &exact).0, 410);
+    assert_eq!(page(&mut server, &format!("continue={next}")).0, 410);
+}
+
+#[test]
+fn pages_miss_nothing_where_one_namespace_begins_with_the_name_of_another() {
+    let mut server = server(36);
+    for (namespace, name) in [("n", "a"), ("n", "b"), ("n-x", "c"), ("n-x", "d")] {
+        let space = json!({ "metadata": { "name": namespace } });
+        let _ = ask(&mut server, &Write::create(&resources::NAMESPACES, space));
+        let map = json!({ "metadata": { "name": name, "namespace": namespace }, "data": { "v": namespace } });
+        ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+    }
+    let (mut shown, mut next) = (Vec::new(), String::new());
+    loop {
+        let (_, items, more) = page(&mut server, &format!("limit=1&continue={next}"));
+        shown.push(items);
+        if more.is_empty() {
+            break;
+        }
+        next = more;
+    }
+    assert_eq!(shown, ["c=n-x", "d=n-x", "a=n", "b=n"]);
+}
+
+#[test]
+fn a_watch_list_from_the_future_gets_one_error_event_and_ends() {
+    let mut server = server(36);
+    let path = "/api/v1/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan\
+                &allowWatchBookmarks=true&resourceVersion=9999";
+    let reply = server.handle(&Request::new(Method::Get, path, &Identity::admin()), now());
+    let ReplyBody::Watch(mut watch) = reply.body else { panic!("no watch: {}", reply.code) };
+    let Poll::Lines(lines) = server.poll(&mut watch, now()) else { panic!("nothing to send") };
+    let events: Vec<Value> = lines.iter().map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let (code, current) = (&events[0]["object"]["code"], server.revision());
+    assert_eq!((lines.len(), &events[0]["type"], code), (1, &json!("ERROR"), &json!(504)));
+    let message = format!("Timeout: Too large resource version: 9999, current: {current}");
+    assert_eq!(events[0]["object"]["message"], json!(message));
+    assert_eq!(server.poll(&mut watch, now()), Poll::Ended);
+}
