@@ -13,7 +13,7 @@ use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::resources::{JOBS, PODS};
 use crate::model::world::{Signature, World, digest_of};
-use crate::model::{Answer, Resource, View, Write};
+use crate::model::{Answer, Object, Resource, View, Write};
 
 /// How long a retrieval may take in all.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
@@ -125,7 +125,7 @@ impl Retrieval {
                 }
                 Stage::Await { name, poll_at } => {
                     let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
-                    if judged == version_pod::Judgement::Done {
+                    if judged == Judgement::Done {
                         // The cleanup before it left nothing else there.
                         site.held.clone_from(&self.target.image);
                     }
@@ -222,9 +222,7 @@ fn prune(by: By, view: &View, out: &mut Outbox) {
         out.push(Purpose::Prune, Write::delete(&JOBS, NAMESPACE, job.name()));
     }
     if by == By::Pod {
-        let left = |pod: &&crate::model::Object| {
-            pod.label("k8s-app") == Some(version_pod::LABEL) && !pod.is_terminating()
-        };
+        let left = |pod: &&Object| pod.label("k8s-app") == Some(version_pod::LABEL) && !pod.is_terminating();
         for pod in view.list_in(&PODS, NAMESPACE).filter(left) {
             out.push(Purpose::Prune, Write::delete(&PODS, NAMESPACE, pod.name()));
         }

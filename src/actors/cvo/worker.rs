@@ -16,7 +16,7 @@ use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_VERSIONS, FEATURE_GATES};
-use crate::model::{Object, Refusal, View, Write};
+use crate::model::{Answer, Object, Refusal, View, Write};
 
 /// The worker, with the two memories: what was accepted last, and the loop that applies it.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Worker {
     }
 
     /// The pod or job that a retrieval asked for exists, or was refused.
-    pub(super) fn retrieval_created(&mut self, answer: &crate::model::Answer, now: Time) {
+    pub(super) fn retrieval_created(&mut self, answer: &Answer, now: Time) {
         if let Some(retrieval) = &mut self.retrieval {
             retrieval.created(answer, now);
         }
@@ -161,12 +161,8 @@ impl Worker {
     fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
         self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
         let desired = &cluster_version["spec"]["desiredUpdate"];
-        let asked = desired["image"] == self.own.image.as_str();
-        self.adopt(
-            self.own_work(cluster_version.generation(), asked && desired["force"].as_bool().unwrap_or(false)),
-            view,
-            now,
-        );
+        let forced = desired["image"] == self.own.image.as_str() && desired["force"] == true;
+        self.adopt(self.own_work(cluster_version.generation(), forced), view, now);
         let head = &cluster_version["status"]["history"][0];
         let reconciles = head["state"] == "Completed" && head["image"] == self.own.image.as_str();
         if let Some(apply) = self.apply.as_mut().filter(|_| reconciles) {
