@@ -1,5 +1,8 @@
 //! Parts of sentences that many steps share: durations, objects, texts, and when something must hold.
 
+use std::convert::Infallible;
+use std::str::FromStr;
+
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -12,12 +15,27 @@ pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
     scenario::duration(text, "`40 minutes`").map_err(StepError::Words)
 }
 
-/// `within` or `throughout` with a duration, or neither.
-pub(super) fn when(word: &str, span: &str) -> Result<When, StepError> {
-    match word {
-        "within" => Ok(When::Within(duration(span)?)),
-        "throughout" => Ok(When::Throughout(duration(span)?)),
-        _ => Ok(When::Now),
+/// When something must hold, as a sentence begins with it: `within 5 minutes `, `throughout 1 hour `, or nothing.
+#[derive(Debug, Default)]
+pub(super) struct Timing(String);
+
+impl Timing {
+    /// That this must hold then.
+    pub(super) fn expectation(&self, what: What) -> Result<Expectation, StepError> {
+        let when = match self.0.trim().split_once(' ') {
+            Some(("within", span)) => When::Within(duration(span)?),
+            Some((_, span)) => When::Throughout(duration(span)?),
+            None => When::Now,
+        };
+        Ok(Expectation { what, when })
+    }
+}
+
+impl FromStr for Timing {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
     }
 }
 
@@ -96,11 +114,6 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
         return Some((make(inner), after));
     }
     None
-}
-
-/// An expectation from its timing words and what must hold.
-pub(super) fn expectation(word: &str, span: &str, what: What) -> Result<Expectation, StepError> {
-    Ok(Expectation { what, when: when(word, span)? })
 }
 
 /// A Kubernetes object written as YAML below a step.

@@ -1,22 +1,19 @@
 //! Then: what must hold, now, within a time, or throughout a time.
 
-#![expect(clippy::too_many_arguments, reason = "one argument for each captured part of a sentence")]
-
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{condition, expectation, insight, object, text_match};
+use super::phrase::{Timing, condition, insight, object, text_match};
 use super::world::{ClusterWorld, StepError};
 use crate::scenario::plan::{Check, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
 #[then(
-    regex = r"^(?:(within|throughout) (\d+ \w+) )?([A-Z]\w+(?:/\S+)?) condition (\w+) is (True|False|Unknown)(?: with (.+))?$"
+    regex = r"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) condition (\w+) is (True|False|Unknown)(?: with (.+))?$"
 )]
 async fn object_condition(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     kind: String,
     status: String,
@@ -24,77 +21,70 @@ async fn object_condition(
     step: &Step,
 ) -> Result<(), StepError> {
     let what = What::Object(object(&of)?, vec![condition(&kind, &status, &with)?]);
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// A field of an object, by its path.
-#[then(
-    regex = r#"^(?:(within|throughout) (\d+ \w+) )?([A-Z]\w+(?:/\S+)?) field "([^"]+)" is ("[^"]*"|/.+/)$"#
-)]
+#[then(regex = r#"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) field "([^"]+)" is ("[^"]*"|/.+/)$"#)]
 async fn object_field(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     path: String,
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let what = What::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// A field of an object that must keep its value while time passes.
-#[then(regex = r#"^(throughout) (\d+ \w+) ([A-Z]\w+(?:/\S+)?) field "([^"]+)" does not change$"#)]
+#[then(regex = r#"^(throughout \d+ \w+ )([A-Z]\w+(?:/\S+)?) field "([^"]+)" does not change$"#)]
 async fn object_unchanged(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     path: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let what = What::Object(object(&of)?, vec![Check::Unchanged { path }]);
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// An object that is, or is not, there; its name may end in `*`.
-#[then(regex = r"^(?:(within|throughout) (\d+ \w+) )?([A-Z]\w+/\S+) (exists|does not exist)$")]
+#[then(regex = r"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+/\S+) (exists|does not exist)$")]
 async fn object_exists(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     exists: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let of = object(&of)?;
     let what = if exists == "exists" { What::Object(of, Vec::new()) } else { What::Absent(of) };
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// The STATUS that `oc get pods` prints for a pod.
-#[then(regex = r#"^(?:(within|throughout) (\d+ \w+) )?(Pod/\S+/\S+) has status "([^"]+)"$"#)]
+#[then(regex = r#"^((?:within|throughout) \d+ \w+ )?(Pod/\S+/\S+) has status "([^"]+)"$"#)]
 async fn pod_status(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     status: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let what = What::Object(object(&of)?, vec![Check::PodStatus(TextMatch::Equals(status))]);
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// A condition of a published insight.
 #[then(
-    regex = r"^(?:(within|throughout) (\d+ \w+) )?the insight about (\S+) has condition (\w+) (True|False|Unknown)(?: with (.+))?$"
+    regex = r"^((?:within|throughout) \d+ \w+ )?the insight about (\S+) has condition (\w+) (True|False|Unknown)(?: with (.+))?$"
 )]
 async fn insight_condition(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     kind: String,
     status: String,
@@ -102,34 +92,30 @@ async fn insight_condition(
     step: &Step,
 ) -> Result<(), StepError> {
     let what = What::Insight(insight(&of), vec![condition(&kind, &status, &with)?]);
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// A field of a published insight, by its path.
-#[then(
-    regex = r#"^(?:(within|throughout) (\d+ \w+) )?the insight about (\S+) has "([^"]+)" ("[^"]*"|/.+/)$"#
-)]
+#[then(regex = r#"^((?:within|throughout) \d+ \w+ )?the insight about (\S+) has "([^"]+)" ("[^"]*"|/.+/)$"#)]
 async fn insight_field(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     of: String,
     path: String,
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
     let what = What::Insight(insight(&of), vec![Check::Field { path, value: text_match(&value)? }]);
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// A published health insight, by its level and its summary.
 #[then(
-    regex = r#"^(?:(within|throughout) (\d+ \w+) )?there is (a|no) health insight(?: with level "(\w+)")?(?: (?:with|and) summary ("[^"]*"|/.+/))?$"#
+    regex = r#"^((?:within|throughout) \d+ \w+ )?there is (a|no) health insight(?: with level "(\w+)")?(?: (?:with|and) summary ("[^"]*"|/.+/))?$"#
 )]
 async fn health_insight(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     article: String,
     level: String,
     summary: String,
@@ -144,17 +130,16 @@ async fn health_insight(
     }
     let health = insight("Health");
     let what = if article == "a" { What::Insight(health, checks) } else { What::NoInsight(health, checks) };
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// The statuses that a condition went through since the start, none left out.
 #[then(
-    regex = r"^(?:(within) (\d+ \w+) )?condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
+    regex = r"^(within \d+ \w+ )?condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
 )]
 async fn statuses_in_turn(
     world: &mut ClusterWorld,
-    word: String,
-    span: String,
+    timing: Timing,
     kind: String,
     of_insight: String,
     of: String,
@@ -165,7 +150,7 @@ async fn statuses_in_turn(
         if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)) };
     let statuses = statuses.split(", ").map(str::to_owned).collect();
     let what = What::Statuses { of, condition: kind, statuses };
-    world.expect(&step.value, expectation(&word, &span, what)?).await
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and
@@ -177,7 +162,7 @@ async fn writes_in_order(world: &mut ClusterWorld, step: &Step) -> Result<(), St
         return Err(StepError::Words("expected a table of writes below the step".to_owned()));
     };
     let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
-    world.expect(&step.value, expectation("", "", What::Writes(wanted))?).await
+    world.expect(&step.value, Timing::default().expectation(What::Writes(wanted))?).await
 }
 
 fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
