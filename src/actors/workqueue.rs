@@ -49,8 +49,13 @@ impl WorkQueue {
             match &answer.outcome {
                 Ok(_) => self.add(subject),
                 Err(refusal) => {
-                    let pause =
-                        if matches!(refusal.code, 404 | 409) { CONFLICT_PAUSE } else { REFUSAL_PAUSE };
+                    // What is not found when it is to be created is its namespace or its kind.
+                    let raced = match refusal.code {
+                        409 => true,
+                        404 => answer.write.verb() != "create",
+                        _ => false,
+                    };
+                    let pause = if raced { CONFLICT_PAUSE } else { REFUSAL_PAUSE };
                     self.add_at(subject.clone(), now + pause);
                     refused.push((subject, answer));
                 }
@@ -114,5 +119,22 @@ mod tests {
         assert_eq!(queue.answered(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
         assert!(queue.take_due(now).is_empty());
         assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
+    }
+
+    #[test]
+    fn a_create_that_is_answered_404_waits_for_its_namespace_or_kind_and_a_race_only_shortly() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let pause = |write: Write, code| {
+            let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
+            queue.ask(&PODS.key("ns", "a"), write.clone(), &mut writes);
+            let refusal =
+                Refusal { code, reason: String::new(), message: String::new(), details: Value::Null };
+            queue.answered(&[Answer { write, outcome: Err(refusal) }], now);
+            queue.next()
+        };
+        let create = || Write::create(&PODS, json!({ "metadata": { "namespace": "ns", "name": "a" } }));
+        assert_eq!(pause(create(), 404), Some(now + REFUSAL_PAUSE));
+        assert_eq!(pause(create(), 409), Some(now + CONFLICT_PAUSE));
+        assert_eq!(pause(Write::delete(&PODS, "ns", "a"), 404), Some(now + CONFLICT_PAUSE));
     }
 }
