@@ -69,6 +69,56 @@ fn passes_and_repeats(plan: &Plan) -> Result<(), String> {
     if failure.is_empty() { Ok(()) } else { Err(format!("with seed 2: {failure}")) }
 }
 
+/// What is written about the language shows whole scenarios as well, and who copies one wants it to pass.
+#[test]
+fn every_whole_scenario_of_the_documents_passes() {
+    for document in ["README.md", "docs/scenario-language.md"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
+        let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let scenarios: Vec<&str> = blocks.filter(|block| block.starts_with("name:")).collect();
+        assert!(!scenarios.is_empty(), "no scenario in {document}");
+        for scenario in scenarios {
+            assert_eq!(play(&plan(document, scenario), 1).1, "", "\n{scenario}");
+        }
+    }
+}
+
+/// Plays a timeline in a 4.20.1 cluster; why it failed, or nothing.
+fn failure_of(timeline: &str) -> String {
+    let text = format!(
+        "name: n\ncluster: {{version: 4.20.1}}\nreleases: {{4.20.8: {{pull: hangs}}}}\ntimeline:\n{timeline}\n"
+    );
+    play(&plan("n.yaml", &text), 1).1
+}
+
+#[test]
+fn a_cluster_version_that_is_deleted_stops_no_run_and_reconciling_goes_on() {
+    let reconciles = "- delete: ClusterVersion/version
+- delete: Deployment/openshift-etcd-operator/etcd-operator
+- expect: {object: Deployment/openshift-etcd-operator/etcd-operator, within: 10m}";
+    assert_eq!(failure_of(reconciles), "");
+    let retrieving = format!("- update: {{to: 4.20.8}}\n- advance: 10s\n{reconciles}");
+    assert_eq!(failure_of(&retrieving), "");
+}
+
+#[test]
+fn a_lease_that_another_holds_is_not_taken_before_it_runs_out() {
+    let timeline = "- apply:
+    apiVersion: coordination.k8s.io/v1
+    kind: Lease
+    metadata: {name: version, namespace: openshift-cluster-version}
+    spec: {holderIdentity: someone}
+- expect:
+    object: Lease/openshift-cluster-version/version
+    fields: {spec.holderIdentity: someone}
+    throughout: 1m30s
+- expect:
+    object: Lease/openshift-cluster-version/version
+    fields: {spec.holderIdentity: /^cluster-version-operator-/}
+    within: 2m";
+    assert_eq!(failure_of(timeline), "");
+}
+
 #[test]
 fn every_shipped_scenario_passes_and_its_record_is_the_same_twice() {
     let plans: Vec<Plan> = shipped("scenarios", "yaml").iter().map(|(file, text)| plan(file, text)).collect();

@@ -46,8 +46,12 @@ impl Election {
         }
         self.next_at = Some(now + RETRY_PERIOD);
         let current = view.get(&LEASES, NAMESPACE, NAME);
-        if self.leads || current.is_none_or(|lease| is_free(lease, now)) {
+        let own = |lease: &Object| lease.text("/spec/holderIdentity") == self.holder;
+        if current.is_none_or(|lease| own(lease) || is_free(lease, now)) {
             out.push(Purpose::Lease, self.claim(current, now));
+        } else {
+            // Someone else holds it: also who led until now has to wait until it runs out.
+            self.leads = false;
         }
     }
 

@@ -69,18 +69,14 @@ impl Worker {
         }
     }
 
-    /// Goes on as far as it can at this moment.
+    /// Goes on as far as it can at this moment. Without a ClusterVersion there is no request to follow; what was
+    /// accepted last goes on being applied.
     pub(super) fn run(&mut self, site: &mut Site, view: &View, now: Time, out: &mut Outbox) {
-        let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return };
-        if let Some(retrieval) = &mut self.retrieval {
-            if let Some(outcome) = retrieval.run(site, view, now, out) {
-                let target = retrieval.target.clone();
-                self.retrieval = None;
-                let accepted = accept(&target, outcome, site, cluster_version);
-                self.retrieved(accepted, site, view, cluster_version, now, out);
-            }
-        } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
-            self.sync(site, view, cluster_version, now, out);
+        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            self.follow(site, view, cluster_version, now, out);
+        } else {
+            self.retrieval = None;
+            self.queue.take(now);
         }
         if let (Some(apply), Some(capabilities)) = (&mut self.apply, &self.capabilities) {
             let before = (apply.mode, apply.progress.failure.is_some());
@@ -91,6 +87,26 @@ impl Worker {
                     self.queue.trigger(now);
                 }
             }
+        }
+    }
+
+    fn follow(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        cluster_version: &Object,
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        if let Some(retrieval) = &mut self.retrieval {
+            if let Some(outcome) = retrieval.run(site, view, now, out) {
+                let target = retrieval.target.clone();
+                self.retrieval = None;
+                let accepted = accept(&target, outcome, site, cluster_version);
+                self.retrieved(accepted, site, view, cluster_version, now, out);
+            }
+        } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
+            self.sync(site, view, cluster_version, now, out);
         }
     }
 
