@@ -2,8 +2,12 @@
 
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::model::{Answer, Identity, Object, Refusal, View, Write};
+use crate::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use crate::model::{Answer, Identity, Key, Object, Refusal, View, Write};
 use crate::record::{Entry, Event, WriteEvent};
+
+/// Who removes custom resources whose definition is gone, as the record calls it.
+const API_SERVER: &str = "kube-apiserver";
 
 impl Simulation {
     /// Makes an actor's requests, and has the answers wait for its next turn.
@@ -23,11 +27,27 @@ impl Simulation {
     pub(super) fn write(&mut self, by: &str, who: &Identity, write: &Write) -> Result<Object, Refusal> {
         let now = self.now();
         let before = self.view.get_key(&write.key()).cloned();
+        let instances = before.as_ref().map_or_else(Vec::new, |before| self.instances(write, before));
         let outcome = self.door.write(who, write, now);
         self.take_changes();
         let event = write_event(by, write, before, &outcome, &self.view);
         self.record.entries.push(Entry { at: now, event: Event::Write(Box::new(event)) });
+        for (key, object) in instances {
+            if self.view.get_key(&key).is_none() {
+                self.note(Event::Write(Box::new(removal(key, object))));
+            }
+        }
         outcome
+    }
+
+    /// The custom resources that may go with the definition that is written: with its end, so do they.
+    fn instances(&self, write: &Write, before: &Object) -> Vec<(Key, Object)> {
+        if write.resource != CUSTOM_RESOURCE_DEFINITIONS {
+            return Vec::new();
+        }
+        let (group, plural) = (before.text("/spec/group"), before.text("/spec/names/plural"));
+        let objects = self.view.objects().filter(|(key, _)| key.group == group && key.plural == plural);
+        objects.map(|(key, object)| (key, object.clone())).collect()
     }
 
     /// Takes what changed behind the door into the view, records what kube clients wrote, and hands changes out.
@@ -50,6 +70,21 @@ impl Simulation {
     pub(super) fn note(&mut self, event: Event) {
         let at = self.now();
         self.record.entries.push(Entry { at, event });
+    }
+}
+
+/// What the record tells of a custom resource that went with its definition.
+fn removal(key: Key, object: Object) -> WriteEvent {
+    WriteEvent {
+        by: API_SERVER.to_owned(),
+        verb: "delete".to_owned(),
+        kind: object.text("/kind").to_owned(),
+        key,
+        subresource: String::new(),
+        code: 200,
+        message: String::new(),
+        before: Some(object),
+        after: None,
     }
 }
 

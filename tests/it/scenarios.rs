@@ -7,6 +7,7 @@ use std::thread;
 
 use windtunnel::engine::{self, Outcome};
 use windtunnel::model::release::Release;
+use windtunnel::model::resources::CLUSTER_OPERATORS;
 use windtunnel::record::Record;
 use windtunnel::report::timeline;
 use windtunnel::scenario;
@@ -99,6 +100,26 @@ fn a_cluster_version_that_is_deleted_stops_no_run_and_reconciling_goes_on() {
     assert_eq!(failure_of(reconciles), "");
     let retrieving = format!("- update: {{to: 4.20.8}}\n- advance: 10s\n{reconciles}");
     assert_eq!(failure_of(&retrieving), "");
+}
+
+#[test]
+fn the_record_tells_of_custom_resources_that_go_with_their_definition() {
+    let text = "name: n
+cluster: {version: 4.20.1}
+timeline:
+- delete: CustomResourceDefinition/clusteroperators.config.openshift.io
+- expect: {object: ClusterOperator/etcd, absent: true}";
+    let (outcome, failure) = play(&plan("n.yaml", text), 1);
+    assert_eq!(failure, "");
+    let record = Record::parse(&outcome.record.to_lines()).unwrap();
+    assert!(
+        record
+            .view_at(record.header.epoch - jiff::SignedDuration::from_secs(1))
+            .list(&CLUSTER_OPERATORS)
+            .count()
+            > 30
+    );
+    assert_eq!(record.view_at(record.end()).list(&CLUSTER_OPERATORS).count(), 0);
 }
 
 #[test]
