@@ -66,6 +66,7 @@ fn play(plan: &Plan, args: &RunArgs) -> Played {
         Err(error) => {
             let mut result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, args.seed);
             result.failure = Some(format!("the cluster could not be installed: {error}"));
+            result.failed_at = error.place();
             return Played { result, record: None, wall };
         }
     };

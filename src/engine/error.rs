@@ -12,6 +12,8 @@ pub enum SessionError {
         what: String,
         /// The refusal.
         message: String,
+        /// Line and column of the object that the scenario begins with, when it is one.
+        place: Option<(usize, usize)>,
     },
     /// There is no such release in this run.
     #[error("no release {version} exists in this run; it has {known}")]
@@ -58,6 +60,26 @@ pub enum SessionError {
 impl SessionError {
     /// The API server refused a write of an administrator or the installer.
     pub(super) fn refused(write: &Write, refusal: Refusal) -> Self {
-        Self::Refused { what: format!("{} {}", write.verb(), write.key()), message: refusal.message }
+        Self::Refused {
+            what: format!("{} {}", write.verb(), write.key()),
+            message: refusal.message,
+            place: None,
+        }
+    }
+
+    /// With the place in the scenario's file of what was refused.
+    pub(super) fn at(mut self, found: Option<(usize, usize)>) -> Self {
+        if let Self::Refused { place, .. } = &mut self {
+            *place = found;
+        }
+        self
+    }
+
+    /// Line and column, from 1, in the scenario's file of what was refused, where one object of it was.
+    pub fn place(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Refused { place, .. } => *place,
+            _ => None,
+        }
     }
 }

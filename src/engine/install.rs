@@ -9,7 +9,7 @@ use crate::model::condition::{self, Condition};
 use crate::model::release::{Operator, Release};
 use crate::model::world::{Image, Pull, Signature, World, digest_of};
 use crate::model::{Resource, Write, manifests, resources};
-use crate::scenario::plan::ClusterPlan;
+use crate::scenario::plan::{ClusterPlan, PlannedObject};
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
@@ -66,8 +66,12 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
         writes.extend(with_status(&resources::NODES, node(&name, kubernetes_minor, now)));
     }
     writes.extend(others.into_iter().map(|(resource, object)| Write::create(&resource, object)));
-    writes.extend(plan.objects.iter().cloned().filter_map(create));
     writes
+}
+
+/// The objects that the plan has beside those of every cluster, and the write that creates each.
+pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&PlannedObject, Write)> {
+    plan.objects.iter().filter_map(|planned| Some((planned, create(planned.object.clone())?)))
 }
 
 /// The write that creates an object of a kind we know.

@@ -81,6 +81,10 @@ impl Session {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
             answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
         }
+        for (planned, write) in install::planned_writes(plan) {
+            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
+            answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
+        }
         let nodes = install::node_names(plan);
         for actor in actors::controllers(&nodes, &world, &streams) {
             simulation.add(actor);

@@ -6,7 +6,8 @@ use semver::Version;
 
 use super::object;
 use super::plan::{
-    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, ReleasePlan, WORKER_NODES,
+    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PlannedObject, ReleasePlan,
+    WORKER_NODES,
 };
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
@@ -46,7 +47,11 @@ pub(super) fn read(
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
     let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
-    let objects = objects.iter().filter_map(|node| object::whole(reader, node)).collect();
+    let objects = objects.iter().filter_map(|node| {
+        let object = object::whole(reader, node)?;
+        Some(PlannedObject { place: Some((node.line, node.column)), object })
+    });
+    let objects = objects.collect();
     let release = release?;
     let (baseline, additional) = capabilities(reader, &map, &release);
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);

@@ -62,7 +62,16 @@ pub struct ClusterPlan {
     /// `spec.capabilities.additionalEnabledCapabilities`.
     pub additional_enabled_capabilities: Vec<String>,
     /// Objects to create at the start, beside those of every cluster.
-    pub objects: Vec<Value>,
+    pub objects: Vec<PlannedObject>,
+}
+
+/// An object to create at the start.
+#[derive(Debug, Clone)]
+pub struct PlannedObject {
+    /// Line and column in the scenario's file, from 1; `None` where a feature's step asks for it.
+    pub place: Option<(usize, usize)>,
+    /// The whole object, as JSON.
+    pub object: Value,
 }
 
 /// A release that exists in the run.

@@ -92,7 +92,7 @@ timeline:
         (cluster.feature_set.as_str(), cluster.channel.as_str()),
         ("TechPreviewNoUpgrade", "fast-4.14")
     );
-    assert_eq!(cluster.objects[0]["data"]["c"], "1");
+    assert_eq!(cluster.objects[0].object["data"]["c"], "1");
     assert_eq!(cluster.additional_enabled_capabilities, ["baremetal"]);
     let [plain, candidate] = cluster.releases.as_slice() else { panic!("{:?}", cluster.releases) };
     assert_eq!((plain.recommended, plain.pull, plain.sigstore), (true, Pull::Succeeds, Signature::Valid));

@@ -7,7 +7,7 @@ use crate::engine::SessionError;
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
 use crate::record::Record;
-use crate::scenario::plan::{Action, ClusterPlan, Expectation, ReleasePlan, Step};
+use crate::scenario::plan::{Action, ClusterPlan, Expectation, PlannedObject, ReleasePlan, Step};
 
 /// Why a step failed, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +85,7 @@ impl ClusterWorld {
 
     /// Adds an object to the planned cluster.
     pub(super) fn add_object(&mut self, object: Value) -> Result<(), StepError> {
-        self.planned()?.objects.push(object);
+        self.planned()?.objects.push(PlannedObject { place: None, object });
         Ok(())
     }
 
