@@ -1,6 +1,11 @@
-//! Small text tools: durations as people read them, columns, the nearest name for a typo.
+//! Small text tools: durations as people read them, digests, columns, the nearest name for a typo.
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
+
+/// Bytes as lower-case hex, as digests are written.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |text, byte| text + &format!("{byte:02x}"))
+}
 
 /// A span since the start of a run as `H:MM:SS`, e.g. `1:02:03`; milliseconds are cut.
 pub fn clock_time(span: SignedDuration) -> String {

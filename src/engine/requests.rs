@@ -1,12 +1,13 @@
 //! Requests through the door, and where what they lead to goes: into the record, the view and the actors' inboxes.
 
+use std::collections::BTreeSet;
+
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
-use crate::model::{Answer, Identity, Key, Object, Refusal, View, Write};
+use crate::model::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
 use crate::record::{Entry, Event, WriteEvent};
 
-/// Who removes custom resources whose definition is gone, as the record calls it.
+/// Who removes what goes with something else, as the record calls it.
 const API_SERVER: &str = "kube-apiserver";
 
 impl Simulation {
@@ -25,36 +26,36 @@ impl Simulation {
 
     /// Makes a request through the door and records it.
     pub(super) fn write(&mut self, by: &str, who: &Identity, write: &Write) -> Result<Object, Refusal> {
-        let now = self.now();
+        let at = self.now();
         let before = self.view.get_key(&write.key()).cloned();
-        let instances = before.as_ref().map_or_else(Vec::new, |before| self.instances(write, before));
-        let outcome = self.door.write(who, write, now);
-        self.take_changes();
+        let outcome = self.door.write(who, write, at);
+        let mut removals = self.read_changes();
+        removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
-        self.record.entries.push(Entry { at: now, event: Event::Write(Box::new(event)) });
-        for (key, object) in instances {
-            if self.view.get_key(&key).is_none() {
-                self.note(Event::Write(Box::new(removal(key, object))));
-            }
+        for event in std::iter::once(event).chain(removals) {
+            self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
         outcome
     }
 
-    /// The custom resources that may go with the definition that is written: with its end, so do they.
-    fn instances(&self, write: &Write, before: &Object) -> Vec<(Key, Object)> {
-        if write.resource != CUSTOM_RESOURCE_DEFINITIONS {
-            return Vec::new();
+    /// Takes what changed behind the door into the view and the record, and hands it out.
+    pub(super) fn take_changes(&mut self) {
+        for removal in self.read_changes() {
+            self.note(Event::Write(Box::new(removal)));
         }
-        let (group, plural) = (before.text("/spec/group"), before.text("/spec/names/plural"));
-        let objects = self.view.objects().filter(|(key, _)| key.group == group && key.plural == plural);
-        objects.map(|(key, object)| (key, object.clone())).collect()
     }
 
     /// Takes what changed behind the door into the view, records what kube clients wrote, and hands changes out.
-    pub(super) fn take_changes(&mut self) {
+    /// Returns the removals that none of these writes tells of: objects that went with something else.
+    fn read_changes(&mut self) -> Vec<WriteEvent> {
+        let mut told = BTreeSet::new();
         for (at, event) in self.door.client_writes() {
+            if event.removes() {
+                told.insert(event.key.clone());
+            }
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
+        let mut removals = Vec::new();
         for change in self.door.changes(&self.view) {
             self.view.apply(&change);
             for id in self.router.readers(&change) {
@@ -63,7 +64,11 @@ impl Simulation {
                     self.ready.insert(id);
                 }
             }
+            if change.kind == ChangeKind::Deleted && !told.contains(&change.key) {
+                removals.push(removal(change));
+            }
         }
+        removals
     }
 
     /// Records something that is no write.
@@ -73,17 +78,18 @@ impl Simulation {
     }
 }
 
-/// What the record tells of a custom resource that went with its definition.
-fn removal(key: Key, object: Object) -> WriteEvent {
+/// What the record tells of an object that went with another, as custom resources do with their definition, or as one
+/// of a collection.
+fn removal(change: Change) -> WriteEvent {
     WriteEvent {
         by: API_SERVER.to_owned(),
         verb: "delete".to_owned(),
-        kind: object.text("/kind").to_owned(),
-        key,
+        kind: change.object.text("/kind").to_owned(),
+        key: change.key,
         subresource: String::new(),
         code: 200,
         message: String::new(),
-        before: Some(object),
+        before: change.old.or(Some(change.object)),
         after: None,
     }
 }
@@ -114,5 +120,52 @@ fn write_event(
         message,
         before,
         after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::Api;
+    use kube::api::{DeleteParams, ListParams};
+    use serde_json::json;
+
+    use super::*;
+    use crate::backends::in_process::InProcess;
+    use crate::base::clock::{Time, VirtualClock};
+    use crate::base::rng::Streams;
+    use crate::model::resources::CONFIG_MAPS;
+    use crate::model::world::World;
+    use crate::record::{Header, Record};
+
+    #[tokio::test(start_paused = true)]
+    async fn the_record_tells_of_each_object_of_a_collection_that_a_client_deletes() {
+        let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
+        let door = InProcess::new(33, 1, clock.clone());
+        let shared = door.shared().clone();
+        let header = Header {
+            scenario: String::new(),
+            ids: Vec::new(),
+            seed: 1,
+            epoch: Time::UNIX_EPOCH,
+            windtunnel: String::new(),
+        };
+        let record = Record { header, entries: Vec::new() };
+        let mut simulation =
+            Simulation::new(Box::new(door), clock, Arc::new(World::default()), Streams::new(1), record);
+        for name in ["a", "b"] {
+            let object = json!({ "metadata": { "namespace": "default", "name": name } });
+            simulation.write("someone", &Identity::admin(), &Write::create(&CONFIG_MAPS, object)).unwrap();
+        }
+        let config_maps: Api<ConfigMap> = Api::namespaced(shared.client(&Identity::admin()), "default");
+        config_maps.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
+        simulation.take_changes();
+        let told = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Write(write) if write.removes() => Some((write.by.as_str(), write.key.name.as_str())),
+            _ => None,
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [(API_SERVER, "a"), (API_SERVER, "b")]);
     }
 }

@@ -2,6 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::base::text;
 use crate::model::insight::HealthInsight;
 
 /// Names of objects with more characters than this do not fit into a ConfigMap key (253) behind their prefixes.
@@ -36,10 +37,7 @@ fn hex<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
         hash.update(part.as_bytes());
         hash.update([0xff]);
     }
-    hash.finalize()
-        .iter()
-        .take(16)
-        .fold(String::with_capacity(32), |text, byte| text + &format!("{byte:02x}"))
+    text::hex(&hash.finalize()[..16])
 }
 
 #[cfg(test)]

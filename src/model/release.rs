@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use crate::base::text;
 use facts::FACTS;
@@ -88,7 +88,7 @@ impl Release {
         let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
         Ok(Self {
             version: version.clone(),
-            image: format!("{REPOSITORY}@sha256:{digest:x}"),
+            image: format!("{REPOSITORY}@sha256:{}", text::hex(&digest)),
             kubernetes_minor: facts.kubernetes,
             channels: channels(version.minor),
             url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::{Entry, Event, Header, Record, WriteEvent, patch};
+use crate::base::text::hex;
 use crate::model::{Key, Object};
 
 /// The last state of every object, as far as the lines tell.
@@ -93,13 +94,7 @@ impl Record {
 
     /// SHA-256 of the file form, in lower-case hex. Runs of the same scenario, seed and build have the same.
     pub fn hash(&self) -> String {
-        let digest = Sha256::digest(self.to_lines().as_bytes());
-        digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            hex.extend(
-                [byte >> 4, byte & 15].map(|nibble| char::from_digit(u32::from(nibble), 16).unwrap_or('0')),
-            );
-            hex
-        })
+        hex(&Sha256::digest(self.to_lines().as_bytes()))
     }
 }
 

@@ -133,6 +133,11 @@ pub struct WriteEvent {
 }
 
 impl WriteEvent {
+    /// Whether the object is gone by this write.
+    pub fn removes(&self) -> bool {
+        self.code < 400 && self.before.is_some() && self.after.is_none()
+    }
+
     /// What the write changed; `None` where it was refused, or there was nothing to delete.
     fn change(&self) -> Option<Change> {
         let (kind, object) = match (&self.before, &self.after) {

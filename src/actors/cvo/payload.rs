@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::capabilities::Capabilities;
+use crate::base::text::hex;
 use crate::model::manifests;
 use crate::model::release::{Component, Operator, Release};
 use crate::model::{Resource, resources};
@@ -204,8 +205,8 @@ fn fill(text: &mut Value, image: &str) {
 /// operator learns what it is to report.
 fn deployment(release: &Release, operator: &Operator) -> Value {
     let version = release.version.to_string();
-    let digest = Sha256::digest(format!("{} {version}", operator.deployment));
-    let image = format!("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest:x}");
+    let digest = hex(&Sha256::digest(format!("{} {version}", operator.deployment)));
+    let image = format!("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest}");
     let labels = json!({ "name": operator.deployment });
     json!({
         "apiVersion": "apps/v1",

@@ -44,7 +44,7 @@ impl Continue {
 /// Where a token is wrong, as Go counts it.
 fn illegal_byte(token: &str, error: &DecodeError) -> usize {
     match error {
-        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
+        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
         // A single letter left over cannot hold a byte.
         DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => token.len().saturating_sub(1),
     }
