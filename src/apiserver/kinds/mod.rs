@@ -2,6 +2,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod catalog;
+pub(crate) mod facts;
 pub(crate) mod strategy;
 pub(crate) mod typed;
 
