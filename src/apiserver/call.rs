@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accept::Shape;
+use super::hooks::Attempt;
 use super::kinds::Kind;
 use super::options::{self, FieldValidation};
 use super::profile::Profile;
@@ -30,6 +31,8 @@ pub(crate) struct Call<'a> {
     pub(crate) after: Option<Arc<Value>>,
     /// The name of an object that is being created: from its metadata, or made from a `generateName`.
     pub(crate) new_name: Option<String>,
+    /// What webhooks said to this request.
+    pub(crate) attempt: &'a mut Attempt,
 }
 
 impl<'a> Call<'a> {
@@ -38,6 +41,7 @@ impl<'a> Call<'a> {
         path: &'a ResourcePath<'a>,
         request: &'a Request<'a>,
         now: Time,
+        attempt: &'a mut Attempt,
     ) -> Self {
         Self {
             kind,
@@ -51,6 +55,7 @@ impl<'a> Call<'a> {
             before: None,
             after: None,
             new_name: None,
+            attempt,
         }
     }
 

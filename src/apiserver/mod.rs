@@ -38,6 +38,7 @@
 //! yet: patches of other types are answered with 415, Tables and protobuf with plain JSON, and everyone may do everything.
 
 mod accept;
+mod admission;
 mod body;
 mod call;
 mod crd;
@@ -45,6 +46,7 @@ mod decode;
 mod discovery;
 mod field;
 mod gotext;
+mod hooks;
 mod kinds;
 mod log;
 mod metadata;
@@ -63,6 +65,7 @@ mod url;
 mod verbs;
 mod watch;
 
+pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};
 pub use reply::{List, Reply, ReplyBody};

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::admission::Admission;
 use super::call::Call;
 use super::discovery;
+use super::hooks::{Attempt, Caller, Hooks, Step};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
 use super::log::{WriteLog, WriteOutcome};
@@ -37,16 +39,21 @@ pub struct ApiServer {
     pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
     pub(crate) uids: Stream,
     pub(crate) suffixes: Stream,
+    /// Who admits writes beside the server itself.
+    pub(crate) admission: Admission,
+    /// Who calls webhooks.
+    pub(crate) hooks: Caller,
     log: WriteLog,
 }
 
 /// Settings of a server to be built.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Builder {
     minor: u32,
     seed: u64,
     history: usize,
     backports: bool,
+    hooks: Caller,
 }
 
 /// The history asked for is forgotten.
@@ -82,6 +89,12 @@ impl Builder {
         Self { backports, ..self }
     }
 
+    /// Calls admission and conversion webhooks by these. Without, no webhook is reached.
+    #[must_use]
+    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+        Self { hooks: Caller::new(Arc::new(hooks)), ..self }
+    }
+
     /// Makes the server, with the namespaces that every cluster has created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
@@ -104,6 +117,8 @@ impl Builder {
             custom_tables: BTreeMap::new(),
             uids: streams.stream("apiserver/uid"),
             suffixes: streams.stream("apiserver/generate-name"),
+            admission: Admission::default(),
+            hooks: self.hooks,
             log: WriteLog::default(),
         };
         let admin = Identity::admin();
@@ -119,30 +134,34 @@ impl Builder {
 impl ApiServer {
     /// A server to be built: Kubernetes 1.36, seed 0, 10,000 events of history per kind.
     pub fn builder() -> Builder {
-        Builder { minor: 36, seed: 0, history: 10_000, backports: false }
+        Builder { minor: 36, seed: 0, history: 10_000, backports: false, hooks: Caller::default() }
     }
 
-    /// Answers a request.
-    pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
+    /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's
+    /// own, empty at first.
+    pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         let path = match &request.target {
             Target::Path(path) => {
-                return discovery::answer(&self.catalog, self.profile.minor, request.method, path)
-                    .unwrap_or_else(|refused| Reply::refused(&refused));
+                let answer = discovery::answer(&self.catalog, self.profile.minor, request.method, path);
+                return Step::Done(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
             }
             Target::Resource(path) => path,
         };
         let kind = match self.catalog.resolve(path) {
             Ok(kind) => kind,
-            Err(refused) => return Reply::refused(&refused),
+            Err(refused) => return Step::Done(Reply::refused(&refused)),
         };
-        let mut call = Call::new(kind, path, request, now);
+        let mut call = Call::new(kind, path, request, now, attempt);
         let reply = self.verb(&mut call).and_then(|reply| reply.shaped(call.shape, &call.kind));
+        if let Some(hook) = call.attempt.take_pending() {
+            return Step::Call(hook);
+        }
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
         }
-        reply
+        Step::Done(reply)
     }
 
     /// The verb that a method and a path come to. Access control belongs before it.

@@ -179,6 +179,12 @@ impl Refused {
         refused
     }
 
+    /// 504 of a request that took too long.
+    pub(crate) fn timed_out() -> Self {
+        let message = "Timeout: request did not complete within the allotted timeout";
+        Self::new(504, "Timeout", message, Some(json!({})))
+    }
+
     /// 500 without a reason: an error that the server passes on as it is.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message, None)

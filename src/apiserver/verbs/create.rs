@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::validation;
+use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::decode;
@@ -31,10 +32,14 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         validation::match_namespace(call, &mut object)?;
-        self.make_name(&mut object);
+        self.admit_create(call, &object)?;
+        let given = metadata::text(&object, "name").to_owned();
+        let namespace = metadata::text(&object, "namespace").to_owned();
+        let attributes = |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
+        self.mutate(call, attributes(&given), Some(&mut object))?;
+        self.make_name(call, &mut object);
         let name = metadata::text(&object, "name").to_owned();
         call.new_name = Some(name.clone());
-        self.admit_create(call, &name)?;
         let version = metadata::text(&object, "resourceVersion").to_owned();
         self.begin_metadata(call, &mut object);
         if kind.custom.is_none() {
@@ -53,7 +58,7 @@ impl ApiServer {
         if !version.is_empty() && version != "0" {
             return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
         }
-        let namespace = metadata::text(&object, "namespace").to_owned();
+        self.validate(call, attributes(&name), Some(&object))?;
         if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
             let mut refused = Refused::already_exists(&kind.resource, &name);
             if metadata::is_terminating(&existing.served) {
@@ -68,13 +73,11 @@ impl ApiServer {
         let stored = self.store.put(kind.table, &key, kind.epoch(), Self::to_storage(&kind, object));
         let reply = Self::just_stored(&kind, &stored);
         call.after = Some(Arc::clone(&reply));
-        if kind.table == self.crd_table {
-            self.definition_written(&key, None, call.now);
-        }
+        self.written(&kind, &key, None, call.now);
         Ok(Reply::object(201, reply))
     }
 
-    fn make_name(&mut self, object: &mut Value) {
+    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value) {
         let prefix = metadata::text(object, "generateName").to_owned();
         if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
             return;
@@ -83,13 +86,19 @@ impl ApiServer {
         while !prefix.is_char_boundary(kept) {
             kept -= 1;
         }
-        let name = format!("{}{}", &prefix[..kept], self.suffixes.suffix(5));
+        let drawn = call.attempt.names.pop();
+        let name = drawn.unwrap_or_else(|| format!("{}{}", &prefix[..kept], self.suffixes.suffix(5)));
         metadata::of(object).insert("name".to_owned(), json!(name));
+        call.attempt.names.push(name);
     }
 
     /// The namespace must be there and not going away; nor may the definition be.
-    fn admit_create(&self, call: &Call<'_>, name: &str) -> Outcome<()> {
+    fn admit_create(&self, call: &Call<'_>, object: &Value) -> Outcome<()> {
         let resource = &call.kind.resource;
+        let name = match metadata::text(object, "name") {
+            "" => metadata::text(object, "generateName"),
+            name => name,
+        };
         if resource.namespaced {
             let namespace = &*call.path.namespace;
             let Some(found) = self.store.get(self.namespace_table, "", namespace) else {
@@ -118,8 +127,8 @@ impl ApiServer {
     }
 
     /// What the server sets on new objects, whatever the client says.
-    fn begin_metadata(&mut self, call: &Call<'_>, object: &mut Value) {
-        let uid = self.uids.uuid();
+    fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
+        let uid = call.attempt.uid.get_or_insert_with(|| self.uids.uuid()).clone();
         let counts = call.kind.rules.generation != Generation::None;
         let metadata = metadata::of(object);
         for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd::lifecycle;
 use crate::apiserver::kinds::Kind;
@@ -46,6 +47,8 @@ impl ApiServer {
         let entry = self.entry(call)?;
         let object = Self::served(&kind, entry);
         call.before = Some(Arc::clone(&object));
+        check_preconditions(&kind, &call.key(), &object, &options)?;
+        self.admit_deletion(call, &call.key(), &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
             && let ReplyBody::Object(after) = &reply.body
@@ -71,6 +74,10 @@ impl ApiServer {
             .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), Self::served(&kind, entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
+        // All are asked about before the first goes: a webhook that is called makes the request begin anew.
+        for (key, object) in &chosen {
+            self.admit_deletion(call, key, object)?;
+        }
         for (key, object) in &chosen {
             self.delete_object(&kind, key, object, &options, call.now)?;
         }
@@ -82,6 +89,13 @@ impl ApiServer {
             typed_items: kind.custom.is_some(),
         };
         Ok(Reply::new(200, ReplyBody::List(list)))
+    }
+
+    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Value) -> Outcome<()> {
+        let (name, namespace) = (&*key.name, &*key.namespace);
+        let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(object) };
+        self.mutate(call, attributes, None)?;
+        self.validate(call, attributes, None)
     }
 
     fn delete_object(
@@ -122,9 +136,7 @@ impl ApiServer {
             return Ok(Reply::object(200, Arc::new(next)));
         }
         let stored = self.store.put(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
-        if kind.table == self.crd_table {
-            self.definition_written(key, Some(object), now);
-        }
+        self.written(kind, key, Some(object), now);
         Ok(Reply::object(200, Self::just_stored(kind, &stored)))
     }
 
@@ -143,6 +155,7 @@ impl ApiServer {
         if kind.custom.is_some() {
             self.definition_emptied(kind);
         }
+        self.admission_written(kind);
         removed
     }
 }

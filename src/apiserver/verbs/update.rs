@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::validation;
+use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::decode;
@@ -17,6 +18,8 @@ use crate::apiserver::schema::default;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::store::Entry;
+use crate::base::clock::Time;
+use crate::model::Key;
 
 /// Metadata that an update keeps whatever it says.
 const KEPT: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
@@ -45,6 +48,10 @@ impl ApiServer {
         };
         let old = Self::served(&kind, &entry);
         call.before = Some(Arc::clone(&old));
+        let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
+        let attributes =
+            Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
+        self.mutate(call, attributes, Some(&mut object))?;
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
@@ -55,6 +62,7 @@ impl ApiServer {
         if call.path.subresource.is_empty() {
             call.warnings.extend(metadata::finalizer_warnings(&object));
         }
+        self.validate(call, attributes, Some(&object))?;
         Ok(self.store_update(call, &kind, object, &entry, &old))
     }
 
@@ -125,10 +133,16 @@ impl ApiServer {
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(kind, &stored);
         call.after = Some(Arc::clone(&reply));
-        if kind.table == self.crd_table {
-            self.definition_written(&key, Some(old), call.now);
-        }
+        self.written(kind, &key, Some(old), call.now);
         Reply::object(200, reply)
+    }
+
+    /// What writes of some kinds set in motion at once; `old` is what was there before.
+    pub(super) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
+        if kind.table == self.crd_table {
+            self.definition_written(key, old, now);
+        }
+        self.admission_written(kind);
     }
 
     /// Whether the update takes away the last thing that held a terminating object.

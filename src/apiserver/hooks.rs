@@ -1,0 +1,180 @@
+//! Calls that the server makes itself: to admission and conversion webhooks.
+//!
+//! The server does no IO. A request that needs a webhook's word comes back from [`ApiServer::advance`] as a
+//! [`Step::Call`]; whoever drives the server makes that call, tells the [`Attempt`] the answer and advances the same
+//! request again. It then runs from its start once more, with the answers that it has by then, so that nothing is locked
+//! while a webhook thinks, a webhook may itself make requests, and what changed meanwhile is seen: a review that reads
+//! otherwise than the one that was answered is asked anew.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::reply::Reply;
+use super::request::Request;
+use super::server::ApiServer;
+use super::status::Refused;
+use crate::base::clock::Time;
+
+/// The most calls that one request may make; one whose reviews never settle ends there.
+const MOST_CALLS: usize = 256;
+
+/// Where a webhook is reached (`WebhookClientConfig`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookTarget {
+    /// The URL that the call goes to, without the query. For a service it is made of the service's DNS name.
+    pub url: String,
+    /// The service that it stands for, if it is none by URL.
+    pub service: Option<HookService>,
+    /// Certificates that the webhook's own must be signed by: PEM, in base64 as in the configuration; empty for those
+    /// of the system.
+    pub ca_bundle: String,
+}
+
+/// A service that serves a webhook (`ServiceReference`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookService {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The port of the service, 443 unless told otherwise.
+    pub port: u16,
+}
+
+/// A call to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookCall {
+    /// To whom.
+    pub target: HookTarget,
+    /// The body: an `AdmissionReview` or a `ConversionReview`.
+    pub review: Value,
+    /// How long the webhook may take.
+    pub timeout: Duration,
+}
+
+impl HookCall {
+    /// The URL with the query that the server adds.
+    pub fn url(&self) -> String {
+        format!("{}?timeout={}s", self.target.url, self.timeout.as_secs())
+    }
+}
+
+/// Why a call came to nothing: what follows `Post "https://...": ` in the server's text, such as
+/// `dial tcp 127.0.0.1:9: connect: connection refused`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HookError(pub String);
+
+/// Who makes the calls.
+pub trait Hooks: Send + Sync {
+    /// Posts a review and gives the webhook's answer, which is a review too.
+    ///
+    /// # Errors
+    /// The webhook was not reached, or what it said was no JSON.
+    fn call(&self, call: &HookCall) -> Result<Value, HookError>;
+}
+
+impl<F> Hooks for F
+where
+    F: Fn(&HookCall) -> Result<Value, HookError> + Send + Sync,
+{
+    fn call(&self, call: &HookCall) -> Result<Value, HookError> {
+        self(call)
+    }
+}
+
+/// The hooks of a server that was given none: no webhook is reached.
+#[derive(Clone, Default)]
+pub(crate) struct Caller(Option<Arc<dyn Hooks>>);
+
+impl Caller {
+    pub(crate) fn new(hooks: Arc<dyn Hooks>) -> Self {
+        Self(Some(hooks))
+    }
+
+    pub(crate) fn call(&self, call: &HookCall) -> Result<Value, HookError> {
+        match &self.0 {
+            Some(hooks) => hooks.call(call),
+            None => Err(HookError(format!("dial tcp: lookup {}: no such host", host(&call.target.url)))),
+        }
+    }
+}
+
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let end = rest.find(['/', ':']).unwrap_or(rest.len());
+    rest.get(..end).unwrap_or(rest)
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Caller(hooks)" } else { "Caller(none)" })
+    }
+}
+
+/// What one request was told so far, and what it drew: a request that is run again gets the same again.
+#[derive(Debug, Default)]
+pub struct Attempt {
+    answers: Vec<(HookCall, Result<Value, HookError>)>,
+    /// The call that stopped the last run.
+    pending: Option<HookCall>,
+    /// The uid of the object that the request creates.
+    pub(crate) uid: Option<String>,
+    /// The names that were made of its `generateName`.
+    pub(crate) names: Vec<String>,
+}
+
+impl Attempt {
+    /// The answer to a call, the last one made or not.
+    pub fn answered(&mut self, call: HookCall, answer: Result<Value, HookError>) {
+        self.answers.push((call, answer));
+    }
+
+    /// The answer to this call if there is one; else the request stops here until there is.
+    ///
+    /// # Errors
+    /// The request stops; what the error says is never seen.
+    pub(crate) fn ask(&mut self, call: HookCall) -> Result<Result<Value, HookError>, Refused> {
+        if let Some((_, answer)) = self.answers.iter().find(|(asked, _)| *asked == call) {
+            return Ok(answer.clone());
+        }
+        if self.answers.len() >= MOST_CALLS {
+            return Err(Refused::timed_out());
+        }
+        self.pending = Some(call);
+        Err(Refused::internal("waiting for a webhook"))
+    }
+
+    /// The call that stopped the request, if one did.
+    pub(crate) fn take_pending(&mut self) -> Option<HookCall> {
+        self.pending.take()
+    }
+}
+
+/// How far a request came.
+#[derive(Debug)]
+pub enum Step {
+    /// It is answered.
+    Done(Reply),
+    /// It needs a webhook's word first.
+    Call(HookCall),
+}
+
+impl ApiServer {
+    /// Answers a request, with webhooks called by the hooks that the server was built with.
+    pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
+        let mut attempt = Attempt::default();
+        loop {
+            match self.advance(request, now, &mut attempt) {
+                Step::Done(reply) => return reply,
+                Step::Call(call) => {
+                    let answer = self.hooks.call(&call);
+                    attempt.answered(call, answer);
+                }
+            }
+        }
+    }
+}
