@@ -35,7 +35,8 @@ impl ApiServer {
         self.admit_create(call, &object)?;
         let given = metadata::text(&object, "name").to_owned();
         let namespace = metadata::text(&object, "namespace").to_owned();
-        let attributes = |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
+        let attributes =
+            |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.mutate(call, attributes(&given), Some(&mut object))?;
         self.make_name(call, &mut object);
         let name = metadata::text(&object, "name").to_owned();
