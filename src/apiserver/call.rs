@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::accept::Shape;
 use super::hooks::Attempt;
 use super::kinds::Kind;
-use super::options::{self, FieldValidation};
+use super::options::{self, WriteOptions};
 use super::profile::Profile;
-use super::request::{Request, ResourcePath};
+use super::request::{Method, Request, ResourcePath};
 use super::status::{Outcome, Refused};
 use crate::base::clock::Time;
 use crate::model::Key;
@@ -22,7 +22,7 @@ pub(crate) struct Call<'a> {
     pub(crate) request: &'a Request<'a>,
     pub(crate) now: Time,
     pub(crate) dry_run: bool,
-    pub(crate) field_validation: FieldValidation,
+    pub(crate) options: WriteOptions,
     /// How much of objects the answer shows.
     pub(crate) shape: Shape,
     pub(crate) warnings: Vec<String>,
@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
             request,
             now,
             dry_run: false,
-            field_validation: FieldValidation::Warn,
+            options: WriteOptions::default(),
             shape: Shape::Whole,
             warnings: Vec::new(),
             before: None,
@@ -62,10 +62,17 @@ impl<'a> Call<'a> {
     /// Reads what the client accepts and the options that all writes share.
     pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
         self.shape = Shape::accepted(&self.request.accept)?;
-        let query = &self.request.query;
-        let kind = options::kind_of(self.request.method);
-        self.dry_run = options::dry_run(query, kind, profile)?;
-        self.field_validation = options::field_validation(query, kind, profile)?;
+        match self.request.method {
+            Method::Post | Method::Put | Method::Patch => {
+                self.options = WriteOptions::read(self.request, profile)?;
+                self.dry_run = self.options.dry_run;
+            }
+            Method::Delete => {
+                let kind = options::kind_of(self.request.method);
+                self.dry_run = options::dry_run(&self.request.query, kind, profile)?;
+            }
+            Method::Get | Method::Other => {}
+        }
         Ok(())
     }
 

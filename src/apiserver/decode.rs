@@ -56,7 +56,7 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
 
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
     let texts = unknown.iter().map(|path| format!("unknown field {}", quote(path)));
-    match call.field_validation {
+    match call.options.field_validation {
         FieldValidation::Ignore => Ok(()),
         FieldValidation::Warn => {
             call.warnings.extend(texts);

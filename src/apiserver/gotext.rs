@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// A string as Go's `%q` writes it.
 pub(crate) fn quote(text: &str) -> String {
@@ -65,6 +65,42 @@ pub(crate) fn syntax(value: &Value) -> String {
                 map.iter().map(|(key, value)| format!("{}:{}", quote(key), syntax(value))).collect();
             format!("map[string]interface {{}}{{{}}}", entries.join(", "))
         }
+    }
+}
+
+/// A value as Go's `%v` writes what `encoding/json` decodes into an `interface{}`.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(found) => number(found),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => plain_list(items),
+        Value::Object(map) => plain_map(map),
+    }
+}
+
+/// The same of a list.
+pub(crate) fn plain_list(items: &[Value]) -> String {
+    format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" "))
+}
+
+/// The same of a map.
+pub(crate) fn plain_map(map: &Map<String, Value>) -> String {
+    let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}:{}", plain(value))).collect();
+    format!("map[{}]", entries.join(" "))
+}
+
+/// The Go type that `encoding/json` decodes a value into (`%T`), whole numbers kept apart.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(found) if found.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
     }
 }
 

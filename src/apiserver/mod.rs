@@ -34,8 +34,8 @@
 //! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
 //! pruning, defaulting and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the minor can be
 //! changed while the server runs. Rules of `x-kubernetes-validations` are not evaluated yet; the place for it is the
-//! module `schema::rules`. Server-side apply, strategic merge patches, Tables, protobuf and access control are not served
-//! yet: patches of other types are answered with 415, Tables and protobuf with plain JSON, and everyone may do everything.
+//! module `schema::rules`. Server-side apply, Tables, protobuf and access control are not served
+//! yet: an apply is answered with 415, Tables and protobuf with plain JSON, and everyone may do everything.
 
 mod accept;
 mod admission;

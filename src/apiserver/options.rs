@@ -1,5 +1,7 @@
 //! Options of requests (`CreateOptions`, `DeleteOptions`, `ListOptions` ...) and their refusals.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::field::{FieldError, Shown};
@@ -7,13 +9,7 @@ use super::profile::Profile;
 use super::request::{Body, Method, Query, Request};
 use super::status::{Outcome, Refused};
 
-/// What happens to unknown and repeated fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FieldValidation {
-    Ignore,
-    Warn,
-    Strict,
-}
+pub(crate) use write::{FieldValidation, PatchType, WriteOptions};
 
 /// The options of a method by name.
 pub(crate) fn kind_of(method: Method) -> &'static str {
@@ -43,21 +39,6 @@ fn check_dry_run(given: Vec<String>, kind: &str, profile: &Profile) -> Outcome<b
         return Err(invalid(kind, error, profile));
     }
     Ok(!given.is_empty())
-}
-
-/// `fieldValidation`; the default warns.
-pub(crate) fn field_validation(query: &Query, kind: &str, profile: &Profile) -> Outcome<FieldValidation> {
-    match query.get("fieldValidation") {
-        "" | "Warn" => Ok(FieldValidation::Warn),
-        "Ignore" => Ok(FieldValidation::Ignore),
-        "Strict" => Ok(FieldValidation::Strict),
-        other => {
-            let value = Shown::Json(json!(other));
-            let error =
-                FieldError::not_supported("fieldValidation", value, &["", "Ignore", "Strict", "Warn"]);
-            Err(invalid(kind, error, profile))
-        }
-    }
 }
 
 /// How an object is to be deleted.

@@ -1,6 +1,7 @@
-//! JSON and merge patches. Each is applied to the object as it is read, and then goes the way of an update.
+//! Patches. Each is applied to the object as it is read, and then goes the way of an update.
 
 mod operations;
+mod strategic;
 
 use serde_json::Value;
 
@@ -8,85 +9,94 @@ use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
 use crate::apiserver::field::FieldError;
-use crate::apiserver::gotext::json_type;
+use crate::apiserver::gotext::{self, json_type};
 use crate::apiserver::kinds::Kind;
+use crate::apiserver::options::PatchType;
 use crate::apiserver::profile::Profile;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::request::{Body, JSON_PATCH, MERGE_PATCH};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 
-const APPLY: &str = "application/apply-patch+yaml";
+/// What custom resources accept; built-in kinds accept strategic merge patches as well.
+const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-patch+yaml"];
 
 impl ApiServer {
     pub(crate) fn patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
-        let content_type = call.request.content_type.split(';').next().unwrap_or("").trim().to_owned();
-        match content_type.as_str() {
-            JSON_PATCH | MERGE_PATCH => {}
-            // Seam: strategic merge and apply are made of the same parts, and end in `update_object` too. Custom
-            // resources name all types that a real server takes; built-in kinds do not get that far.
-            _ if call.kind.custom.is_some() => {
-                return Err(Refused::media_type(&[JSON_PATCH, MERGE_PATCH, APPLY]));
-            }
-            _ => return Err(Refused::patch_type()),
-        }
-        let patch = read(call)?;
+        let kind = PatchType::of(call.request).ok_or(());
+        let kind = match (kind, &call.kind.custom) {
+            (Ok(kind), None) if kind != PatchType::Apply => kind,
+            (Ok(kind @ (PatchType::Json | PatchType::Merge)), Some(_)) => kind,
+            (_, Some(_)) => return Err(Refused::media_type(&CUSTOM_TYPES)),
+            (_, None) => return Err(Refused::patch_type()),
+        };
+        let patch = read(call, kind)?;
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
-        let patched = apply(&content_type, &patch, &old)?;
+        let patched = apply(kind, &patch, &old, &call.kind)?;
         let object = decode::object(call, patched, &self.profile).map_err(|refused| {
-            // The text needs the patched object, which is no more; to make it anew is cheaper than to keep it each time.
-            let patched = apply(&content_type, &patch, &old).unwrap_or_default();
-            undecodable(refused, &call.kind, &patched, &self.profile)
+            let shown = match kind {
+                PatchType::Strategic => gotext::plain(&patch),
+                // The text needs the patched object, which is no more; to make it anew is cheaper than to keep it.
+                _ => apply(kind, &patch, &old, &call.kind).unwrap_or_default().to_string(),
+            };
+            undecodable(refused, &call.kind, shown, &self.profile)
         })?;
         self.update_object(call, object)
     }
 }
 
 /// A patch whose result is no object of the kind: a client error of the patch, not of the body.
-fn undecodable(refused: Refused, kind: &Kind, patched: &Value, profile: &Profile) -> Refused {
+fn undecodable(refused: Refused, kind: &Kind, shown: String, profile: &Profile) -> Refused {
     if refused.code != 400 {
         return refused;
     }
     let why = refused.message.strip_prefix(&decode::unhandled_as(kind)).unwrap_or(&refused.message);
-    let error = FieldError::invalid("patch", patched.to_string(), why);
+    let error = FieldError::invalid("patch", shown, why);
     Refused::invalid("", "", "", &[error], profile)
 }
 
-fn read(call: &Call<'_>) -> Outcome<Value> {
+fn read(call: &Call<'_>, kind: PatchType) -> Outcome<Value> {
+    // The server names the mistakes of strategic merge patches without saying that it was decoding one.
+    let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
     match &call.request.body {
         Body::Value(value) => Ok((*value).clone()),
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
-            serde_json::from_slice(bytes).map_err(|error| {
-                Refused::bad_request(format!("error decoding patch: {}", body::json_error(&error)))
-            })
+            serde_json::from_slice(bytes)
+                .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error))))
         }
         Body::Empty | Body::Delete(_) => {
-            Err(Refused::bad_request("error decoding patch: unexpected end of JSON input"))
+            Err(Refused::bad_request(format!("{prefix}unexpected end of JSON input")))
         }
     }
 }
 
-fn apply(content_type: &str, patch: &Value, old: &Value) -> Outcome<Value> {
-    if content_type == JSON_PATCH {
-        return operations::apply(patch, old);
+/// The object with a patch that is no apply.
+fn apply(kind: PatchType, patch: &Value, old: &Value, of: &Kind) -> Outcome<Value> {
+    match (kind, patch) {
+        (PatchType::Json, _) => operations::apply(patch, old),
+        (PatchType::Strategic, Value::Null) => Ok(old.clone()),
+        (PatchType::Strategic, Value::Object(patch)) => strategic::apply(patch.clone(), old, of),
+        (PatchType::Strategic, _) => {
+            Err(Refused::bad_request(cannot_unmarshal(patch, "map[string]interface {}")))
+        }
+        (_, Value::Null) => Err(Refused::bad_request("Invalid JSON Patch")),
+        (_, Value::Object(_)) => {
+            let mut object = old.clone();
+            json_patch::merge(&mut object, patch);
+            Ok(object)
+        }
+        _ => Err(wrong_type(patch, "map[string]interface {}")),
     }
-    if patch.is_null() {
-        return Err(Refused::bad_request("Invalid JSON Patch"));
-    }
-    if !patch.is_object() {
-        return Err(wrong_type(patch, "map[string]interface {}"));
-    }
-    let mut object = old.clone();
-    json_patch::merge(&mut object, patch);
-    Ok(object)
 }
 
 /// A part of the patch that is not what Go decodes it into.
 fn wrong_type(part: &Value, expected: &str) -> Refused {
-    let is = json_type(part);
-    let why = format!("json: cannot unmarshal {is} into Go value of type {expected}");
-    Refused::bad_request(format!("error decoding patch: {why}"))
+    Refused::bad_request(format!("error decoding patch: {}", cannot_unmarshal(part, expected)))
+}
+
+fn cannot_unmarshal(part: &Value, expected: &str) -> String {
+    format!("json: cannot unmarshal {} into Go value of type {expected}", json_type(part))
 }

@@ -127,4 +127,7 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("subresources-and-meta", "unsupported media types: 415 and 406"),
     ("list-and-watch", "PartialObjectMetadata and PartialObjectMetadataList"),
     ("core-kinds-for-upgrades", "deleting a CRD deletes its instances; one with a finalizer holds it"),
+    ("patch", "strategic merge: $deleteFromPrimitiveList and finalizers"),
+    ("patch", "strategic merge on a custom resource is not supported, other patch types are listed"),
+    ("patch", "a patch with resourceVersion is a precondition"),
 ];
