@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::status::{Outcome, Refused};
 
 /// Bodies longer than this are refused.
-const LIMIT: usize = 3 * 1024 * 1024;
+pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 /// What a body may be.
 const MEDIA_TYPES: [&str; 3] =
     ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];

@@ -1,5 +1,7 @@
 //! Values as Go prints them, for texts that must match a server written in Go.
 
+pub(crate) mod duration;
+
 use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};

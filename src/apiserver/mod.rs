@@ -47,6 +47,8 @@ mod discovery;
 mod field;
 mod gotext;
 mod hooks;
+#[cfg(feature = "serve")]
+pub mod https;
 mod kinds;
 mod log;
 mod metadata;

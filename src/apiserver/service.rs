@@ -2,7 +2,8 @@
 //!
 //! [`Shared`] is the handle that others lock for direct calls; whatever door a write came through, watchers wake.
 
-mod body;
+pub(crate) mod body;
+pub(crate) mod http;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,8 +18,6 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::watch;
 
-use super::reply::{Reply, ReplyBody};
-use super::request::{Body, Method, Query, Request, Target, Via};
 use super::server::ApiServer;
 use crate::base::clock::{Clock, Time};
 use crate::base::limits::REQUEST_LATENCY_MS;
@@ -71,6 +70,11 @@ impl Shared {
         self.with(|server| server.write(write, who, now))
     }
 
+    /// The moment on the clock of its clients.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
     /// How many requests its services have been asked so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
@@ -105,8 +109,8 @@ pub struct Service {
     who: Arc<Identity>,
 }
 
-impl tower::Service<http::Request<kube::client::Body>> for Service {
-    type Response = http::Response<ReplyStream>;
+impl tower::Service<::http::Request<kube::client::Body>> for Service {
+    type Response = ::http::Response<ReplyStream>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
@@ -114,69 +118,16 @@ impl tower::Service<http::Request<kube::client::Body>> for Service {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: http::Request<kube::client::Body>) -> Self::Future {
+    fn call(&mut self, request: ::http::Request<kube::client::Body>) -> Self::Future {
         let (shared, who) = (self.shared.clone(), Arc::clone(&self.who));
         shared.requests.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
-            let now = shared.clock.now();
-            let reply = shared.with(|server| server.handle(&read(&head, body, &who), now));
-            Ok(respond(shared, reply))
+            let now = shared.now();
+            let reply = shared.with(|server| server.handle(&http::request(&head, body, &who), now));
+            Ok(http::response(&shared, reply))
         })
     }
-}
-
-/// The request that an HTTP request is.
-fn read<'a>(head: &'a http::request::Parts, body: Bytes, who: &'a Identity) -> Request<'a> {
-    let method = match head.method {
-        http::Method::GET => Method::Get,
-        http::Method::POST => Method::Post,
-        http::Method::PUT => Method::Put,
-        http::Method::PATCH => Method::Patch,
-        http::Method::DELETE => Method::Delete,
-        _ => Method::Other,
-    };
-    let header =
-        |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().into();
-    Request {
-        method,
-        target: Target::parse(head.uri.path()),
-        query: Query::parse(head.uri.query().unwrap_or_default()),
-        content_type: header(http::header::CONTENT_TYPE),
-        accept: header(http::header::ACCEPT),
-        user: who,
-        body: if body.is_empty() && method == Method::Get { Body::Empty } else { Body::Bytes(body) },
-        via: Via::Client,
-    }
-}
-
-fn respond(shared: Shared, reply: Reply) -> http::Response<ReplyStream> {
-    let mut builder = http::Response::builder().status(reply.code);
-    for warning in &reply.warnings {
-        let text = format!("299 - {}", super::gotext::quote(warning));
-        if let Ok(value) = http::HeaderValue::from_bytes(text.as_bytes()) {
-            builder = builder.header(http::header::WARNING, value);
-        }
-    }
-    if let Some(seconds) = reply.retry_after {
-        builder = builder.header(http::header::RETRY_AFTER, seconds);
-    }
-    let plain = matches!(reply.body, ReplyBody::Text(_));
-    let content_type = if plain { "text/plain; charset=utf-8" } else { "application/json" };
-    builder = builder.header(http::header::CONTENT_TYPE, content_type);
-    let body = match reply.body {
-        ReplyBody::Object(object) => body::full(encode(&*object)),
-        ReplyBody::Value(value) => body::full(encode(&value)),
-        ReplyBody::List(list) => body::full(encode(&list)),
-        ReplyBody::Text(text) => body::full(text.into()),
-        ReplyBody::Watch(watch) => body::watch(shared, *watch),
-    };
-    // Code and headers are all valid here.
-    builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())))
-}
-
-fn encode(value: &impl serde::Serialize) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
 }

@@ -114,6 +114,26 @@ impl Refused {
         Self::new(400, "BadRequest", message, None)
     }
 
+    /// 401 of credentials that are none.
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized", None)
+    }
+
+    /// 504 of a request that took longer than it may.
+    pub(crate) fn timed_out() -> Self {
+        let message =
+            "Timeout: request did not complete within requested timeout - context deadline exceeded";
+        Self::new(504, "Timeout", message, Some(json!({})))
+    }
+
+    /// 429 of a server that has too much to do, as plain text.
+    pub(crate) fn too_many_requests() -> Self {
+        let message = "Too many requests, please try again later.\n";
+        let mut refused = Self::new(429, "TooManyRequests", message, None);
+        (refused.plain, refused.retry_after) = (true, Some(1));
+        refused
+    }
+
     /// 403 by admission.
     pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
         let message = format!("{} {} is forbidden: {why}", qualified(resource), quote(name));

@@ -13,7 +13,7 @@ use super::{ReplyStream, Shared};
 use crate::apiserver::watch::{Poll, Watch};
 
 /// A body that is there.
-pub(super) fn full(bytes: Bytes) -> ReplyStream {
+pub(crate) fn full(bytes: Bytes) -> ReplyStream {
     Full::new(bytes).boxed_unsync()
 }
 
@@ -25,7 +25,7 @@ struct Lines {
 }
 
 /// The lines of a watch. It sleeps until the server moves, a bookmark is due or the watch ends.
-pub(super) fn watch(shared: Shared, watch: Watch) -> ReplyStream {
+pub(crate) fn watch(shared: Shared, watch: Watch) -> ReplyStream {
     let moved = shared.subscribe();
     let lines = Lines { shared, watch, moved, ready: VecDeque::new() };
     let frames = stream::unfold(lines, |mut lines| async move {
@@ -43,7 +43,7 @@ impl Lines {
             }
             // Mark what moved as seen before looking, so that a write in between wakes the wait below.
             self.moved.borrow_and_update();
-            let now = self.shared.clock.now();
+            let now = self.shared.now();
             let poll = self.shared.lock().poll(&mut self.watch, now);
             match poll {
                 Poll::Lines(lines) => self.ready.extend(lines),

@@ -1,0 +1,105 @@
+//! Certificates: an authority of our own, and what it signs.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
+    IsCa, KeyPair, KeyUsagePurpose,
+};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// No certificate can be made.
+#[derive(Debug, thiserror::Error)]
+#[error("no certificate can be made: {0}")]
+pub struct CertificateError(#[from] rcgen::Error);
+
+/// A certificate authority.
+#[derive(Debug)]
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+/// A certificate that a client shows, and its key, both as PEM.
+#[derive(Debug, Clone)]
+pub struct ClientCertificate {
+    /// The certificate.
+    pub certificate_pem: String,
+    /// The private key.
+    pub key_pem: String,
+}
+
+impl Authority {
+    /// An authority with a new key.
+    ///
+    /// # Errors
+    /// The machine has no randomness.
+    pub fn generate() -> Result<Self, CertificateError> {
+        Self::of(KeyPair::generate()?)
+    }
+
+    /// The authority of a key that [`Authority::key_pem`] gave. Certificates of either are good for the other.
+    ///
+    /// # Errors
+    /// The text is no key.
+    pub fn from_key_pem(pem: &str) -> Result<Self, CertificateError> {
+        Self::of(KeyPair::from_pem(pem)?)
+    }
+
+    fn of(key: KeyPair) -> Result<Self, CertificateError> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = name("windtunnel-ca", None);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages =
+            vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        Ok(Self(CertifiedIssuer::self_signed(params, key)?))
+    }
+
+    /// Its key as PEM.
+    pub fn key_pem(&self) -> String {
+        self.0.key().serialize_pem()
+    }
+
+    /// Its own certificate as PEM: what clients trust.
+    pub fn certificate_pem(&self) -> String {
+        self.0.pem()
+    }
+
+    pub(super) fn certificate(&self) -> &CertificateDer<'static> {
+        self.0.der()
+    }
+
+    /// A certificate of a server that is called by these names and addresses.
+    pub(super) fn server(
+        &self,
+        names: &[String],
+    ) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), CertificateError> {
+        let mut params = CertificateParams::new(names)?;
+        params.distinguished_name = name("windtunnel", None);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.0)?;
+        Ok((certificate.der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into())))
+    }
+
+    /// A certificate of a user, of a member of a group if one is given (`CN` and `O` of its subject).
+    ///
+    /// # Errors
+    /// The machine has no randomness.
+    pub fn client(&self, user: &str, group: Option<&str>) -> Result<ClientCertificate, CertificateError> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = name(user, group);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.0)?;
+        Ok(ClientCertificate { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
+    }
+}
+
+fn name(common_name: &str, organization: Option<&str>) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    if let Some(organization) = organization {
+        name.push(DnType::OrganizationName, organization);
+    }
+    name.push(DnType::CommonName, common_name);
+    name
+}
