@@ -119,13 +119,6 @@ impl Refused {
         Self::new(401, "Unauthorized", "Unauthorized", None)
     }
 
-    /// 504 of a request that took longer than it may.
-    pub(crate) fn timed_out() -> Self {
-        let message =
-            "Timeout: request did not complete within requested timeout - context deadline exceeded";
-        Self::new(504, "Timeout", message, Some(json!({})))
-    }
-
     /// 429 of a server that has too much to do, as plain text.
     pub(crate) fn too_many_requests() -> Self {
         let message = "Too many requests, please try again later.\n";

@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 all passed, 1 a scenario failed, 2 wrong usage or unreadable input."
+    after_help = "Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable \
+                  input, or a server that cannot be served."
 )]
 pub(super) struct Args {
     /// What to do.
@@ -25,6 +26,9 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Print what `oc adm upgrade status` would have printed at a moment of a record.
     Status(StatusArgs),
+    /// Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT.
+    #[cfg(feature = "serve")]
+    Serve(ServeArgs),
     /// Play Gherkin features.
     #[cfg(feature = "gherkin")]
     Test(TestArgs),
@@ -112,4 +116,44 @@ pub(super) struct TestArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+}
+
+/// `windtunnel serve`.
+#[cfg(feature = "serve")]
+#[derive(Debug, clap::Args)]
+pub(super) struct ServeArgs {
+    /// The API server alone, with nothing but its own namespaces in it. That is all there is so far.
+    #[arg(long)]
+    pub(super) bare: bool,
+    /// Kubernetes minor to serve as.
+    #[arg(long, value_name = "1.N", default_value = "1.36", value_parser = kubernetes_minor)]
+    pub(super) kubernetes: u32,
+    /// Port to listen on; 0 is any that is free.
+    #[arg(long, default_value_t = 6443)]
+    pub(super) port: u16,
+    /// Address to listen on.
+    #[arg(long, default_value = "127.0.0.1", value_name = "IP")]
+    pub(super) address: std::net::IpAddr,
+    /// Write a kubeconfig of the administrator to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
+    /// Keep what else is in the kubeconfig: only the cluster, user and context `windtunnel` are replaced, and chosen.
+    #[arg(long, requires = "kubeconfig")]
+    pub(super) merge: bool,
+    /// Bearer token of the administrator; random by default.
+    #[arg(long, env = "WINDTUNNEL_TOKEN", hide_env_values = true)]
+    pub(super) token: Option<String>,
+    /// Seed of everything that is drawn at random in the cluster.
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+}
+
+/// Reads `1.31`.
+#[cfg(feature = "serve")]
+fn kubernetes_minor(text: &str) -> Result<u32, String> {
+    let minor = text.strip_prefix("1.").and_then(|digits| digits.parse().ok());
+    let known = crate::scenario::plan::KUBERNETES_MINORS;
+    minor
+        .filter(|minor| known.contains(minor))
+        .ok_or_else(|| format!("expected a Kubernetes minor from 1.{} to 1.{}", known.start(), known.end()))
 }

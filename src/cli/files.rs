@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A file that was read: its name as the user would write it, and its text.
@@ -98,6 +99,22 @@ fn has_extension(path: &Path, extension: &str) -> bool {
 /// # Errors
 /// What could not be written, and why.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
+    write_as(path, text, fs::OpenOptions::new())
+}
+
+/// The same for a file that only its owner may read.
+///
+/// # Errors
+/// As [`write`].
+#[cfg(feature = "serve")]
+pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_as(path, text, options)
+}
+
+fn write_as(path: &Path, text: &str, mut options: fs::OpenOptions) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", path.display());
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let failed = |error| format!("{}: no folder can be made here: {error}", folder.display());
@@ -105,7 +122,9 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     }
     let mut draft = path.as_os_str().to_owned();
     draft.push(".part");
-    fs::write(&draft, text).and_then(|()| fs::rename(&draft, path)).map_err(|error| {
+    let open = options.write(true).create(true).truncate(true).open(&draft);
+    let written = open.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.and_then(|()| fs::rename(&draft, path)).map_err(|error| {
         // The draft is of no use to anyone, and may not be there at all.
         let _ = fs::remove_file(&draft);
         failed(error)

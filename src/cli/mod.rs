@@ -1,12 +1,15 @@
 //! The command line: arguments, files, exit codes. Only here does the program print, read files or look at the wall
 //! clock.
 //!
-//! Exit codes: 0 everything passed, 1 a scenario failed, 2 wrong usage or unreadable input.
+//! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed; 2 wrong usage, unreadable input,
+//! or a server that cannot be served.
 
 mod args;
 mod files;
 mod report;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod status;
 #[cfg(feature = "gherkin")]
 mod test;
@@ -45,6 +48,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Status(args) => status::status(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
     };
@@ -60,6 +65,12 @@ pub fn main() -> ExitCode {
 /// Prints what is for the one who asked, as it is. Whoever stops reading, as `head` does, has read enough.
 fn say(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Tells what may be of use beside the output.
+#[cfg(feature = "serve")]
+fn hint(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints what is wrong, a line each.

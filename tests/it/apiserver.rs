@@ -5,6 +5,8 @@ mod corpus;
 mod definitions;
 mod door;
 mod dry_run;
+#[cfg(feature = "serve")]
+mod https;
 mod lists;
 mod minors;
 mod odd;

@@ -6,3 +6,5 @@ mod features;
 mod input;
 mod records;
 mod scenarios;
+#[cfg(feature = "serve")]
+mod serve;

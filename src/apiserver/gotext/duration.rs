@@ -139,7 +139,8 @@ mod tests {
         assert_eq!(parse("+90m"), Ok(5_400_000_000_000));
         assert_eq!(parse(".5s"), Ok(500_000_000));
         assert_eq!(parse("0"), Ok(0));
-        for text in ["", "-", "abc", ".s", "9223372036854775808ns", "99999999999999999999999999999999999999999h"]
+        for text in
+            ["", "-", "abc", ".s", "9223372036854775808ns", "99999999999999999999999999999999999999999h"]
         {
             assert_eq!(parse(text), Err(format!("time: invalid duration \"{text}\"")));
         }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, VARY};
-use http::{HeaderValue, Response};
 use http::request::Parts;
+use http::{HeaderValue, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 

@@ -115,9 +115,8 @@ impl Connection {
         let Either::Right((Ok(Ok(stream)), _)) = select(stopped, pin!(handshake)).await else { return };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let peer = Arc::new(tls.identify(chain, door.server.now()));
-        let service = service_fn(move |request| {
-            Arc::clone(&door).answer(Arc::clone(&peer), request, stopping.clone())
-        });
+        let service =
+            service_fn(move |request| Arc::clone(&door).answer(Arc::clone(&peer), request, stopping.clone()));
         let connection = server.serve_connection(TokioIo::new(stream), service).into_owned();
         let _ = watcher.watch(connection).await;
     }

@@ -113,9 +113,11 @@ pub async fn serve(server: Shared, settings: Settings) -> Result<Serving, ServeE
 
 /// What clients may call the server.
 fn server_names(listening: IpAddr, more: Vec<String>) -> Vec<String> {
-    let usual = ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+    let usual =
+        ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
     let mut names: Vec<String> = usual.map(str::to_owned).into();
-    for name in Some(listening).filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string()).into_iter().chain(more)
+    for name in
+        Some(listening).filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string()).into_iter().chain(more)
     {
         if !names.contains(&name) {
             names.push(name);

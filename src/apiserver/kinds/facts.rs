@@ -40,6 +40,8 @@ pub(crate) struct Field {
     pub(crate) number: u32,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
+    /// Whether a zero on the wire is something else than nothing: Go's type is a pointer.
+    pub(crate) pointer: bool,
     pub(crate) apply: ApplyMerge,
     pub(crate) patch: PatchMerge,
     /// `retainKeys`: a strategic merge patch may say which fields of the object stay.
@@ -220,6 +222,7 @@ impl Types {
             number: number.parse().unwrap_or_default(),
             kind: self.read_kind(group, version, kind),
             required: false,
+            pointer: false,
             apply: ApplyMerge::Default,
             patch: PatchMerge::Default,
             retain_keys: false,
@@ -228,6 +231,7 @@ impl Types {
             let (word, inside) = word.trim_end_matches(')').split_once('(').unwrap_or((word, ""));
             match word {
                 "required" => field.required = true,
+                "pointer" => field.pointer = true,
                 "atomic" => field.apply = ApplyMerge::Atomic,
                 "set" => field.apply = ApplyMerge::Set,
                 "map" => field.apply = ApplyMerge::Map(inside.split(',').collect()),

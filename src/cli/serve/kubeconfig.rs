@@ -1,0 +1,83 @@
+//! Ours into a kubeconfig that is there: what else it holds stays.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::base::yaml;
+use crate::cli::files;
+
+/// The lists of a kubeconfig, whose entries are told apart by `name`.
+const LISTS: [&str; 3] = ["clusters", "users", "contexts"];
+
+/// The kubeconfig at `path` with ours in it; ours alone where there is none.
+///
+/// # Errors
+/// The file cannot be read, or is no kubeconfig.
+pub(super) fn merged(path: &Path, ours: &str) -> Result<String, String> {
+    if !path.exists() {
+        return Ok(ours.to_owned());
+    }
+    let read = |text: &str| {
+        yaml::from_str::<Value>(text)
+            .map_err(|error| format!("{}:{}:{}: {}", path.display(), error.line, error.column, error.message))
+    };
+    let mut theirs = match read(&files::read(path)?)? {
+        Value::Null => Map::new(),
+        Value::Object(map) => map,
+        _ => return Err(format!("{}:1:1: expected a kubeconfig (a map)", path.display())),
+    };
+    let Value::Object(mut ours) = read(ours)? else { return Ok(ours.to_owned()) };
+    for list in LISTS {
+        let entry = theirs.entry(list).or_insert_with(|| json!([]));
+        if entry.is_null() {
+            *entry = json!([]);
+        }
+        let Some(entries) = entry.as_array_mut() else {
+            return Err(format!("{}: expected `{list}` to be a list", path.display()));
+        };
+        for new in ours.remove(list).as_ref().and_then(Value::as_array).into_iter().flatten() {
+            entries.retain(|old| old["name"] != new["name"]);
+            entries.push(new.clone());
+        }
+    }
+    theirs.extend(ours);
+    yaml::to_string(&theirs).map_err(|error| format!("{}: {}", path.display(), error.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: windtunnel, cluster: {server: new}}]\n\
+                        users: [{name: windtunnel}]\ncontexts: [{name: windtunnel}]\ncurrent-context: windtunnel\n";
+
+    fn merge(theirs: &str) -> Result<Value, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        std::fs::write(&path, theirs).unwrap();
+        let text =
+            merged(&path, OURS).map_err(|error| error.replace(&path.display().to_string(), "config"))?;
+        Ok(yaml::from_str(&text).unwrap())
+    }
+
+    #[test]
+    fn others_stay_and_ours_is_replaced_and_chosen() {
+        let theirs = "current-context: prod\npreferences: {colors: true}\n\
+                      clusters: [{name: windtunnel, cluster: {server: old}}, {name: prod, cluster: {server: p}}]\n";
+        let config = merge(theirs).unwrap();
+        let servers: Vec<&Value> =
+            config["clusters"].as_array().unwrap().iter().map(|entry| &entry["cluster"]["server"]).collect();
+        assert_eq!(servers, ["p", "new"]);
+        assert_eq!(config["current-context"], "windtunnel");
+        assert_eq!(config["preferences"]["colors"], true);
+        assert_eq!(merge("").unwrap()["users"][0]["name"], "windtunnel");
+    }
+
+    #[test]
+    fn what_is_no_kubeconfig_is_not_overwritten() {
+        assert_eq!(merge("- a\n"), Err("config:1:1: expected a kubeconfig (a map)".to_owned()));
+        assert_eq!(merge("users: {}\n"), Err("config: expected `users` to be a list".to_owned()));
+        assert!(merge("a: [\n").unwrap_err().starts_with("config:2:1: "));
+    }
+}

@@ -1,0 +1,130 @@
+//! `windtunnel serve`: a server that tells where it is, answers, and ends when told to.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, ListParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use super::environment::TestEnvironment;
+
+/// The program as it serves; killed when a test fails.
+pub(crate) struct Served {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// `https://127.0.0.1:PORT`
+    pub(crate) url: String,
+}
+
+impl Served {
+    /// Starts the program and waits until it says that it answers.
+    pub(crate) fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--port", "0"], arguments].concat();
+        let mut child =
+            environment.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let url = line.strip_prefix("serving ").unwrap_or_else(|| panic!("found {line:?}")).trim_end();
+        Self { url: url.to_owned(), child, stdout }
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let sent =
+            std::process::Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// How it ends by itself, what it printed after its first line, and to stderr.
+    pub(crate) fn end(mut self) -> (ExitStatus, String, String) {
+        let (mut out, mut err) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut out).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        (self.child.wait().unwrap(), out, err)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
+}
+
+/// How many namespaces a client of that kubeconfig sees.
+fn namespaces(kubeconfig: &str) -> usize {
+    run(async {
+        let config = Kubeconfig::from_yaml(kubeconfig).unwrap();
+        let config =
+            kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
+        let api: Api<Namespace> = Api::all(kube::Client::try_from(config).unwrap());
+        api.list(&ListParams::default()).await.unwrap().items.len()
+    })
+}
+
+#[test]
+fn a_server_answers_by_its_kubeconfig_and_ends_on_sigterm() {
+    let environment = TestEnvironment::new();
+    let served = Served::start(&environment, &["--bare", "--kubeconfig", "new/config"]);
+    assert_eq!(namespaces(&environment.read("new/config")), 4);
+    served.signal("-TERM");
+    let (status, out, err) = served.end();
+    assert_eq!((status.code(), out.as_str(), err.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn sigint_ends_it_as_well_and_without_a_kubeconfig_the_token_is_told() {
+    let environment = TestEnvironment::new();
+    let served = Served::start(&environment, &[]);
+    served.signal("-INT");
+    let (status, out, err) = served.end();
+    assert_eq!((status.code(), out.as_str()), (Some(0), ""));
+    assert!(err.starts_with("the administrator's token is ") && err.lines().count() == 1, "{err}");
+    assert!(environment.files().is_empty());
+}
+
+#[test]
+fn a_kubeconfig_is_replaced_unless_it_is_to_be_merged_and_is_nobody_elses_to_read() {
+    let other = "clusters:\n- name: prod\n  cluster: {server: https://prod}\ncurrent-context: prod\n";
+    let environment = TestEnvironment::with(&[("merged", other), ("replaced", other)]);
+    let merged = Served::start(&environment, &["--kubeconfig", "merged", "--merge", "--token", "t-1"]);
+    assert_eq!(namespaces(&environment.read("merged")), 4);
+    assert!(environment.read("merged").contains("https://prod"));
+    let replaced = Served::start(&environment, &["--kubeconfig", "replaced", "--token", "t-1"]);
+    assert!(environment.read("replaced").contains("token: \"t-1\"\n"));
+    assert!(!environment.read("replaced").contains("prod"));
+    assert_ne!(merged.url, replaced.url);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(environment.work().join("replaced")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn what_keeps_a_server_from_serving_is_told() {
+    let environment = TestEnvironment::with(&[("file", ""), ("no-kubeconfig", "- a\n")]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let check = |arguments: &[&str], expected: &str| {
+        let output = environment.run(&[&["serve"], arguments].concat());
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+        assert!(output.stderr.contains(expected), "{output}");
+    };
+    check(&["--port", &port], &format!("error: 127.0.0.1:{port}: cannot listen: Address already in use"));
+    check(&["--port", "0", "--kubeconfig", "file/config"], "error: file: no folder can be made here: ");
+    check(&["--port", "0", "--kubeconfig", "."], "error: .: cannot be written: ");
+    check(&["--port", "0", "--kubeconfig", "no-kubeconfig", "--merge"], "error: no-kubeconfig:1:1: expected");
+    check(&["--port", "0", "--token", "two words"], "error: --token: expected visible ASCII characters");
+    check(&["--kubernetes", "1.99"], "expected a Kubernetes minor from 1.24 to 1.36");
+    check(&["--port", "65536"], "invalid value '65536' for '--port <PORT>'");
+    check(&["--address", "nowhere"], "invalid value 'nowhere' for '--address <IP>'");
+    check(&["--merge"], "--kubeconfig <FILE>");
+    assert_eq!(environment.files(), ["file", "no-kubeconfig"]);
+}
