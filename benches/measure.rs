@@ -57,6 +57,12 @@ impl Table {
         ]);
     }
 
+    /// Adds a row of something else than time.
+    pub(crate) fn note(&mut self, what: &str, figure: String, requirement: &str) {
+        let row = [what, "", "", &figure, requirement];
+        self.rows.push(row.map(str::to_owned).to_vec());
+    }
+
     /// The rows in columns.
     pub(crate) fn text(&self) -> String {
         text::columns(&self.rows)

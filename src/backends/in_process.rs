@@ -15,6 +15,9 @@ use crate::record::WriteEvent;
 /// Outcomes of writes that are kept until the engine takes them, which it does at each moment.
 const LOG_LIMIT: usize = 100_000;
 
+/// Events of each kind that a controller may lag behind: more than a cluster writes in one moment.
+const HISTORY: usize = 10_000;
+
 /// A simulated cluster's API.
 #[derive(Debug)]
 pub struct InProcess {
@@ -30,6 +33,7 @@ impl InProcess {
         let mut server = ApiServer::builder()
             .kubernetes_minor(minor)
             .seed(seed)
+            .history(HISTORY)
             .status_ratcheting_backports(true)
             .build(clock.now());
         server.keep_client_log(LOG_LIMIT);

@@ -12,6 +12,7 @@ use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::server::ApiServer;
+use crate::apiserver::store::Entry;
 use crate::base::clock::Time;
 use crate::model::{Key, Resource, condition, resources};
 
@@ -78,7 +79,7 @@ impl ApiServer {
     /// Brings a written definition into force. `old` is what was there before.
     pub(crate) fn definition_written(&mut self, key: &Key, old: Option<&Value>, now: Time) {
         let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
-        let crd = Arc::clone(&entry.served);
+        let crd = entry.served();
         if metadata::is_terminating(&crd) {
             self.finish_definition(key, &crd, now);
             return;
@@ -101,12 +102,10 @@ impl ApiServer {
             None => self.store.add_table(),
         };
         self.custom_tables.insert(key, table);
+        let stored = self.store.get(self.crd_table, "", metadata::text(crd, "name"));
+        let stored = stored.map(Entry::served).unwrap_or_default();
         let accepted = condition::find(
-            self.store
-                .get(self.crd_table, "", metadata::text(crd, "name"))
-                .and_then(|entry| entry.served["status"]["conditions"].as_array())
-                .map(Vec::as_slice)
-                .unwrap_or_default(),
+            stored["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default(),
             "Established",
         )
         .is_some_and(|found| found["status"] == "True");
@@ -158,7 +157,7 @@ impl ApiServer {
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
         let key = resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name);
         if let Some(entry) = self.store.get(self.crd_table, "", &name) {
-            let definition = Definition::read(&Arc::clone(&entry.served));
+            let definition = Definition::read(&entry.served());
             self.drop_definition(&key, &definition);
         }
     }
@@ -167,13 +166,14 @@ impl ApiServer {
         self.catalog.set(&definition.group, &definition.plural, Vec::new());
         self.epoch += 1;
         let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
-        let others = metadata::finalizers(&entry.served).into_iter().filter(|name| *name != FINALIZER);
+        let stored = entry.served();
+        let others = metadata::finalizers(&stored).into_iter().filter(|name| *name != FINALIZER);
         let others: Vec<String> = others.map(str::to_owned).collect();
         if others.is_empty() {
             self.store.remove(self.crd_table, key, 0);
             return;
         }
-        let mut next = (*entry.served).clone();
+        let mut next = (*stored).clone();
         next["metadata"]["finalizers"] = json!(others);
         self.store.put(self.crd_table, key, 0, next);
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use serde_json::Value;
 
+use super::TableId;
 use crate::model::Key;
 
 /// What happened to an object.
@@ -34,6 +35,8 @@ impl EventKind {
 /// One change of one object.
 #[derive(Debug)]
 pub struct Event {
+    /// Where the object is stored.
+    pub(crate) table: TableId,
     /// The store's revision after it.
     pub revision: u64,
     /// What happened.
@@ -51,6 +54,7 @@ pub struct Event {
 
 impl Event {
     pub(crate) fn new(
+        table: TableId,
         revision: u64,
         kind: EventKind,
         key: Key,
@@ -58,21 +62,33 @@ impl Event {
         old: Option<Arc<Value>>,
         epoch: u64,
     ) -> Self {
-        Self { revision, kind, key, object, old, epoch, line: OnceLock::new() }
+        Self { table, revision, kind, key, object, old, epoch, line: OnceLock::new() }
     }
 
     /// The line of a watch stream, made once and shared by all watchers.
     pub(crate) fn line(&self) -> Bytes {
         self.line.get_or_init(|| line(self.kind.name(), &self.object)).clone()
     }
+
+    /// The object as text, if the line was made.
+    pub(crate) fn object_text(&self) -> Option<Bytes> {
+        let line = self.line.get()?;
+        Some(line.slice(head(self.kind.name()).len()..line.len() - TAIL.len()))
+    }
 }
+
+/// What stands before the object of a line, and after it.
+fn head(kind: &str) -> String {
+    format!("{{\"type\":\"{kind}\",\"object\":")
+}
+const TAIL: &[u8] = b"}\n";
 
 /// One line of a watch stream.
 pub(crate) fn line(kind: &str, object: &Value) -> Bytes {
     let mut out = BytesMut::with_capacity(1024).writer();
     // Writing JSON to memory cannot fail; an error would leave a line that clients refuse.
-    let _ = std::io::Write::write_all(&mut out, format!("{{\"type\":\"{kind}\",\"object\":").as_bytes());
+    let _ = std::io::Write::write_all(&mut out, head(kind).as_bytes());
     let _ = serde_json::to_writer(&mut out, object);
-    let _ = std::io::Write::write_all(&mut out, b"}\n");
+    let _ = std::io::Write::write_all(&mut out, TAIL);
     out.into_inner().freeze()
 }

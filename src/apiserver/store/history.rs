@@ -22,13 +22,14 @@ impl History {
         Self { events: VecDeque::new(), forgotten, limit: limit.max(1) }
     }
 
-    pub(crate) fn push(&mut self, event: Arc<Event>) {
-        if self.events.len() >= self.limit
-            && let Some(oldest) = self.events.pop_front()
-        {
+    /// Adds an event, and gives the one that is forgotten for it.
+    pub(crate) fn push(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
+        let oldest = if self.events.len() >= self.limit { self.events.pop_front() } else { None };
+        if let Some(oldest) = &oldest {
             self.forgotten = oldest.revision;
         }
         self.events.push_back(event);
+        oldest
     }
 
     /// Up to which revision events are forgotten.
@@ -74,7 +75,7 @@ mod tests {
         let mut history = History::new(0, limit);
         for revision in revisions {
             let key = resources::NODES.key("", "n");
-            let event = Event::new(revision, EventKind::Added, key, Arc::new(json!({})), None, 0);
+            let event = Event::new(0, revision, EventKind::Added, key, Arc::new(json!({})), None, 0);
             history.push(Arc::new(event));
         }
         history

@@ -1,5 +1,6 @@
 //! Where objects live: tables by kind, one revision for all of them, and a bounded history.
 
+mod entry;
 mod event;
 mod history;
 
@@ -8,19 +9,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+pub(crate) use entry::Entry;
 pub use event::{Event, EventKind};
 pub(crate) use history::History;
 
 use crate::model::Key;
-
-/// A stored object.
-#[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    /// As it was written.
-    pub(crate) stored: Arc<Value>,
-    /// As it is read under the schema in force; the same `Arc` unless that changed since the write.
-    pub(crate) served: Arc<Value>,
-}
 
 /// The objects of one kind by namespace and name, and what happened to them.
 #[derive(Debug)]
@@ -97,11 +90,11 @@ impl Store {
         self.revision += 1;
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
         let object = Arc::new(object);
-        let entry = Entry { stored: Arc::clone(&object), served: Arc::clone(&object) };
+        let entry = Entry::new(self.revision, Arc::clone(&object));
         let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();
-        let old = named.insert(key.name.clone(), entry).map(|entry| entry.served);
+        let old = named.insert(key.name.clone(), entry).map(|entry| entry.served());
         let kind = if old.is_some() { EventKind::Modified } else { EventKind::Added };
-        self.record(id, Event::new(self.revision, kind, key.clone(), Arc::clone(&object), old, epoch));
+        self.record(Event::new(id, self.revision, kind, key.clone(), Arc::clone(&object), old, epoch));
         object
     }
 
@@ -113,14 +106,13 @@ impl Store {
             self.tables[id].objects.remove(&key.namespace);
         }
         self.revision += 1;
-        let mut object = (*entry.served).clone();
+        let served = entry.served();
+        let mut object = (*served).clone();
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
         let object = Arc::new(object);
-        let old = Some(entry.served);
-        self.record(
-            id,
-            Event::new(self.revision, EventKind::Deleted, key.clone(), Arc::clone(&object), old, epoch),
-        );
+        let old = Some(served);
+        let kind = EventKind::Deleted;
+        self.record(Event::new(id, self.revision, kind, key.clone(), Arc::clone(&object), old, epoch));
         Some(object)
     }
 
@@ -136,15 +128,13 @@ impl Store {
         let revision = self.revision;
         for (namespace, named) in &mut self.tables[id].objects {
             for (name, entry) in named {
-                let served = read(&entry.stored);
-                if served == *entry.served {
+                let (served, old) = (Arc::new(read(&entry.stored())), entry.served());
+                if served == old {
                     continue;
                 }
-                let served = Arc::new(served);
-                let old = std::mem::replace(&mut entry.served, Arc::clone(&served));
-                let event =
-                    Event::new(revision, EventKind::Reread, key(namespace, name), served, Some(old), epoch);
-                self.all.push(Arc::new(event));
+                entry.serve(Arc::clone(&served));
+                let (kind, key) = (EventKind::Reread, key(namespace, name));
+                self.all.push(Arc::new(Event::new(id, revision, kind, key, served, Some(old), epoch)));
             }
         }
     }
@@ -156,10 +146,21 @@ impl Store {
         self.tables.iter_mut().for_each(|table| table.history.compact(revision));
     }
 
-    fn record(&mut self, id: TableId, event: Event) {
+    fn record(&mut self, event: Event) {
         let event = Arc::new(event);
-        self.all.push(Arc::clone(&event));
-        self.tables[id].history.push(event);
+        if let Some(forgotten) = self.all.push(Arc::clone(&event)) {
+            self.fold(&forgotten);
+        }
+        self.tables[event.table].history.push(event);
+    }
+
+    /// Keeps an object whose last write is forgotten as text.
+    fn fold(&mut self, event: &Event) {
+        let named = self.tables[event.table].objects.get_mut(&event.key.namespace);
+        let entry = named.and_then(|named| named.get_mut(&event.key.name));
+        if let Some(entry) = entry.filter(|entry| entry.revision == event.revision) {
+            entry.fold(event.object_text());
+        }
     }
 }
 

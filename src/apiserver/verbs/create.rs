@@ -62,7 +62,7 @@ impl ApiServer {
         self.validate(call, attributes(&name), Some(&object))?;
         if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
             let mut refused = Refused::already_exists(&kind.resource, &name);
-            if metadata::is_terminating(&existing.served) {
+            if metadata::is_terminating(&existing.served()) {
                 refused.message = format!("object is being deleted: {}", refused.message);
             }
             return Err(refused);
@@ -105,7 +105,7 @@ impl ApiServer {
             let Some(found) = self.store.get(self.namespace_table, "", namespace) else {
                 return Err(Refused::not_found(&crate::model::resources::NAMESPACES, namespace));
             };
-            if metadata::is_terminating(&found.served) {
+            if metadata::is_terminating(&found.served()) {
                 let why = format!(
                     "unable to create new content in namespace {namespace} because it is being terminated"
                 );

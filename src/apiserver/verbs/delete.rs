@@ -143,7 +143,7 @@ impl ApiServer {
     /// Deletes an object on the server's own account.
     pub(crate) fn delete_internally(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str, now: Time) {
         let Some(entry) = self.store.get(kind.table, namespace, name) else { return };
-        let object = Arc::clone(&entry.served);
+        let object = entry.served();
         let key = kind.resource.key(namespace, name);
         // Without preconditions nothing can be refused.
         let _ = self.delete_object(kind, &key, &object, &Deletion::default(), now);

@@ -28,9 +28,9 @@ impl ApiServer {
     pub(crate) fn served(kind: &Kind, entry: &Entry) -> Arc<Value> {
         match &kind.custom {
             Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.convert(&entry.served, &kind.resource.group))
+                Arc::new(custom.version.convert(&entry.served(), &kind.resource.group))
             }
-            _ => Arc::clone(&entry.served),
+            _ => entry.served(),
         }
     }
 

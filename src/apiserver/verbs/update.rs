@@ -123,7 +123,7 @@ impl ApiServer {
             return Reply { removed: Some(Arc::clone(&last)), ..Reply::object(200, last) };
         }
         let object = Self::to_storage(kind, object);
-        if object == *entry.stored {
+        if object == *entry.stored() {
             call.after = Some(Arc::clone(old));
             return Reply::object(200, Arc::clone(old));
         }

@@ -77,3 +77,26 @@ fn a_watch_list_from_the_future_gets_one_error_event_and_ends() {
     assert_eq!(events[0]["object"]["message"], json!(message));
     assert_eq!(server.poll(&mut watch, now()), Poll::Ended);
 }
+
+#[test]
+fn what_was_written_long_ago_is_read_listed_and_changed_as_what_was_written_now() {
+    // A history of one event of each kind, so that all but the last few objects are kept as text.
+    let mut server = ApiServer::builder().history(1).build(now());
+    let kind = &resources::CONFIG_MAPS;
+    let map = |name: &str, v: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": v } });
+    let names: Vec<String> = (10..40).map(|number| format!("m{number}")).collect();
+    let mut written = Vec::new();
+    for name in &names {
+        written.push(ask(&mut server, &Write::create(kind, map(name, "1"))).unwrap());
+    }
+    let (_, shown, _) = page(&mut server, "");
+    assert_eq!(shown, names.iter().map(|name| format!("{name}=1")).collect::<Vec<_>>().join(" "));
+    assert_eq!(server.object(kind, "default", "m10").as_ref(), Some(&written[0]));
+    let same = ask(&mut server, &Write::update(kind, map("m10", "1"))).unwrap();
+    assert_eq!(same, written[0], "an update that changes nothing writes nothing");
+    let patch = Write::merge_patch(kind, "default", "m11", json!({ "data": { "w": "2" } }));
+    let patched = ask(&mut server, &patch).unwrap();
+    assert_eq!(patched.value()["data"], json!({ "v": "1", "w": "2" }));
+    ask(&mut server, &Write::delete(kind, "default", "m12")).unwrap();
+    assert!(server.object(kind, "default", "m12").is_none());
+}

@@ -1,0 +1,104 @@
+//! A stored object: a tree while its last write is remembered, text afterwards.
+//!
+//! A tree takes about ten times the memory of its text, and most objects of a large cluster are written once and read
+//! seldom. So trees are for what was written lately, which is what the history of all kinds still knows.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// A stored object.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The revision of its last write.
+    pub(super) revision: u64,
+    /// As it was written.
+    stored: Form,
+    /// As it is read under the schema in force, where that differs.
+    served: Option<Form>,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
+    Tree(Arc<Value>),
+    Text(Bytes),
+}
+
+impl Form {
+    fn tree(&self) -> Arc<Value> {
+        match self {
+            Self::Tree(tree) => Arc::clone(tree),
+            // What was written by serde_json reads back; depth was bounded when it was written.
+            Self::Text(text) => {
+                let mut reader = serde_json::Deserializer::from_slice(text);
+                reader.disable_recursion_limit();
+                Arc::new(Value::deserialize(&mut reader).unwrap_or_default())
+            }
+        }
+    }
+
+    fn fold(&mut self, text: Option<Bytes>) {
+        if let Self::Tree(tree) = self
+            && let Some(text) = text.or_else(|| serde_json::to_vec(&**tree).ok().map(Bytes::from))
+        {
+            *self = Self::Text(text);
+        }
+    }
+}
+
+impl Entry {
+    /// An object just written.
+    pub(super) fn new(revision: u64, object: Arc<Value>) -> Self {
+        Self { revision, stored: Form::Tree(object), served: None }
+    }
+
+    /// As it was written.
+    pub(crate) fn stored(&self) -> Arc<Value> {
+        self.stored.tree()
+    }
+
+    /// As it is read under the schema in force.
+    pub(crate) fn served(&self) -> Arc<Value> {
+        self.served.as_ref().unwrap_or(&self.stored).tree()
+    }
+
+    /// Is read as `served` from now on.
+    pub(super) fn serve(&mut self, served: Arc<Value>) {
+        self.served = (served != self.stored()).then_some(Form::Tree(served));
+    }
+
+    /// Turns trees into text. `text` is that of the object as it was written, if somebody has it already.
+    pub(super) fn fold(&mut self, text: Option<Bytes>) {
+        self.stored.fold(text);
+        if let Some(served) = &mut self.served {
+            served.fold(None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_reads_the_same_as_text() {
+        let object = Arc::new(json!({ "spec": { "a": [1, 1.0, -3, u64::MAX, "ü\n", null, true] } }));
+        let mut entry = Entry::new(1, Arc::clone(&object));
+        entry.serve(Arc::new(json!({ "spec": {} })));
+        entry.fold(None);
+        assert_eq!(entry.stored(), object);
+        assert_eq!(*entry.served(), json!({ "spec": {} }));
+    }
+
+    #[test]
+    fn an_object_that_nests_deep_reads_the_same_as_text() {
+        let object = (0..300).fold(json!(1), |inner, _| json!([inner]));
+        let mut entry = Entry::new(1, Arc::new(object.clone()));
+        entry.fold(None);
+        assert_eq!(*entry.stored(), object);
+    }
+}
