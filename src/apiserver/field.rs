@@ -56,6 +56,8 @@ pub(crate) enum Shown {
     Unsigned(u64),
     /// A Go `[]string`.
     Strings(Vec<String>),
+    /// A value of a Go type of the server's own, as it is printed.
+    Text(String),
 }
 
 /// One error of one field.
@@ -144,6 +146,7 @@ impl Shown {
             Self::Json(Value::Null) if !profile.json_values => "\"null\"".to_owned(),
             Self::Json(value) if profile.json_values => value.to_string(),
             Self::Json(value) => gotext::syntax(value),
+            Self::Text(text) => text.clone(),
             Self::Unsigned(number) if profile.json_values => number.to_string(),
             Self::Unsigned(number) => format!("{number:#x}"),
             Self::Strings(list) if profile.json_values => json!(list).to_string(),

@@ -25,6 +25,8 @@ pub struct Profile {
     pub json_values: bool,
     /// Whether `sendInitialEvents` is served (`WatchList`).
     pub watch_list: bool,
+    /// Whether definitions may name fields that objects are selected by (`CustomResourceFieldSelectors`).
+    pub selectable_fields: bool,
 }
 
 /// What a status write validates.
@@ -61,6 +63,7 @@ const TABLE: &[Profile] = {
         too_long: TooLong::LongerThan,
         json_values: false,
         watch_list: false,
+        selectable_fields: false,
     };
     const V28: Profile = Profile {
         minor: 28,
@@ -71,7 +74,8 @@ const TABLE: &[Profile] = {
     };
     const V29: Profile = Profile { minor: 29, enum_blocks_rules: true, ..V28 };
     const V30: Profile = Profile { minor: 30, ratchets_objects: true, ..V29 };
-    const V31: Profile = Profile { minor: 31, status_in_field: true, status_in_text: true, ..V30 };
+    const V31: Profile =
+        Profile { minor: 31, status_in_field: true, status_in_text: true, selectable_fields: true, ..V30 };
     const V32: Profile = Profile { minor: 32, too_long: TooLong::Bytes, watch_list: true, ..V31 };
     const V33: Profile = Profile { minor: 33, ratchets_status: true, watch_list: false, ..V32 };
     const V34: Profile =

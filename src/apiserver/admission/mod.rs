@@ -4,6 +4,8 @@
 //! its kind, and [`ApiServer::validate`] last before it is stored. A deletion passes both with the object that is to go.
 //! Nothing here costs anything while nothing is configured.
 
+pub(crate) mod webhook;
+
 use serde_json::Value;
 
 use super::call::Call;

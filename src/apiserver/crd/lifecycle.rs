@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 
 use super::naming::set_terminating;
 use super::{Definition, Family};
+use crate::apiserver::admission::webhook::client;
 use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
+use crate::apiserver::profile::Profile;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::store::Entry;
 use crate::base::clock::Time;
@@ -20,8 +22,11 @@ use crate::model::{Key, Resource, condition, resources};
 pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// What a new definition has from the start.
-pub(crate) fn prepare_create(crd: &mut Value) {
-    fill_names(crd);
+pub(crate) fn prepare_create(crd: &mut Value, profile: &Profile) {
+    fill_in(crd);
+    if !profile.selectable_fields {
+        drop_selectable(crd);
+    }
     let storage = storage_version(crd);
     crd["status"] = json!({
         "conditions": null,
@@ -37,8 +42,11 @@ pub(crate) fn prepare_deletion(crd: &mut Value, now: Time) {
 }
 
 /// What every write of a definition's spec fills in; the storage version is never forgotten.
-pub(crate) fn prepare_update(crd: &mut Value) {
-    fill_names(crd);
+pub(crate) fn prepare_update(crd: &mut Value, old: &Value, profile: &Profile) {
+    fill_in(crd);
+    if !profile.selectable_fields && !has_selectable(old) {
+        drop_selectable(crd);
+    }
     let Some(storage) = storage_version(crd) else { return };
     if !crd["status"].is_object() {
         crd["status"] = json!({});
@@ -59,12 +67,31 @@ fn storage_version(crd: &Value) -> Option<String> {
     storage["name"].as_str().map(str::to_owned)
 }
 
-fn fill_names(crd: &mut Value) {
+fn has_selectable(crd: &Value) -> bool {
+    let versions = crd["spec"]["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    versions.iter().any(|version| !version["selectableFields"].is_null())
+}
+
+/// A server that does not serve selectable fields does not store them either, unless it did already.
+fn drop_selectable(crd: &mut Value) {
+    for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        version.as_object_mut().map(|version| version.remove("selectableFields"));
+    }
+}
+
+/// Defaults of the specification (`SetDefaults_CustomResourceDefinitionSpec`).
+fn fill_in(crd: &mut Value) {
     if !crd["spec"].is_object() {
         return;
     }
     if crd["spec"]["conversion"].is_null() {
         crd["spec"]["conversion"] = json!({ "strategy": "None" });
+    }
+    if let Some(service) = crd.pointer_mut("/spec/conversion/webhook/clientConfig/service")
+        && service.is_object()
+        && service["port"].is_null()
+    {
+        service["port"] = json!(client::PORT);
     }
     let names = &mut crd["spec"]["names"];
     let Some(kind) = names["kind"].as_str().map(str::to_owned) else { return };
@@ -145,11 +172,11 @@ impl ApiServer {
                 return;
             }
         }
-        self.drop_definition(key, &definition);
+        self.drop_definition(key, &definition, now);
     }
 
     /// Removes a definition whose last object went.
-    pub(crate) fn definition_emptied(&mut self, kind: &Kind) {
+    pub(crate) fn definition_emptied(&mut self, kind: &Kind, now: Time) {
         let terminating = kind.custom.as_ref().is_some_and(|custom| custom.family.terminating);
         if !terminating || self.store.list(kind.table, "").next().is_some() {
             return;
@@ -158,11 +185,11 @@ impl ApiServer {
         let key = resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name);
         if let Some(entry) = self.store.get(self.crd_table, "", &name) {
             let definition = Definition::read(&entry.served());
-            self.drop_definition(&key, &definition);
+            self.drop_definition(&key, &definition, now);
         }
     }
 
-    fn drop_definition(&mut self, key: &Key, definition: &Definition) {
+    fn drop_definition(&mut self, key: &Key, definition: &Definition, now: Time) {
         self.catalog.set(&definition.group, &definition.plural, Vec::new());
         self.epoch += 1;
         let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
@@ -171,6 +198,7 @@ impl ApiServer {
         let others: Vec<String> = others.map(str::to_owned).collect();
         if others.is_empty() {
             self.store.remove(self.crd_table, key, 0);
+            self.accept_waiting(&definition.group, now);
             return;
         }
         let mut next = (*stored).clone();

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions: what they say, whether it may be said, and how they come into force.
 
 mod definition;
+pub(crate) mod internal;
 pub(crate) mod lifecycle;
 mod naming;
 mod structure;

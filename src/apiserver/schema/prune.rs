@@ -15,6 +15,13 @@ pub(crate) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
     removed
 }
 
+/// Prunes a value that need not be a whole object, as a default.
+pub(crate) fn prune_value(value: &mut Value, schema: &Structural) {
+    let mut removed = Vec::new();
+    let (whole, keep) = (schema.embedded_resource, schema.preserve_unknown);
+    walk(value, Some(schema), whole, keep, &Path::Root, &mut removed);
+}
+
 /// One node. `whole`: the node is a whole object; `keep`: unknown fields of this node stay.
 fn walk(
     value: &mut Value,

@@ -49,7 +49,7 @@ impl ApiServer {
             strategy::take(&mut object, &Value::Null, "status");
         }
         if kind.table == self.crd_table {
-            crd::lifecycle::prepare_create(&mut object);
+            crd::lifecycle::prepare_create(&mut object, &self.profile);
         }
         validation::created(&kind, &object, &self.profile)?;
         if let Some(custom) = &kind.custom {

@@ -113,7 +113,7 @@ impl ApiServer {
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if finalizers.is_empty() && grace == 0 && !namespace_held {
             let removed =
-                if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key) };
+                if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key, now) };
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
             return Ok(Reply { removed, ..Reply::value(200, body) });
         }
@@ -150,10 +150,10 @@ impl ApiServer {
     }
 
     /// Takes an object out of the store, and its definition with the last one.
-    pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key) -> Option<Arc<Value>> {
+    pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key, now: Time) -> Option<Arc<Value>> {
         let removed = self.store.remove(kind.table, key, kind.epoch());
         if kind.custom.is_some() {
-            self.definition_emptied(kind);
+            self.definition_emptied(kind, now);
         }
         self.admission_written(kind);
         removed

@@ -55,7 +55,7 @@ impl ApiServer {
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
-            crd::lifecycle::prepare_update(&mut object);
+            crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         count_generation(&kind, &mut object, &old);
         validation::updated(&kind, &object, &old, call.is_status(), &self.profile)?;
@@ -117,7 +117,7 @@ impl ApiServer {
         let key = call.key();
         if self.is_last_update(kind, &object) {
             if !call.dry_run {
-                self.remove_object(kind, &key);
+                self.remove_object(kind, &key, call.now);
             }
             let last = Arc::new(object);
             return Reply { removed: Some(Arc::clone(&last)), ..Reply::object(200, last) };

@@ -59,7 +59,11 @@ pub(super) fn updated(
         errors.extend(strategy::check_status(kind, object));
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
-        errors.extend(crd::validation::check(object, Some(old), profile));
+        errors.extend(if status {
+            crd::validation::check_status(object)
+        } else {
+            crd::validation::check(object, Some(old), profile)
+        });
     }
     finish(kind, object, &errors, profile)
 }

@@ -1,0 +1,3 @@
+//! Admission webhooks.
+
+pub(crate) mod client;
