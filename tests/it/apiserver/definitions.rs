@@ -1,15 +1,15 @@
-//! CustomResourceDefinitions that go.
+//! CustomResourceDefinitions: their names, what is accepted, and how they go.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windtunnel::apiserver::ApiServer;
-use windtunnel::model::{Write, resources};
+use windtunnel::model::{Resource, Write, resources};
 
 use super::requests::{VERSIONS, ask, define, definition, server};
 
-const KIND: &windtunnel::model::Resource = &resources::CUSTOM_RESOURCE_DEFINITIONS;
+const KIND: &Resource = &resources::CUSTOM_RESOURCE_DEFINITIONS;
 
 /// The reason of the condition `Terminating`.
-fn terminating(definition: &serde_json::Value) -> String {
+fn terminating(definition: &Value) -> String {
     let conditions = definition["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let found = conditions.iter().find(|condition| condition["type"] == "Terminating");
     found.and_then(|condition| condition["reason"].as_str()).unwrap_or_default().to_owned()
@@ -33,4 +33,102 @@ fn a_deleted_definition_says_how_far_it_is_and_goes_with_its_last_object() {
     let free = json!({ "metadata": { "finalizers": null } });
     ask(&mut server, &Write::merge_patch(&VERSIONS, "", "held", free)).unwrap();
     assert_eq!(stored(&server), None);
+}
+
+/// A definition of its own kind; its kind and short name as given.
+fn named(plural: &str, kind: &str, short: &str) -> Value {
+    let mut crd = definition(&["a"], false);
+    crd["metadata"]["name"] = json!(format!("{plural}.example.io"));
+    crd["spec"]["names"] = json!({ "plural": plural, "kind": kind, "shortNames": [short] });
+    crd
+}
+
+fn condition(server: &ApiServer, name: &str, kind: &str) -> (String, String, String) {
+    let crd = server.object(KIND, "", name).unwrap().to_value();
+    let found =
+        crd["status"]["conditions"].as_array().unwrap().iter().find(|one| one["type"] == kind).unwrap();
+    let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
+    (text("status"), text("reason"), text("message"))
+}
+
+#[test]
+fn a_definition_waits_for_names_that_another_of_its_group_has() {
+    let mut server = server(36);
+    define(&mut server, named("things", "Thing", "th"));
+    define(&mut server, named("others", "Thing", "th"));
+    let texts = |status: &str, reason: &str, message: &str| {
+        (status.to_owned(), reason.to_owned(), message.to_owned())
+    };
+    assert_eq!(
+        condition(&server, "others.example.io", "NamesAccepted"),
+        texts("False", "ListKindConflict", "\"ThingList\" is already in use")
+    );
+    assert_eq!(
+        condition(&server, "others.example.io", "Established"),
+        texts("False", "NotAccepted", "not all names are accepted")
+    );
+    let others = Resource::cluster("example.io", "v1", "Thing", "others");
+    let object = json!({ "apiVersion": "example.io/v1", "kind": "Thing", "metadata": { "name": "x" } });
+    assert_eq!(ask(&mut server, &Write::create(&others, object.clone())).unwrap_err().code, 404);
+    ask(&mut server, &Write::delete(KIND, "", "things.example.io")).unwrap();
+    assert_eq!(
+        condition(&server, "others.example.io", "Established"),
+        texts("True", "InitialNamesAccepted", "the initial names have been accepted")
+    );
+    ask(&mut server, &Write::create(&others, object)).unwrap();
+}
+
+#[test]
+fn groups_of_the_community_say_whether_they_are_approved() {
+    let mut server = server(36);
+    let mut crd = definition(&["a"], false);
+    crd["metadata"] = json!({ "name": "versions.example.k8s.io",
+        "annotations": { "api-approved.kubernetes.io": "unapproved, a test" } });
+    crd["spec"]["group"] = json!("example.k8s.io");
+    define(&mut server, crd);
+    assert_eq!(
+        condition(&server, "versions.example.k8s.io", "KubernetesAPIApprovalPolicyConformant"),
+        (
+            "False".to_owned(),
+            "UnapprovedAnnotation".to_owned(),
+            "not approved: \"unapproved, a test\"".to_owned()
+        )
+    );
+}
+
+/// The Kubernetes minor of an OpenShift release: 4.11 is 1.24, 5.0 follows 4.22.
+fn kubernetes_minor(release: &str) -> u32 {
+    match release.split_once('.') {
+        Some(("4", minor)) => minor.parse::<u32>().unwrap() + 13,
+        _ => 36,
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that did nothing should say so")]
+fn definitions_that_openshift_ships_are_accepted_by_their_own_minor_and_by_the_newest() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
+    let Ok(releases) = std::fs::read_dir(folder) else {
+        println!("skipped: no shipped definitions beside this crate");
+        return;
+    };
+    for release in releases.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir()) {
+        let minor = kubernetes_minor(&release.file_name().to_string_lossy());
+        for file in std::fs::read_dir(release.path()).unwrap().map(|entry| entry.unwrap().path()) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let crd: Value = windtunnel::base::yaml::from_str(&text).unwrap();
+            for minor in [minor, 36] {
+                let mut server = server(minor);
+                let answer = ask(&mut server, &Write::create(KIND, crd.clone()));
+                assert_eq!(
+                    answer.err().map(|refusal| refusal.message),
+                    None,
+                    "{} on 1.{minor}",
+                    file.display()
+                );
+                let name = crd["metadata"]["name"].as_str().unwrap();
+                assert_eq!(condition(&server, name, "Established").0, "True", "{name} on 1.{minor}");
+            }
+        }
+    }
 }

@@ -69,6 +69,7 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("crd-upgrade-rollback", "writing through the other version drops what its schema lacks"),
     ("crd-upgrade-rollback", "a version no longer served answers 404, the objects stay readable in the other"),
     ("crd-upgrade-rollback", "a version listed in storedVersions cannot be removed"),
+    ("crd-upgrade-rollback", "exactly one storage version, at least one version"),
     ("crd-upgrade-rollback", "scope, plural, kind and group of a CRD: what may change on update"),
     ("crd-upgrade-rollback", "the status subresource taken away: /status is 404 and status is writable through the object"),
     ("crd-upgrade-rollback", "generation with a status subresource: spec changes count, status and metadata do not"),
