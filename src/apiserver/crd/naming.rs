@@ -71,9 +71,9 @@ impl ApiServer {
             .store
             .list(self.crd_table, "")
             .filter(|(_, _, entry)| {
-                entry.served["spec"]["group"] == group
-                    && condition::of(&entry.served, "NamesAccepted")
-                        .is_some_and(|found| found["status"] == "False")
+                let crd = entry.served();
+                crd["spec"]["group"] == group
+                    && condition::of(&crd, "NamesAccepted").is_some_and(|found| found["status"] == "False")
             })
             .map(|(_, name, _)| name.to_owned())
             .collect();
@@ -87,10 +87,11 @@ impl ApiServer {
         let (group, own) = (&crd["spec"]["group"], metadata::text(crd, "name"));
         let mut claimed = Claimed::default();
         for (_, name, entry) in self.store.list(self.crd_table, "") {
-            if name == own || entry.served["spec"]["group"] != *group {
+            let other = entry.served();
+            if name == own || other["spec"]["group"] != *group {
                 continue;
             }
-            let names = &entry.served["status"]["acceptedNames"];
+            let names = &other["status"]["acceptedNames"];
             let text = |field: &str| names[field].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
             claimed.resources.extend(["plural", "singular"].into_iter().filter_map(text));
             let short = names["shortNames"].as_array().into_iter().flatten();
