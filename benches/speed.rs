@@ -7,6 +7,8 @@
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
 mod apiserver;
+#[cfg(feature = "serve")]
+mod https;
 mod measure;
 mod parts;
 mod run;
@@ -15,8 +17,12 @@ use measure::Table;
 
 type Section = (&'static str, fn(&mut Table) -> Result<(), String>);
 
-const SECTIONS: [Section; 3] =
-    [("run", run::measure), ("parts", parts::measure), ("apiserver", apiserver::measure)];
+const SECTIONS: [Section; 4] = [
+    ("memory", apiserver::memory),
+    ("run", run::measure),
+    ("parts", parts::measure),
+    ("apiserver", apiserver::measure),
+];
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +35,12 @@ fn main() -> Result<(), String> {
             measure(&mut table)?;
             println!("{}", table.text());
         }
+    }
+    #[cfg(feature = "serve")]
+    if wanted.iter().any(|word| *word == "https") {
+        let mut table = Table::new("https", 1);
+        https::measure(&mut table, &arguments)?;
+        println!("{}", table.text());
     }
     Ok(())
 }
