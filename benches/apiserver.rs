@@ -156,14 +156,22 @@ fn resident_kb() -> usize {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
 
+/// Conditions and a history as a ClusterVersion has them, 5 kB of text.
 fn full_status(round: usize) -> Value {
     let condition = |number: usize| {
-        let message = format!("round {round} {}", "of many that keep somebody busy ".repeat(3));
-        json!({ "type": format!("Type{number}"), "status": "True", "message": &message[..64] })
+        let message =
+            format!("Working towards 4.14.8: {round} of 863 done, waiting on etcd, kube-apiserver, {number}");
+        json!({ "type": format!("Type{number}"), "status": "True", "reason": "ClusterOperatorsUpdating",
+            "message": message, "lastTransitionTime": "2024-01-01T00:00:00Z" })
     };
-    let status = json!({ "conditions": (0..45).map(condition).collect::<Vec<_>>() });
+    let entry = |number: usize| {
+        json!({ "state": "Completed", "startedTime": "2024-01-01T00:00:00Z", "version": format!("4.14.{number}"),
+            "completionTime": "2024-01-01T01:15:00Z", "verified": true,
+            "image": format!("quay.example.io/release@sha256:{}", "0123456789abcdef".repeat(4)) })
+    };
+    let conditions: Vec<_> = (0..12).map(condition).collect();
     let mut object = gadget(0);
-    object["status"] = status;
+    object["status"] = json!({ "conditions": conditions, "history": (0..10).map(entry).collect::<Vec<_>>() });
     object
 }
 
@@ -229,8 +237,13 @@ fn defined() -> Result<ApiServer, String> {
 
 fn definition() -> Value {
     let text = json!({ "type": "string", "maxLength": 64 });
+    let time = json!({ "type": "string", "format": "date-time" });
     let condition = json!({ "type": "object", "required": ["type", "status"], "properties": {
-        "type": text, "status": { "type": "string", "enum": ["True", "False", "Unknown"] }, "message": text } });
+        "type": text, "status": { "type": "string", "enum": ["True", "False", "Unknown"] }, "reason": text,
+        "message": { "type": "string" }, "lastTransitionTime": time } });
+    let entry = json!({ "type": "object", "required": ["state", "startedTime", "image"], "properties": {
+        "state": text, "startedTime": time, "completionTime": time, "version": text,
+        "image": { "type": "string" }, "verified": { "type": "boolean" } } });
     let schema = json!({ "type": "object", "properties": {
         "spec": { "type": "object", "required": ["size"], "properties": {
             "size": { "type": "integer", "minimum": 0, "maximum": 100_000 },
@@ -238,7 +251,8 @@ fn definition() -> Value {
             "labels": { "type": "object", "additionalProperties": text } } },
         "status": { "type": "object", "properties": { "conditions": {
             "type": "array", "items": condition,
-            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] } } } } });
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] },
+            "history": { "type": "array", "items": entry, "x-kubernetes-list-type": "atomic" } } } } });
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "gadgets.example.io" },

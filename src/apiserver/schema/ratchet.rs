@@ -11,12 +11,18 @@ pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Val
     old?.as_object()?.get(name)
 }
 
-/// The counterpart of an element of a list of this schema.
-pub(crate) fn element<'a>(old: Option<&'a Value>, schema: &Structural, item: &Value) -> Option<&'a Value> {
+/// The counterpart of the element at `index` of a list of this schema. Mostly it is where it was.
+pub(crate) fn element<'a>(
+    old: Option<&'a Value>,
+    schema: &Structural,
+    index: usize,
+    item: &Value,
+) -> Option<&'a Value> {
     if schema.list_type != ListType::Map {
         return None;
     }
     let keys = &schema.list_map_keys;
     let same = |other: &&Value| keys.iter().all(|key| other.get(key) == item.get(key));
-    old?.as_array()?.iter().find(same)
+    let old = old?.as_array()?;
+    old.get(index).filter(same).or_else(|| old.iter().find(same))
 }

@@ -137,7 +137,7 @@ impl Walk<'_> {
     ) {
         if let Some(inner) = &schema.items {
             for (index, item) in items.iter().enumerate() {
-                let counterpart = ratchet::element(old, schema, item);
+                let counterpart = ratchet::element(old, schema, index, item);
                 found.merge(self.node(item, counterpart, inner, &path.index(index)));
             }
         }
