@@ -55,6 +55,7 @@ mod metadata;
 mod names;
 mod options;
 mod profile;
+mod protobuf;
 mod reply;
 mod request;
 mod schema;
