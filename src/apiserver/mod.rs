@@ -63,6 +63,7 @@ mod selector;
 mod server;
 pub mod service;
 mod status;
+pub mod storage;
 mod store;
 mod url;
 mod verbs;

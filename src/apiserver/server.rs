@@ -16,6 +16,7 @@ use super::profile::Profile;
 use super::reply::Reply;
 use super::request::{Method, Request, Target, Via};
 use super::status::{Outcome, Refused};
+use super::storage::Saved;
 use super::store::{Event, Store, TableId};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
@@ -54,6 +55,7 @@ pub struct Builder {
     history: usize,
     backports: bool,
     hooks: Caller,
+    saved: Option<Saved>,
 }
 
 /// The history asked for is forgotten.
@@ -96,6 +98,12 @@ impl Builder {
         Self { hooks: Caller::new(Arc::new(hooks)), ..self }
     }
 
+    /// Begins with what a storage held, and keeps its own changes for [`Shared::stored`](super::service::Shared::stored).
+    #[must_use]
+    pub fn saved(self, saved: Saved) -> Self {
+        Self { saved: Some(saved), ..self }
+    }
+
     /// Makes the server, with the namespaces that every cluster has created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
@@ -107,6 +115,11 @@ impl Builder {
             catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
         };
         let streams = Streams::new(self.seed);
+        // What was drawn before a restart must not be drawn again.
+        let stream = |name: &str| match self.saved.as_ref().map_or(0, |saved| saved.starts) {
+            0 => streams.stream(name),
+            starts => streams.stream(&format!("{name}/{starts}")),
+        };
         let mut server = ApiServer {
             crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
             namespace_table: table(&resources::NAMESPACES),
@@ -116,12 +129,16 @@ impl Builder {
             backports: self.backports,
             epoch: 0,
             custom_tables: BTreeMap::new(),
-            uids: streams.stream("apiserver/uid"),
-            suffixes: streams.stream("apiserver/generate-name"),
+            uids: stream("apiserver/uid"),
+            suffixes: stream("apiserver/generate-name"),
             admission: Admission::default(),
             hooks: self.hooks,
             log: WriteLog::default(),
         };
+        if let Some(saved) = self.saved {
+            server.restore(saved);
+            server.store.keep_changes();
+        }
         let admin = Identity::admin();
         for name in NAMESPACES {
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -135,7 +152,14 @@ impl Builder {
 impl ApiServer {
     /// A server to be built: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
     pub fn builder() -> Builder {
-        Builder { minor: 36, seed: 0, history: 2_000, backports: false, hooks: Caller::default() }
+        Builder {
+            minor: 36,
+            seed: 0,
+            history: 2_000,
+            backports: false,
+            hooks: Caller::default(),
+            saved: None,
+        }
     }
 
     /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's

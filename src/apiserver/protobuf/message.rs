@@ -176,7 +176,7 @@ impl<'t> Decoder<'t> {
                 (Scalar::SchemaOrBool, 2, raw) | (_, 1, raw) => one = Some(schema(raw)?),
                 (Scalar::SchemaOrArray, 2, raw) => many.push(schema(raw)?),
                 (Scalar::SchemaOrStrings, 2, raw) => {
-                    many.push(scalar::value(Scalar::String, "property", raw)?)
+                    many.push(scalar::value(Scalar::String, "property", raw)?);
                 }
                 _ => {}
             }

@@ -36,6 +36,7 @@ impl Message {
         self
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where messages nest")]
     fn message(self, number: u32, inner: Self) -> Self {
         self.bytes(number, &inner.0)
     }
