@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::admission::Admission;
 use super::call::Call;
-use super::discovery;
+use super::documents::Documents;
 use super::hooks::{Attempt, Caller, Hooks, Step};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
 use super::log::{WriteLog, WriteOutcome};
+use super::paths::Metrics;
 use super::profile::Profile;
 use super::reply::Reply;
 use super::request::{Method, Request, Target, Via};
@@ -40,10 +41,17 @@ pub struct ApiServer {
     pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
     pub(crate) uids: Stream,
     pub(crate) suffixes: Stream,
+    /// Draws how long watches last.
+    pub(crate) timeouts: Stream,
     /// Who admits writes beside the server itself.
     pub(crate) admission: Admission,
     /// Who calls webhooks.
     pub(crate) hooks: Caller,
+    /// Discovery and OpenAPI.
+    pub(crate) documents: Documents,
+    pub(crate) metrics: Metrics,
+    /// The version in full, if it is not made of the minor.
+    pub(crate) git_version: Option<String>,
     log: WriteLog,
 }
 
@@ -56,6 +64,7 @@ pub struct Builder {
     backports: bool,
     hooks: Caller,
     saved: Option<Saved>,
+    git_version: Option<String>,
 }
 
 /// The history asked for is forgotten.
@@ -71,6 +80,13 @@ impl Builder {
     #[must_use]
     pub fn kubernetes_minor(self, minor: u32) -> Self {
         Self { minor, ..self }
+    }
+
+    /// What `/version` says in full, such as `v1.31.4`; must be a semantic version, for clients read it. By default it is
+    /// made of the minor.
+    #[must_use]
+    pub fn git_version(self, version: impl Into<String>) -> Self {
+        Self { git_version: Some(version.into()), ..self }
     }
 
     /// Draws uids and generated names from streams of this seed.
@@ -131,8 +147,12 @@ impl Builder {
             custom_tables: BTreeMap::new(),
             uids: stream("apiserver/uid"),
             suffixes: stream("apiserver/generate-name"),
+            timeouts: stream("apiserver/watch-timeout"),
             admission: Admission::default(),
             hooks: self.hooks,
+            documents: Documents::default(),
+            metrics: Metrics::default(),
+            git_version: self.git_version,
             log: WriteLog::default(),
         };
         if let Some(saved) = self.saved {
@@ -159,6 +179,7 @@ impl ApiServer {
             backports: false,
             hooks: Caller::default(),
             saved: None,
+            git_version: None,
         }
     }
 
@@ -167,7 +188,7 @@ impl ApiServer {
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         let path = match &request.target {
             Target::Path(path) => {
-                let answer = discovery::answer(&self.catalog, self.profile.minor, request.method, path);
+                let answer = self.path(request, path, now);
                 return Step::Done(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
             }
             Target::Resource(path) => path,
@@ -177,12 +198,14 @@ impl ApiServer {
             Err(refused) => return Step::Done(Reply::refused(&refused)),
         };
         let mut call = Call::new(kind, path, request, now, attempt);
-        let reply = self.verb(&mut call).and_then(|reply| reply.shaped(call.shape, &call.kind));
+        let reply = self.verb(&mut call).and_then(|reply| call.view.apply(reply, &call.kind, now));
         if let Some(hook) = call.attempt.take_pending() {
             return Step::Call(hook);
         }
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
+        reply.media = call.media;
+        self.metrics.count(&call, reply.code);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
         }
@@ -197,9 +220,8 @@ impl ApiServer {
         }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
-            (Method::Get, _) if call.path.watch => self.watch(call),
+            (Method::Get, _) if call.is_watch() => self.watch(call),
             (Method::Get, true) => self.get(call),
-            (Method::Get, false) if call.request.query.is_true("watch") => self.watch(call),
             (Method::Get, false) => self.list(call),
             (Method::Post, _) => self.create(call),
             (Method::Put, true) => self.update(call),

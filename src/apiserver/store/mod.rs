@@ -96,6 +96,11 @@ impl Store {
         self.tables[id].objects.get(namespace)?.get(name)
     }
 
+    /// How many objects a table has.
+    pub(crate) fn count(&self, id: TableId) -> usize {
+        self.tables[id].objects.values().map(BTreeMap::len).sum()
+    }
+
     /// The objects of a namespace, or of all if `namespace` is empty, in order of namespace and name.
     pub(crate) fn list<'a>(
         &'a self,
