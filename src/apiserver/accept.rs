@@ -1,91 +1,201 @@
-//! What a client accepts for an answer: the media type, and whether it wants whole objects or their metadata alone.
+//! What a client accepts for an answer: the media type, and how objects are to be shown
+//! (`k8s.io/apiserver/pkg/endpoints/handlers/negotiation`).
 //!
-//! Everything is answered in JSON. Who accepts only YAML, protobuf or a Table gets plain JSON all the same, which is what
-//! clients look at the answer's content type for; the place to make one of those is [`Shape::accepted`].
+//! Who accepts protobuf is answered in JSON, for which clients look at the answer's content type.
 
-use bytes::Bytes;
-use serde_json::{Value, json};
+mod header;
 
+use header::{Clause, clauses};
+
+use super::request::Query;
 use super::status::{Outcome, Refused};
-use super::store;
 
-/// Media types that a real server answers in.
-const SERVED: [&str; 5] =
-    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", "*/*"];
 pub(crate) const PARTIAL: &str = "PartialObjectMetadata";
 pub(crate) const PARTIAL_LIST: &str = "PartialObjectMetadataList";
-pub(crate) const PARTIAL_VERSION: &str = "meta.k8s.io/v1";
 const META: &str = "meta.k8s.io";
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// How much of an object a client wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The media types of answers, in the order in which a wildcard takes them.
+const SERVED: [(&str, Media); 3] = [(JSON, Media::Json), (YAML, Media::Yaml), (PROTOBUF, Media::Json)];
+
+/// What an answer is written in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Media {
+    /// `application/json`.
+    #[default]
+    Json,
+    /// The same, indented.
+    PrettyJson,
+    /// `application/yaml`.
+    Yaml,
+}
+
+/// Versions of the group `meta.k8s.io`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MetaVersion {
+    V1,
+    V1Beta1,
+}
+
+/// How much of an object a client wants, and in which form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Shape {
     /// All of it.
     #[default]
     Whole,
     /// Its metadata.
-    Metadata,
+    Metadata(MetaVersion),
     /// The metadata of the objects of a list.
-    MetadataList,
+    MetadataList(MetaVersion),
+    /// A Table.
+    Table(MetaVersion),
 }
 
-impl Shape {
-    /// Reads an `Accept` header: the first clause that can be answered counts.
-    pub(crate) fn accepted(header: &str) -> Outcome<Self> {
-        if header.is_empty() {
-            return Ok(Self::Whole);
+/// What an endpoint can answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offer {
+    /// Whether objects are custom resources, which have no protobuf.
+    pub(crate) custom: bool,
+    /// Whether the endpoint is one of lists, which can be watched.
+    pub(crate) list: bool,
+    /// Whether this request is a watch, which has no YAML.
+    pub(crate) watch: bool,
+}
+
+impl MetaVersion {
+    /// The `apiVersion`.
+    pub(crate) fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
         }
-        let mut served = false;
-        for clause in header.split(',') {
-            let mut parts = clause.split(';').map(str::trim);
-            if !SERVED.contains(&parts.next().unwrap_or_default()) {
+    }
+}
+
+/// Chooses by an `Accept` header: the clause that is wanted most and can be answered.
+///
+/// # Errors
+/// 406 where there is none.
+pub(crate) fn negotiate(header: &str, offer: Offer) -> Outcome<(Media, Shape)> {
+    if header.is_empty() {
+        return Ok((Media::Json, Shape::Whole));
+    }
+    // The built-in groups stand behind a router that looks at the media types first.
+    if !offer.custom && !header::is_routed(header, SERVED.map(|(name, _)| name)) {
+        return Err(Refused::not_acceptable(offer.list));
+    }
+    for clause in clauses(header) {
+        for (name, media) in SERVED {
+            if !clause.covers(name) || (offer.watch && media == Media::Yaml) {
                 continue;
             }
-            served = true;
-            let of = |name: &str| {
-                let mut pairs = clause.split(';').filter_map(|part| part.trim().split_once('='));
-                pairs.find(|(key, _)| *key == name).map_or("", |(_, value)| value)
-            };
-            match (of("as"), of("g"), of("v")) {
-                ("", ..) => return Ok(Self::Whole),
-                (PARTIAL, META, "v1") => return Ok(Self::Metadata),
-                (PARTIAL_LIST, META, "v1") => return Ok(Self::MetadataList),
-                _ => {}
+            let Some(shape) = shape(&clause) else { continue };
+            if offer.custom && name == PROTOBUF && shape == Shape::Whole {
+                continue;
             }
+            let pretty = media == Media::Json && clause.parameter("pretty") == "1";
+            return Ok((if pretty { Media::PrettyJson } else { media }, shape));
         }
-        if served { Ok(Self::Whole) } else { Err(Refused::not_acceptable()) }
     }
+    let types = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    Err(Refused::not_in_that_shape(format!("only the following media types are accepted: {types}")))
+}
 
-    /// A line of a watch in this shape.
-    pub(crate) fn line(self, kind: &str, object: &Value) -> Bytes {
-        match self {
-            Self::Whole => store::line(kind, object),
-            Self::Metadata | Self::MetadataList => store::line(kind, &metadata(object)),
-        }
+/// Reads `as`, `g` and `v`; `None` for what no answer can be brought into.
+fn shape(clause: &Clause<'_>) -> Option<Shape> {
+    let (kind, group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
+    if kind.is_empty() && group.is_empty() && version.is_empty() {
+        let stream = clause.parameter("stream");
+        return matches!(stream, "" | "watch").then_some(Shape::Whole);
+    }
+    let version = match (group, version) {
+        (META, "v1") => MetaVersion::V1,
+        (META, "v1beta1") => MetaVersion::V1Beta1,
+        _ => return None,
+    };
+    match kind {
+        PARTIAL => Some(Shape::Metadata(version)),
+        PARTIAL_LIST => Some(Shape::MetadataList(version)),
+        "Table" => Some(Shape::Table(version)),
+        _ => None,
     }
 }
 
-/// An object of which only the metadata is left.
-pub(crate) fn metadata(object: &Value) -> Value {
-    json!({ "kind": PARTIAL, "apiVersion": PARTIAL_VERSION, "metadata": object["metadata"] })
+/// Whether JSON is to be indented: where the query asks for it, or the client is one that people look at.
+pub(crate) fn is_pretty(query: &Query, user_agent: &str) -> bool {
+    match query.get("pretty") {
+        "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|name| user_agent.starts_with(name)),
+        asked => matches!(asked, "1" | "t" | "T" | "true" | "TRUE" | "True"),
+    }
+}
+
+/// Whether a header asks for a kind of the group `apidiscovery.k8s.io` before it asks for plain JSON: the version.
+pub(crate) fn discovery_version<'a>(header: &'a str, kind: &str, served: &[&str]) -> Option<&'a str> {
+    let wanted = clauses(header).into_iter().find_map(|clause| {
+        if !clause.covers(JSON) {
+            return None;
+        }
+        let version = clause.parameter("v");
+        match (clause.parameter("g"), clause.parameter("as")) {
+            ("", "") => Some(None),
+            ("apidiscovery.k8s.io", of) if of == kind && served.contains(&version) => Some(Some(version)),
+            _ => None,
+        }
+    });
+    wanted.flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(header: &str, shape: Result<Shape, u16>) {
-        assert_eq!(Shape::accepted(header).map_err(|refused| refused.code), shape, "{header}");
+    const OFFER: Offer = Offer { custom: false, list: true, watch: false };
+
+    fn check(header: &str, chosen: Result<(Media, Shape), u16>) {
+        assert_eq!(negotiate(header, OFFER).map_err(|refused| refused.code), chosen, "{header}");
     }
 
     #[test]
-    fn the_first_clause_that_can_be_answered_counts() {
+    fn the_clause_that_is_wanted_most_counts() {
         let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-        check("", Ok(Shape::Whole));
-        check("*/*", Ok(Shape::Whole));
-        check(partial, Ok(Shape::Metadata));
-        check(&format!("text/html, {partial},application/json"), Ok(Shape::Metadata));
-        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Ok(Shape::Whole));
+        let table = "application/json;as=Table;v=v1beta1;g=meta.k8s.io";
+        let metadata = Shape::Metadata(MetaVersion::V1);
+        check("", Ok((Media::Json, Shape::Whole)));
+        check("*/*", Ok((Media::Json, Shape::Whole)));
+        check(partial, Ok((Media::Json, metadata)));
+        check(&format!("text/html, {partial},application/json"), Ok((Media::Json, metadata)));
+        check(&format!("{table},application/json"), Ok((Media::Json, Shape::Table(MetaVersion::V1Beta1))));
+        check("application/json;q=0.5,application/yaml", Ok((Media::Yaml, Shape::Whole)));
+        check("*/*,application/yaml", Ok((Media::Yaml, Shape::Whole)));
+        check("application/json;pretty=1", Ok((Media::PrettyJson, Shape::Whole)));
+        check("application/vnd.kubernetes.protobuf", Ok((Media::Json, Shape::Whole)));
+        check(
+            "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json",
+            Ok((Media::Json, Shape::Whole)),
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_answered_is_refused() {
         check("image/png, text/html", Err(406));
+        check("application/json;as=Nonsense;v=v1;g=meta.k8s.io", Err(406));
+        let refused = |header: &str, offer| negotiate(header, offer).unwrap_err().message.clone();
+        let custom = Offer { custom: true, ..OFFER };
+        assert!(refused("image/png", OFFER).starts_with("406: Not Acceptable"));
+        assert!(refused("image/png", custom).starts_with("only the following media types"));
+        assert!(refused(PROTOBUF, custom).starts_with("only the following media types"));
+        let watch = Offer { watch: true, ..OFFER };
+        assert!(refused(YAML, watch).starts_with("only the following media types"));
+    }
+
+    #[test]
+    fn people_get_pretty_json() {
+        let pretty = |query: &str, agent: &str| is_pretty(&Query::parse(query), agent);
+        assert!(pretty("pretty=true", ""));
+        assert!(pretty("", "curl/8.0"));
+        assert!(!pretty("pretty=false", "curl/8.0"));
+        assert!(!pretty("", "kubectl/v1.32"));
     }
 }

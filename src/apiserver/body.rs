@@ -5,16 +5,22 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::gotext::quote;
+use super::protobuf;
 use super::status::{Outcome, Refused};
 
 /// Bodies longer than this are refused.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 /// What a body may be.
-const MEDIA_TYPES: [&str; 3] =
-    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const MEDIA_TYPES: [&str; 3] = ["application/json", "application/yaml", protobuf::MEDIA_TYPE];
 
-/// Reads JSON or YAML; `kind` stands in errors.
+/// Reads JSON, YAML or protocol buffers; `kind` stands in errors.
 pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
+    parse_as(bytes, content_type, "v1", kind)
+}
+
+/// The same for bodies that may leave out of which version they are.
+pub(crate) fn parse_as(bytes: &Bytes, content_type: &str, api_version: &str, kind: &str) -> Outcome<Value> {
     check_size(bytes)?;
     let unrecognized = |why: String| {
         let data = summary(bytes);
@@ -30,6 +36,18 @@ pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Va
             let text = String::from_utf8_lossy(bytes);
             crate::base::yaml::from_str(&text)
                 .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
+        }
+        protobuf::MEDIA_TYPE => {
+            protobuf::decode(bytes, (api_version, kind)).map_err(|error| match error.is {
+                None => unrecognized(error.why),
+                Some((is, version)) => {
+                    let why = error.why;
+                    let version = quote(&version);
+                    Refused::bad_request(format!(
+                        "{is} in version {version} cannot be handled as a {kind}: {why}"
+                    ))
+                }
+            })
         }
         _ => Err(Refused::media_type(&MEDIA_TYPES)),
     }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::accept::Shape;
+use super::accept::{self, Media, Offer};
 use super::hooks::Attempt;
 use super::kinds::Kind;
 use super::options::{self, WriteOptions};
 use super::profile::Profile;
 use super::request::{Method, Request, ResourcePath};
 use super::status::{Outcome, Refused};
+use super::view::View;
 use crate::base::clock::Time;
 use crate::model::Key;
 
@@ -23,8 +24,10 @@ pub(crate) struct Call<'a> {
     pub(crate) now: Time,
     pub(crate) dry_run: bool,
     pub(crate) options: WriteOptions,
-    /// How much of objects the answer shows.
-    pub(crate) shape: Shape,
+    /// How the answer shows objects.
+    pub(crate) view: View,
+    /// What the answer is written in.
+    pub(crate) media: Media,
     pub(crate) warnings: Vec<String>,
     /// The object before and after, for the log.
     pub(crate) before: Option<Arc<Value>>,
@@ -50,7 +53,8 @@ impl<'a> Call<'a> {
             now,
             dry_run: false,
             options: WriteOptions::default(),
-            shape: Shape::Whole,
+            view: View::default(),
+            media: Media::Json,
             warnings: Vec::new(),
             before: None,
             after: None,
@@ -61,7 +65,7 @@ impl<'a> Call<'a> {
 
     /// Reads what the client accepts and the options that all writes share.
     pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
-        self.shape = Shape::accepted(&self.request.accept)?;
+        self.negotiate(profile)?;
         match self.request.method {
             Method::Post | Method::Put | Method::Patch => {
                 self.options = WriteOptions::read(self.request, profile)?;
@@ -74,6 +78,24 @@ impl<'a> Call<'a> {
             Method::Get | Method::Other => {}
         }
         Ok(())
+    }
+
+    /// Chooses how the answer is written and what it shows.
+    fn negotiate(&mut self, profile: &Profile) -> Outcome<()> {
+        let list = self.request.method == Method::Get && self.path.name.is_empty();
+        let offer = Offer { custom: self.kind.custom.is_some(), list, watch: self.is_watch() };
+        let (media, shape) = accept::negotiate(&self.request.accept, offer)?;
+        let query = &self.request.query;
+        let pretty = media == Media::Json && accept::is_pretty(query, &self.request.user_agent);
+        self.media = if pretty { Media::PrettyJson } else { media };
+        self.view = View::read(shape, query, profile.minor)?;
+        Ok(())
+    }
+
+    /// Whether the call is a watch: by the path's prefix, or by a parameter of a list.
+    pub(crate) fn is_watch(&self) -> bool {
+        let asked = self.path.name.is_empty() && self.request.query.is_true("watch");
+        self.request.method == Method::Get && (self.path.watch || asked)
     }
 
     /// Which object, by the path.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Number, Value, json};
 
-use super::body::{parse, summary};
+use super::body::{parse_as, summary};
 use super::call::Call;
 use super::field::FieldError;
 use super::gotext::quote;
@@ -17,12 +17,13 @@ use super::status::{Outcome, Refused};
 
 /// The body of a call as it came.
 pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
+    let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
     match &call.request.body {
         Body::Empty | Body::Delete(_) => {
-            parse(&Bytes::new(), &call.request.content_type, &call.kind.resource.kind)
+            parse_as(&Bytes::new(), content_type, &resource.api_version(), &resource.kind)
         }
         Body::Value(value) => Ok((*value).clone()),
-        Body::Bytes(bytes) => parse(bytes, &call.request.content_type, &call.kind.resource.kind),
+        Body::Bytes(bytes) => parse_as(bytes, content_type, &resource.api_version(), &resource.kind),
     }
 }
 

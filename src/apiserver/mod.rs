@@ -34,8 +34,8 @@
 //! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
 //! pruning, defaulting and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the minor can be
 //! changed while the server runs. Rules of `x-kubernetes-validations` are not evaluated yet; the place for it is the
-//! module `schema::rules`. Server-side apply, Tables, protobuf and access control are not served
-//! yet: an apply is answered with 415, Tables and protobuf with plain JSON, and everyone may do everything.
+//! module `schema::rules`. Server-side apply and access control are not served
+//! yet: an apply is answered with 415, and everyone may do everything. Who accepts protobuf is answered in JSON.
 
 mod accept;
 mod admission;
@@ -44,6 +44,8 @@ mod call;
 mod crd;
 mod decode;
 mod discovery;
+mod documents;
+mod encode;
 mod field;
 mod gotext;
 mod hooks;
@@ -53,8 +55,11 @@ mod kinds;
 mod log;
 mod metadata;
 mod names;
+mod openapi;
 mod options;
+mod paths;
 mod profile;
+mod protobuf;
 mod reply;
 mod request;
 mod schema;
@@ -62,11 +67,15 @@ mod selector;
 mod server;
 pub mod service;
 mod status;
+pub mod storage;
 mod store;
+mod table;
 mod url;
 mod verbs;
+mod view;
 mod watch;
 
+pub use accept::Media;
 pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};
@@ -74,4 +83,5 @@ pub use reply::{List, Reply, ReplyBody};
 pub use request::{Body, Method, Query, Request, ResourcePath, Target, Via};
 pub use server::{ApiServer, Builder, Forgotten};
 pub use store::{Event, EventKind};
+pub use table::Table;
 pub use watch::{Poll, Watch};

@@ -27,6 +27,8 @@ pub struct Profile {
     pub watch_list: bool,
     /// Whether definitions may name fields that objects are selected by (`CustomResourceFieldSelectors`).
     pub selectable_fields: bool,
+    /// The versions of `apidiscovery.k8s.io` in which discovery is served at once (`AggregatedDiscoveryEndpoint`).
+    pub discovery: &'static [&'static str],
 }
 
 /// What a status write validates.
@@ -64,24 +66,22 @@ const TABLE: &[Profile] = {
         json_values: false,
         watch_list: false,
         selectable_fields: false,
+        discovery: &[],
     };
-    const V28: Profile = Profile {
-        minor: 28,
-        status_scope: StatusOnly,
-        status_in_field: false,
-        status_in_text: false,
-        ..OLDEST
-    };
+    const V27: Profile = Profile { minor: 27, discovery: &["v2beta1"], ..OLDEST };
+    const V28: Profile =
+        Profile { minor: 28, status_scope: StatusOnly, status_in_field: false, status_in_text: false, ..V27 };
     const V29: Profile = Profile { minor: 29, enum_blocks_rules: true, ..V28 };
-    const V30: Profile = Profile { minor: 30, ratchets_objects: true, ..V29 };
+    const V30: Profile = Profile { minor: 30, ratchets_objects: true, discovery: &["v2", "v2beta1"], ..V29 };
     const V31: Profile =
         Profile { minor: 31, status_in_field: true, status_in_text: true, selectable_fields: true, ..V30 };
     const V32: Profile = Profile { minor: 32, too_long: TooLong::Bytes, watch_list: true, ..V31 };
-    const V33: Profile = Profile { minor: 33, ratchets_status: true, watch_list: false, ..V32 };
+    const V33: Profile =
+        Profile { minor: 33, ratchets_status: true, watch_list: false, discovery: &["v2"], ..V32 };
     const V34: Profile =
         Profile { minor: 34, too_long: TooLong::BytesOrByte, json_values: true, watch_list: true, ..V33 };
     const V35: Profile = Profile { minor: 35, status_in_text: false, ..V34 };
-    &[OLDEST, V28, V29, V30, V31, V32, V33, V34, V35]
+    &[OLDEST, V27, V28, V29, V30, V31, V32, V33, V34, V35]
 };
 
 /// The minors before upstream ratchets status writes in which a distribution may carry that fix
@@ -127,6 +127,15 @@ mod tests {
         let lost_in_text: Vec<u32> =
             (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_text).collect();
         assert_eq!(lost_in_text, [28, 29, 30, 35, 36]);
+    }
+
+    #[test]
+    fn discovery_at_once_came_with_1_27_and_lost_its_beta_with_1_33() {
+        let served = |minor| Profile::of(minor, false).discovery;
+        assert_eq!(served(26), [""; 0]);
+        assert_eq!(served(27), ["v2beta1"]);
+        assert_eq!(served(30), ["v2", "v2beta1"]);
+        assert_eq!(served(33), ["v2"]);
     }
 
     #[test]

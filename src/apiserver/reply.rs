@@ -1,15 +1,19 @@
 //! An answer as data; only the edge of the server turns it into bytes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
 
-use super::accept::{self, PARTIAL, PARTIAL_LIST, PARTIAL_VERSION, Shape};
-use super::kinds::Kind;
-use super::status::{Outcome, Refused};
+use super::accept::{Media, PARTIAL_LIST};
+use super::status::Refused;
+use super::table::{Partial, Table};
 use super::watch::Watch;
 use crate::model::{Object, Refusal};
+
+const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// An answer.
 #[derive(Debug)]
@@ -24,6 +28,10 @@ pub struct Reply {
     pub retry_after: Option<u32>,
     /// The last state of an object that is gone by this request.
     pub removed: Option<Arc<Value>>,
+    /// What the body is written in, if it is not bytes or text already.
+    pub media: Media,
+    /// Headers beside those of the fields above and `Content-Type`, by their names in lower case.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 /// What is answered.
@@ -35,8 +43,17 @@ pub enum ReplyBody {
     Value(Value),
     /// A list whose items are shared with the store.
     List(List),
+    /// Objects as rows of columns.
+    Table(Box<Table>),
     /// Plain text.
     Text(String),
+    /// A document that was written before, shared by those who ask for it.
+    Bytes {
+        /// Its `Content-Type`.
+        content_type: &'static str,
+        /// The document.
+        bytes: Bytes,
+    },
     /// Events until the watch ends.
     Watch(Box<Watch>),
 }
@@ -50,35 +67,30 @@ pub struct List {
     pub(crate) items: Vec<Arc<Value>>,
     /// Whether items carry their own `apiVersion` and `kind`, as those of custom resources do.
     pub(crate) typed_items: bool,
+    /// The `apiVersion` of items of which the metadata alone is shown.
+    pub(crate) metadata_only: Option<&'static str>,
 }
 
 impl List {
+    /// The objects with their `apiVersion` and `kind`.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = Arc<Value>> {
+        self.items.iter().map(Arc::clone)
+    }
+
     /// The objects, in order of namespace and name.
     pub fn items(&self) -> &[Arc<Value>] {
         &self.items
     }
 
-    fn keep_metadata(&mut self) {
+    /// Shows of each object its metadata alone, in this version of `meta.k8s.io`.
+    pub(crate) fn show_metadata(&mut self, api_version: &'static str) {
         PARTIAL_LIST.clone_into(&mut self.kind);
-        PARTIAL_VERSION.clone_into(&mut self.api_version);
-        self.typed_items = true;
+        api_version.clone_into(&mut self.api_version);
+        self.metadata_only = Some(api_version);
         if let Some(map) = self.metadata.as_object_mut() {
             map.retain(|_, value| value != "");
         }
-        self.items.iter_mut().for_each(|item| *item = Arc::new(accept::metadata(item)));
     }
-}
-
-/// The Go type that a real server holds objects of a kind in.
-fn go_type(kind: &Kind) -> String {
-    if kind.custom.is_some() {
-        return "*unstructured.Unstructured".to_owned();
-    }
-    let package = match &*kind.resource.group {
-        "" => "core",
-        group => group.split('.').next().unwrap_or_default(),
-    };
-    format!("*{package}.{}", kind.resource.kind)
 }
 
 impl Serialize for List {
@@ -98,7 +110,9 @@ impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut seq = serializer.serialize_seq(Some(self.0.items.len()))?;
         for item in &self.0.items {
-            if self.0.typed_items {
+            if let Some(version) = self.0.metadata_only {
+                seq.serialize_element(&Partial(item, version))?;
+            } else if self.0.typed_items {
                 seq.serialize_element(&**item)?;
             } else {
                 seq.serialize_element(&Untyped(item))?;
@@ -119,7 +133,15 @@ impl Serialize for Untyped<'_> {
 
 impl Reply {
     pub(crate) fn new(code: u16, body: ReplyBody) -> Self {
-        Self { code, body, warnings: Vec::new(), retry_after: None, removed: None }
+        Self {
+            code,
+            body,
+            warnings: Vec::new(),
+            retry_after: None,
+            removed: None,
+            media: Media::Json,
+            headers: Vec::new(),
+        }
     }
 
     pub(crate) fn object(code: u16, object: Arc<Value>) -> Self {
@@ -139,36 +161,35 @@ impl Reply {
         Self { retry_after: refused.retry_after, ..Self::new(refused.code, body) }
     }
 
-    /// What was asked for of the objects in the answer. A watch knows its shape itself.
-    pub(crate) fn shaped(mut self, shape: Shape, kind: &Kind) -> Outcome<Self> {
-        let refuse = |asked: &str, is: &str, suffix: &str| {
-            let name = go_type(kind);
-            let text = format!("you requested {asked}, but the requested object is {is} ({name}{suffix})");
-            Err(Refused::not_in_that_shape(text))
-        };
-        match (&mut self.body, shape) {
-            (_, Shape::Whole) | (ReplyBody::Value(_) | ReplyBody::Text(_) | ReplyBody::Watch(_), _) => {}
-            (ReplyBody::Object(object), Shape::Metadata) => *object = Arc::new(accept::metadata(object)),
-            (ReplyBody::List(list), Shape::MetadataList) => list.keep_metadata(),
-            (ReplyBody::Object(_), Shape::MetadataList) => return refuse(PARTIAL_LIST, "not a list", ""),
-            (ReplyBody::List(_), Shape::Metadata) => return refuse(PARTIAL, "a list", "List"),
-        }
-        Ok(self)
-    }
-
     /// Whether the request was refused.
     pub fn is_refusal(&self) -> bool {
         self.code >= 400
     }
 
-    /// The body as JSON; `None` for text and watches.
+    /// The body as JSON, in whatever it is written; `None` for text and watches.
     pub fn json(&self) -> Option<Value> {
         match &self.body {
+            ReplyBody::Table(table) => serde_json::to_value(table).ok(),
+            ReplyBody::Bytes { bytes, .. } => serde_json::from_slice(bytes).ok(),
             ReplyBody::Object(object) => Some((**object).clone()),
             ReplyBody::Value(value) => Some(value.clone()),
             ReplyBody::List(list) => serde_json::to_value(list).ok(),
             ReplyBody::Text(_) | ReplyBody::Watch(_) => None,
         }
+    }
+
+    /// The body as it goes over the wire, with its `Content-Type`; `None` for watches.
+    pub fn encode(&self) -> Option<(Cow<'static, str>, Bytes)> {
+        let bytes = match &self.body {
+            ReplyBody::Object(object) => self.media.encode(&**object),
+            ReplyBody::Value(value) => self.media.encode(value),
+            ReplyBody::List(list) => self.media.encode(list),
+            ReplyBody::Table(table) => self.media.encode(table),
+            ReplyBody::Text(text) => return Some((PLAIN.into(), Bytes::copy_from_slice(text.as_bytes()))),
+            ReplyBody::Bytes { content_type, bytes } => return Some(((*content_type).into(), bytes.clone())),
+            ReplyBody::Watch(_) => return None,
+        };
+        Some((self.media.content_type().into(), bytes))
     }
 
     /// The answer to a write as the object, or the refusal.
@@ -185,7 +206,7 @@ impl Reply {
         Ok(match self.body {
             ReplyBody::Object(object) => Object::from(object),
             ReplyBody::Value(value) => Object::new(value),
-            ReplyBody::List(_) | ReplyBody::Text(_) | ReplyBody::Watch(_) => Object::new(Value::Null),
+            _ => Object::new(Value::Null),
         })
     }
 

@@ -47,6 +47,10 @@ pub struct Request<'a> {
     pub content_type: Cow<'a, str>,
     /// `Accept`; empty is JSON.
     pub accept: Cow<'a, str>,
+    /// `User-Agent`; empty is none.
+    pub user_agent: Cow<'a, str>,
+    /// `If-None-Match`; empty is none.
+    pub if_none_match: Cow<'a, str>,
     /// Who asks.
     pub user: &'a Identity,
     /// What to write.
@@ -78,6 +82,8 @@ impl<'a> Request<'a> {
             query: Query::parse(query),
             content_type: Cow::Borrowed(""),
             accept: Cow::Borrowed(""),
+            user_agent: Cow::Borrowed(""),
+            if_none_match: Cow::Borrowed(""),
             user,
             body: Body::Empty,
             via: Via::Client,
@@ -94,6 +100,12 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_content_type(self, content_type: &'a str) -> Self {
         Self { content_type: Cow::Borrowed(content_type), ..self }
+    }
+
+    /// The same with an `Accept` header.
+    #[must_use]
+    pub fn with_accept(self, accept: &'a str) -> Self {
+        Self { accept: Cow::Borrowed(accept), ..self }
     }
 
     /// The request that a [`Write`] is, without HTTP in between.
@@ -121,6 +133,8 @@ impl<'a> Request<'a> {
             query: Query::default(),
             content_type: Cow::Borrowed(content_type),
             accept: Cow::Borrowed(""),
+            user_agent: Cow::Borrowed(""),
+            if_none_match: Cow::Borrowed(""),
             user: who,
             body,
             via: Via::Direct,

@@ -7,15 +7,17 @@ use serde_json::json;
 
 use super::admission::Admission;
 use super::call::Call;
-use super::discovery;
+use super::documents::Documents;
 use super::hooks::{Attempt, Caller, Hooks, Step};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
 use super::log::{WriteLog, WriteOutcome};
+use super::paths::Metrics;
 use super::profile::Profile;
 use super::reply::Reply;
 use super::request::{Method, Request, Target, Via};
 use super::status::{Outcome, Refused};
+use super::storage::Saved;
 use super::store::{Event, Store, TableId};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
@@ -39,10 +41,17 @@ pub struct ApiServer {
     pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
     pub(crate) uids: Stream,
     pub(crate) suffixes: Stream,
+    /// Draws how long watches last.
+    pub(crate) timeouts: Stream,
     /// Who admits writes beside the server itself.
     pub(crate) admission: Admission,
     /// Who calls webhooks.
     pub(crate) hooks: Caller,
+    /// Discovery and OpenAPI.
+    pub(crate) documents: Documents,
+    pub(crate) metrics: Metrics,
+    /// The version in full, if it is not made of the minor.
+    pub(crate) git_version: Option<String>,
     log: WriteLog,
 }
 
@@ -54,6 +63,8 @@ pub struct Builder {
     history: usize,
     backports: bool,
     hooks: Caller,
+    saved: Option<Saved>,
+    git_version: Option<String>,
 }
 
 /// The history asked for is forgotten.
@@ -69,6 +80,13 @@ impl Builder {
     #[must_use]
     pub fn kubernetes_minor(self, minor: u32) -> Self {
         Self { minor, ..self }
+    }
+
+    /// What `/version` says in full, such as `v1.31.4`; must be a semantic version, for clients read it. By default it is
+    /// made of the minor.
+    #[must_use]
+    pub fn git_version(self, version: impl Into<String>) -> Self {
+        Self { git_version: Some(version.into()), ..self }
     }
 
     /// Draws uids and generated names from streams of this seed.
@@ -96,6 +114,12 @@ impl Builder {
         Self { hooks: Caller::new(Arc::new(hooks)), ..self }
     }
 
+    /// Begins with what a storage held, and keeps its own changes for [`Shared::stored`](super::service::Shared::stored).
+    #[must_use]
+    pub fn saved(self, saved: Saved) -> Self {
+        Self { saved: Some(saved), ..self }
+    }
+
     /// Makes the server, with the namespaces that every cluster has created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
@@ -107,6 +131,11 @@ impl Builder {
             catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
         };
         let streams = Streams::new(self.seed);
+        // What was drawn before a restart must not be drawn again.
+        let stream = |name: &str| match self.saved.as_ref().map_or(0, |saved| saved.starts) {
+            0 => streams.stream(name),
+            starts => streams.stream(&format!("{name}/{starts}")),
+        };
         let mut server = ApiServer {
             crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
             namespace_table: table(&resources::NAMESPACES),
@@ -116,12 +145,20 @@ impl Builder {
             backports: self.backports,
             epoch: 0,
             custom_tables: BTreeMap::new(),
-            uids: streams.stream("apiserver/uid"),
-            suffixes: streams.stream("apiserver/generate-name"),
+            uids: stream("apiserver/uid"),
+            suffixes: stream("apiserver/generate-name"),
+            timeouts: stream("apiserver/watch-timeout"),
             admission: Admission::default(),
             hooks: self.hooks,
+            documents: Documents::default(),
+            metrics: Metrics::default(),
+            git_version: self.git_version,
             log: WriteLog::default(),
         };
+        if let Some(saved) = self.saved {
+            server.restore(saved);
+            server.store.keep_changes();
+        }
         let admin = Identity::admin();
         for name in NAMESPACES {
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -135,7 +172,15 @@ impl Builder {
 impl ApiServer {
     /// A server to be built: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
     pub fn builder() -> Builder {
-        Builder { minor: 36, seed: 0, history: 2_000, backports: false, hooks: Caller::default() }
+        Builder {
+            minor: 36,
+            seed: 0,
+            history: 2_000,
+            backports: false,
+            hooks: Caller::default(),
+            saved: None,
+            git_version: None,
+        }
     }
 
     /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's
@@ -143,7 +188,7 @@ impl ApiServer {
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
         let path = match &request.target {
             Target::Path(path) => {
-                let answer = discovery::answer(&self.catalog, self.profile.minor, request.method, path);
+                let answer = self.path(request, path, now);
                 return Step::Done(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
             }
             Target::Resource(path) => path,
@@ -153,12 +198,14 @@ impl ApiServer {
             Err(refused) => return Step::Done(Reply::refused(&refused)),
         };
         let mut call = Call::new(kind, path, request, now, attempt);
-        let reply = self.verb(&mut call).and_then(|reply| reply.shaped(call.shape, &call.kind));
+        let reply = self.verb(&mut call).and_then(|reply| call.view.apply(reply, &call.kind, now));
         if let Some(hook) = call.attempt.take_pending() {
             return Step::Call(hook);
         }
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
+        reply.media = call.media;
+        self.metrics.count(&call, reply.code);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
         }
@@ -173,9 +220,8 @@ impl ApiServer {
         }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
-            (Method::Get, _) if call.path.watch => self.watch(call),
+            (Method::Get, _) if call.is_watch() => self.watch(call),
             (Method::Get, true) => self.get(call),
-            (Method::Get, false) if call.request.query.is_true("watch") => self.watch(call),
             (Method::Get, false) => self.list(call),
             (Method::Post, _) => self.create(call),
             (Method::Put, true) => self.update(call),

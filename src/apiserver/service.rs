@@ -18,7 +18,13 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::watch;
 
+use super::hooks::{Attempt, HookError, Step};
+use super::reply::Reply;
+use super::request::Request;
 use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+use super::storage::writer::Writer;
+use super::storage::{Change, Storage, StorageError};
 use crate::base::clock::{Clock, Time};
 use crate::base::limits::REQUEST_LATENCY_MS;
 use crate::model::{Identity, Object, Refusal, Write};
@@ -35,13 +41,30 @@ pub struct Shared {
     /// Counts the requests of clients.
     requests: Arc<AtomicU64>,
     clock: Arc<dyn Clock>,
+    /// Makes changes durable, if anything does.
+    writer: Option<Writer>,
 }
 
 impl Shared {
     /// Shares a server whose clients live by `clock`.
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
         let (moved, _) = watch::channel(server.revision());
-        Self { server: Arc::new(Mutex::new(server)), moved: Arc::new(moved), requests: Arc::default(), clock }
+        let server = Arc::new(Mutex::new(server));
+        Self { server, moved: Arc::new(moved), requests: Arc::default(), clock, writer: None }
+    }
+
+    /// The same for a server that was built with what `storage` held
+    /// ([`Builder::saved`](super::Builder::saved)): from now on a write is durable before it is answered.
+    ///
+    /// # Errors
+    /// What a new server holds from the start cannot be stored.
+    pub fn stored(
+        mut server: ApiServer,
+        clock: Arc<dyn Clock>,
+        mut storage: Box<dyn Storage>,
+    ) -> Result<Self, StorageError> {
+        storage.commit(&server.store.take_changes())?;
+        Ok(Self { writer: Some(Writer::start(storage)), ..Self::new(server, clock) })
     }
 
     fn lock(&self) -> MutexGuard<'_, ApiServer> {
@@ -49,17 +72,57 @@ impl Shared {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the server directly, and wakes watchers if it moved.
+    /// Calls the server directly, and wakes watchers if it moved. With a storage, waits until the changes are durable.
     pub fn with<T>(&self, call: impl FnOnce(&mut ApiServer) -> T) -> T {
+        let (result, ticket) = self.locked(call, Writer::submit_sync);
+        if let Some(ticket) = ticket {
+            // A storage that failed takes nothing any more, which the requests of clients are told.
+            let _ = ticket.recv();
+        }
+        result
+    }
+
+    /// Calls the server, and hands its changes over in the order in which they were made.
+    fn locked<T, W>(
+        &self,
+        call: impl FnOnce(&mut ApiServer) -> T,
+        submit: impl FnOnce(&Writer, Vec<Change>) -> W,
+    ) -> (T, Option<W>) {
         let mut server = self.lock();
         let before = (server.revision(), server.epoch);
         let result = call(&mut server);
         let after = (server.revision(), server.epoch);
+        let submitted = self.writer.as_ref().and_then(|writer| {
+            let changes = server.store.take_changes();
+            (!changes.is_empty()).then(|| submit(writer, changes))
+        });
         drop(server);
         if before != after {
             self.moved.send_modify(|count| *count += 1);
         }
-        result
+        (result, submitted)
+    }
+
+    /// Answers a request of a client: calls webhooks while nothing is locked, and waits until what it changed is durable.
+    pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
+        let mut attempt = Attempt::default();
+        loop {
+            let now = self.now();
+            let advance = |server: &mut ApiServer| server.advance(request, now, &mut attempt);
+            let (step, ticket) = self.locked(advance, Writer::submit);
+            if let Some(ticket) = ticket {
+                ticket.durable().await.map_err(|error| Refused::internal(format!("storage: {error}")))?;
+            }
+            match step {
+                Step::Done(reply) => return Ok(reply),
+                Step::Call(call) => {
+                    let (hooks, asked) = (self.lock().hooks.clone(), call.clone());
+                    let answer = tokio::task::spawn_blocking(move || hooks.call(&asked)).await;
+                    let gone = |_| Err(HookError("the call was given up".to_owned()));
+                    attempt.answered(call, answer.unwrap_or_else(gone));
+                }
+            }
+        }
     }
 
     /// Makes a write without HTTP in between.

@@ -159,11 +159,17 @@ impl Refused {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type", Some(json!({})))
     }
 
-    /// 406 of media types that no answer is made in.
-    pub(crate) fn not_acceptable() -> Self {
-        let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-                       application/vnd.kubernetes.protobuf, application/json;stream=watch, \
-                       application/vnd.kubernetes.protobuf;stream=watch";
+    /// 406 of media types that no answer is made in, with those of the endpoint; `list` is whether it can be watched.
+    pub(crate) fn not_acceptable(list: bool) -> Self {
+        let streams = if list {
+            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        } else {
+            ""
+        };
+        let message = format!(
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+             application/vnd.kubernetes.protobuf{streams}"
+        );
         Self::new(406, "NotAcceptable", message, Some(json!({})))
     }
 

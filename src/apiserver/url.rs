@@ -59,9 +59,16 @@ impl Query {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether a boolean parameter is set (`true` or `1`).
+    /// Whether a parameter is there, with a value or without one.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
+    /// Whether a boolean parameter is set: given as anything but `false` or `0`, even without a value
+    /// (`runtime.Convert_Slice_string_To_bool`).
     pub fn is_true(&self, name: &str) -> bool {
-        matches!(self.get(name), "true" | "1")
+        let value = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        value.is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 }
 

@@ -7,16 +7,19 @@ use bytes::Bytes;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::accept::Shape;
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
+use super::paths::Watching;
 use super::selector::Selector;
 use super::status::Refused;
 use super::store::{self, Event, EventKind, Store};
+use super::view::View;
 use crate::base::clock::Time;
 
 /// How often a watch that asked for bookmarks gets one.
 const BOOKMARK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+/// How long before its end such a watch gets another one.
+const LAST_BOOKMARK: SignedDuration = SignedDuration::from_secs(2);
 /// How many lines one poll gives at most.
 const BATCH: usize = 256;
 
@@ -26,13 +29,28 @@ pub struct Watch {
     kind: Arc<Kind>,
     namespace: String,
     selector: Selector,
-    shape: Shape,
+    view: View,
+    /// Whether a line was sent; the first one tells the columns of Tables.
+    begun: bool,
     /// The revision up to which everything was seen.
     cursor: u64,
-    /// Lines to send before the first event.
-    initial: VecDeque<Bytes>,
+    /// What to send before the first event.
+    initial: VecDeque<Initial>,
     next_bookmark: Time,
     ends: Time,
+    /// Counts the watch as long as it is there.
+    _counted: Option<Watching>,
+}
+
+/// What a watch begins with. Objects are shared with the store until they are sent.
+#[derive(Debug)]
+pub(crate) enum Initial {
+    /// An object that is there.
+    Added(Arc<Value>),
+    /// The end of those, at a revision.
+    End(u64),
+    /// A watch that cannot be.
+    Error(Bytes),
 }
 
 /// What a poll gives.
@@ -51,25 +69,38 @@ impl Watch {
         kind: &Arc<Kind>,
         namespace: &str,
         selector: Selector,
-        shape: Shape,
+        view: View,
         cursor: u64,
-        initial: VecDeque<Bytes>,
+        initial: VecDeque<Initial>,
     ) -> Self {
         Self {
             kind: Arc::clone(kind),
             namespace: namespace.to_owned(),
             selector,
-            shape,
+            view,
+            begun: false,
             cursor,
             initial,
             next_bookmark: Time::MAX,
             ends: Time::MAX,
+            _counted: None,
         }
     }
 
+    /// Sends bookmarks as time goes by, the last one shortly before the end that is set.
     pub(crate) fn with_bookmarks(mut self, bookmarks: bool, now: Time) -> Self {
-        self.next_bookmark = if bookmarks { later(now) } else { Time::MAX };
+        self.next_bookmark = if bookmarks { self.bookmark_after(now) } else { Time::MAX };
         self
+    }
+
+    fn bookmark_after(&self, now: Time) -> Time {
+        let next = now.checked_add(BOOKMARK_INTERVAL).unwrap_or(Time::MAX);
+        let last = self.ends.checked_sub(LAST_BOOKMARK).unwrap_or(Time::MIN);
+        if last > now { next.min(last) } else { next }
+    }
+
+    pub(crate) fn counted(self, by: Watching) -> Self {
+        Self { _counted: Some(by), ..self }
     }
 
     pub(crate) fn ending(self, ends: Time) -> Self {
@@ -81,10 +112,9 @@ impl Watch {
     /// What there is to send at `now`.
     pub(crate) fn poll(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Poll {
         if !self.initial.is_empty() {
-            let count = self.initial.len().min(BATCH);
-            return Poll::Lines(self.initial.drain(..count).collect());
+            return Poll::Lines(self.initial_lines(now));
         }
-        let lines = match self.new_lines(store) {
+        let lines = match self.new_lines(store, now) {
             Ok(lines) => lines,
             Err(error) => {
                 self.ends = Time::MIN;
@@ -98,14 +128,30 @@ impl Watch {
             return Poll::Ended;
         }
         if now >= self.next_bookmark {
-            self.next_bookmark = later(now);
-            return Poll::Lines(vec![bookmark(&self.kind, self.shape, store.revision(), false)]);
+            self.next_bookmark = self.bookmark_after(now);
+            return Poll::Lines(vec![self.bookmark(store.revision(), false, now)]);
         }
         Poll::PendingUntil(self.ends.min(self.next_bookmark))
     }
 
+    /// The lines of up to a batch of what the watch begins with.
+    fn initial_lines(&mut self, now: Time) -> Vec<Bytes> {
+        let mut lines = Vec::new();
+        while let Some(next) = self.initial.pop_front() {
+            lines.push(match next {
+                Initial::Added(object) => self.shown("ADDED", &object, now),
+                Initial::End(revision) => self.bookmark(revision, true, now),
+                Initial::Error(line) => line,
+            });
+            if lines.len() == BATCH {
+                break;
+            }
+        }
+        lines
+    }
+
     /// The lines of up to a batch of events; moves the cursor. The error is the last line of the watch.
-    fn new_lines(&mut self, store: &Store) -> Result<Vec<Bytes>, Bytes> {
+    fn new_lines(&mut self, store: &Store, now: Time) -> Result<Vec<Bytes>, Bytes> {
         if self.ends == Time::MIN {
             return Ok(Vec::new());
         }
@@ -122,7 +168,7 @@ impl Watch {
             if event.epoch > self.kind.epoch() {
                 break;
             }
-            lines.extend(self.line(event));
+            lines.extend(self.line(event, now));
             if lines.len() == BATCH {
                 seen = event.revision;
                 break;
@@ -133,14 +179,13 @@ impl Watch {
     }
 
     /// The line of an event as this watch sees it, if it sees it.
-    fn line(&self, event: &Event) -> Option<Bytes> {
+    fn line(&mut self, event: &Event, now: Time) -> Option<Bytes> {
         if !self.namespace.is_empty() && event.key.namespace != self.namespace {
             return None;
         }
-        let shared = self.shape == Shape::Whole && is_as_written(&self.kind, event);
         let everything = self.selector.is_everything();
-        if shared && everything {
-            return Some(event.line());
+        if everything && is_as_written(&self.kind, event) {
+            return Some(self.shared(event, now));
         }
         let object = read_anew(&self.kind, event, &event.object);
         let is = self.selector.matches(&object);
@@ -149,25 +194,58 @@ impl Watch {
             (Some(old), false) => self.selector.matches(&read_anew(&self.kind, event, old)),
             (None, false) => false,
         };
-        let line = |kind: &str| Some(self.shape.line(kind, &object));
-        match (event.kind, was, is) {
-            (EventKind::Deleted, true, _) => line("DELETED"),
-            (EventKind::Added, _, true) | (EventKind::Modified | EventKind::Reread, false, true) => {
-                line("ADDED")
-            }
-            (EventKind::Modified | EventKind::Reread, true, true) if shared => Some(event.line()),
-            (EventKind::Modified | EventKind::Reread, true, true) => line("MODIFIED"),
-            (EventKind::Modified | EventKind::Reread, true, false) => Some(self.left(event)),
-            _ => None,
+        let kind = match (event.kind, was, is) {
+            (EventKind::Deleted, true, _) => "DELETED",
+            (EventKind::Added, _, true) | (EventKind::Modified | EventKind::Reread, false, true) => "ADDED",
+            (EventKind::Modified | EventKind::Reread, true, true) => "MODIFIED",
+            (EventKind::Modified | EventKind::Reread, true, false) => return Some(self.left(event, now)),
+            _ => return None,
+        };
+        if kind == event.kind.name() && is_as_written(&self.kind, event) {
+            return Some(self.shared(event, now));
         }
+        Some(self.shown(kind, &object, now))
+    }
+
+    /// The line of an event as it was written, shared with all who see it in the same view.
+    fn shared(&mut self, event: &Event, now: Time) -> Bytes {
+        if self.view == View::default() {
+            return event.line();
+        }
+        if !self.begun {
+            return self.shown(event.kind.name(), &event.object, now);
+        }
+        let second = if self.view.shows_ages() { now.as_second() } else { 0 };
+        event.line_in(self.view, second, || {
+            self.view.line(&self.kind, event.kind.name(), &event.object, false, now)
+        })
+    }
+
+    fn shown(&mut self, kind: &str, object: &Arc<Value>, now: Time) -> Bytes {
+        let first = !self.begun;
+        self.begun = true;
+        self.view.line(&self.kind, kind, object, first, now)
     }
 
     /// The line of an object that stopped matching: its last matching state, with the revision of the change.
-    fn left(&self, event: &Event) -> Bytes {
+    fn left(&mut self, event: &Event, now: Time) -> Bytes {
         let old = event.old.as_ref().unwrap_or(&event.object);
         let mut last = (*read_anew(&self.kind, event, old)).clone();
         last["metadata"]["resourceVersion"] = json!(event.revision.to_string());
-        self.shape.line("DELETED", &last)
+        self.shown("DELETED", &Arc::new(last), now)
+    }
+
+    /// A BOOKMARK line; `end` marks the end of the initial events.
+    fn bookmark(&mut self, revision: u64, end: bool, now: Time) -> Bytes {
+        let mut object = json!({
+            "kind": self.kind.resource.kind,
+            "apiVersion": self.kind.resource.api_version(),
+            "metadata": { "resourceVersion": revision.to_string() },
+        });
+        if end {
+            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
+        self.shown("BOOKMARK", &Arc::new(object), now)
     }
 
     /// Whether the definition that the kind came from was replaced or removed.
@@ -194,21 +272,4 @@ pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<
         }
         _ => Arc::clone(object),
     }
-}
-
-fn later(now: Time) -> Time {
-    now.checked_add(BOOKMARK_INTERVAL).unwrap_or(Time::MAX)
-}
-
-/// A BOOKMARK line; `end` marks the end of the initial events.
-pub(crate) fn bookmark(kind: &Kind, shape: Shape, revision: u64, end: bool) -> Bytes {
-    let mut object = json!({
-        "kind": kind.resource.kind,
-        "apiVersion": kind.resource.api_version(),
-        "metadata": { "resourceVersion": revision.to_string() },
-    });
-    if end {
-        object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
-    }
-    shape.line("BOOKMARK", &object)
 }

@@ -146,6 +146,9 @@ pub(super) struct ServeArgs {
     /// Seed of everything that is drawn at random in the cluster.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
+    /// Keep everything in DIR, so that it is there again the next time: objects, the token and the certificate authority.
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<PathBuf>,
 }
 
 /// Reads `1.31`.

@@ -10,16 +10,14 @@ use futures::future::select;
 use super::args::ServeArgs;
 use super::{Exit, files, hint, say};
 use crate::apiserver::ApiServer;
-use crate::apiserver::https::{self, Serving, Settings, random_token};
+use crate::apiserver::https::{self, Authority, Serving, Settings, random_token};
 use crate::apiserver::service::Shared;
+use crate::apiserver::storage::DataDir;
 use crate::base::clock::{Clock as _, WallClock};
 
 /// Serves until SIGTERM or SIGINT.
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
-    let token = match &args.token {
-        Some(token) => checked(token)?,
-        None => random_token(),
-    };
+    let given = args.token.as_deref().map(checked).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -27,16 +25,41 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     runtime.block_on(async {
         // Whoever is told that the server answers may end it at once.
         let signal = Signal::new()?;
-        let server = ApiServer::builder().kubernetes_minor(args.kubernetes).seed(args.seed);
-        let shared = Shared::new(server.build(WallClock.now()), Arc::new(WallClock));
+        let Begun { shared, token, authority } = begin(args).map_err(|error| error.to_string())?;
         let address = SocketAddr::new(args.address, args.port);
-        let settings = Settings { address, token, ..Settings::default() };
+        let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
         let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
         announce(args, &serving)?;
         signal.received().await;
         serving.stop().await;
         Ok(Exit::Passed)
     })
+}
+
+/// What is served, and the secrets that stay the same as long as its data.
+struct Begun {
+    shared: Shared,
+    token: String,
+    authority: Option<Authority>,
+}
+
+/// Makes the server: a new one, or the one that the data folder holds.
+fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
+    let (clock, now) = (Arc::new(WallClock), WallClock.now());
+    let server = ApiServer::builder().kubernetes_minor(args.kubernetes);
+    let Some(folder) = &args.data_dir else {
+        let shared = Shared::new(server.seed(args.seed).build(now), clock);
+        return Ok(Begun { shared, token: random_token(), authority: None });
+    };
+    let data = DataDir::open(folder)?;
+    let new = Authority::generate()?;
+    let authority = Authority::from_key_pem(&data.setting("authority", || new.key_pem())?)?;
+    let token = data.setting("token", random_token)?;
+    // What was drawn from one seed cannot go on with another.
+    let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
+    let server = server.seed(seed).saved(data.begin()?).build(now);
+    let shared = Shared::stored(server, clock, Box::new(data))?;
+    Ok(Begun { shared, token, authority: Some(authority) })
 }
 
 /// Writes the kubeconfig, then tells that the server answers.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::apiserver::schema::{Structural, default, prune};
+use crate::apiserver::table::PrinterColumn;
 
 /// A definition that can be served.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(crate) struct Version {
     pub(crate) status: bool,
     /// Paths that field selectors may name, such as `spec.color`.
     pub(crate) selectable: Vec<String>,
+    /// The columns of its Tables.
+    pub(crate) columns: Vec<PrinterColumn>,
     /// Warning for each request, if the version is deprecated.
     pub(crate) warning: Option<String>,
 }
@@ -99,6 +102,7 @@ impl Version {
             schema,
             status: version["subresources"]["status"].is_object(),
             selectable: selectable.iter().filter_map(path).collect(),
+            columns: PrinterColumn::read_all(version, group, kind),
             warning,
             name,
         }

@@ -14,7 +14,7 @@ use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::Profile;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::store::Entry;
+use crate::apiserver::store::{Entry, TableId};
 use crate::base::clock::Time;
 use crate::model::{Key, Resource, condition, resources};
 
@@ -119,16 +119,26 @@ impl ApiServer {
         }
     }
 
+    /// Brings a definition into force that was in force before the server was started.
+    pub(crate) fn definition_restored(&mut self, name: &str) {
+        let Some(entry) = self.store.get(self.crd_table, "", name) else { return };
+        let crd = entry.served();
+        self.epoch += 1;
+        self.serve_definition(&crd, self.epoch, metadata::is_terminating(&crd));
+    }
+
+    /// The table of a kind of custom resources.
+    pub(crate) fn custom_table(&mut self, group: &str, plural: &str) -> TableId {
+        let key = (group.to_owned(), plural.to_owned());
+        let store = &mut self.store;
+        *self.custom_tables.entry(key).or_insert_with(|| store.add_table())
+    }
+
     /// Puts the versions of a definition into the catalogue and reads its objects anew.
     fn serve_definition(&mut self, crd: &Value, epoch: u64, terminating: bool) {
         let definition = Definition::read(crd);
         let Some(storage) = definition.storage().map(Arc::clone) else { return };
-        let key = (definition.group.clone(), definition.plural.clone());
-        let table = match self.custom_tables.get(&key) {
-            Some(table) => *table,
-            None => self.store.add_table(),
-        };
-        self.custom_tables.insert(key, table);
+        let table = self.custom_table(&definition.group, &definition.plural);
         let stored = self.store.get(self.crd_table, "", metadata::text(crd, "name"));
         let stored = stored.map(Entry::served).unwrap_or_default();
         let accepted = condition::find(

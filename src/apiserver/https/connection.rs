@@ -61,8 +61,7 @@ impl Door {
             Ok(Err(_)) => return Err(Refused::bad_request("unexpected EOF")),
             Err(_) => return Err(Refused::timed_out()),
         };
-        let now = self.server.now();
-        Ok(self.server.with(|server| server.handle(&convert::request(head, body, &who), now)))
+        self.server.answer(&convert::request(head, body, &who)).await
     }
 }
 

@@ -19,6 +19,9 @@ pub(super) const HEADERS: u32 = 64 * 1024;
 pub(super) const STREAMS: u32 = 250;
 /// Bytes of an answer that wait for a slow HTTP/2 stream.
 pub(super) const SEND: usize = 64 * 1024;
+/// Bytes of a body that is too long which are taken all the same: a client that still writes when the connection ends
+/// may never read why.
+const LINGER: usize = 16 * 1024 * 1024;
 /// How long the TLS handshake and the headers of a request may take.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(super) const READ_HEADERS: Duration = Duration::from_secs(90);
@@ -79,15 +82,15 @@ pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
 
 /// Reads a body, at most a byte more than one may be long: the server refuses that by its length.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, B::Error> {
-    let mut all = BytesMut::new();
+    let (mut all, mut thrown_away) = (BytesMut::new(), 0);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         if all.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
-        all.extend_from_slice(&data);
-        if all.len() > body::LIMIT {
-            all.truncate(body::LIMIT + 1);
+        thrown_away += data.len().saturating_sub(body::LIMIT + 1 - all.len());
+        all.extend_from_slice(data.get(..body::LIMIT + 1 - all.len()).unwrap_or(&data));
+        if thrown_away > LINGER {
             break;
         }
     }
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_read_until_it_is_too_long() {
+    async fn a_body_is_kept_until_it_is_too_long() {
         let body = http_body_util::Full::new(Bytes::from(vec![b'x'; body::LIMIT + 1000]));
         // As a body that does not come in one piece.
         let chunks = http_body_util::StreamBody::new(futures::stream::iter((0..5).map(|_| {

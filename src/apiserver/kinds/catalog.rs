@@ -48,6 +48,11 @@ impl Catalog {
         self.groups.entry(group).or_default().entry(plural).or_default()
     }
 
+    /// Whether a group is one of those that every server has.
+    pub(crate) fn is_builtin(&self, group: &str) -> bool {
+        self.builtin_groups.iter().any(|of| *of == group)
+    }
+
     /// The kind of a group, version and plural.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
         self.versions(group, plural).iter().find(|kind| kind.resource.version == version)
@@ -65,7 +70,7 @@ impl Catalog {
 
     /// The kind behind a path; scope must fit as well.
     pub(crate) fn resolve(&self, path: &ResourcePath<'_>) -> Outcome<Arc<Kind>> {
-        let builtin = self.builtin_groups.iter().any(|group| **group == *path.group);
+        let builtin = self.is_builtin(&path.group);
         let missing = || if builtin { Refused::unknown_resource() } else { Refused::unknown_path() };
         let kind = self.find(&path.group, &path.version, &path.resource).ok_or_else(missing)?;
         let lost_scope = !kind.resource.namespaced && !path.namespace.is_empty();

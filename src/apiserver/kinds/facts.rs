@@ -23,6 +23,8 @@ pub(crate) struct Type {
     pub(crate) version: &'static str,
     /// The name that Go has for it.
     pub(crate) name: &'static str,
+    /// Whether it is one of the API's kinds, which has `apiVersion` and `kind`.
+    pub(crate) is_kind: bool,
     /// Whether server-side apply takes it as a whole (`x-kubernetes-map-type: atomic`).
     pub(crate) atomic: bool,
     /// In the order of the source; a field named `-` lends the fields of its type to this one.
@@ -147,6 +149,13 @@ impl Types {
         &self.types[id.0]
     }
 
+    /// All kinds: the first word of their group, their version and their type.
+    #[cfg(test)]
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str, TypeId)> {
+        let all = self.types.iter().enumerate();
+        all.filter(|(_, of)| of.is_kind).map(|(at, of)| (of.group, of.version, TypeId(at)))
+    }
+
     /// A field by its name in JSON, lent ones too.
     pub(crate) fn field(&self, id: TypeId, name: &str) -> Option<&Field> {
         let of = self.get(id);
@@ -174,10 +183,19 @@ impl Types {
             for line in text.lines().filter(|line| !line.starts_with(' ')) {
                 let mut words = line.split(' ');
                 let name = words.next().unwrap_or_default();
-                let atomic = words.any(|word| word == "atomic");
+                let special: Vec<&str> = words.collect();
+                let (is_kind, atomic) = (special.contains(&"kind"), special.contains(&"atomic"));
                 types.by_name.insert((group, version, name), TypeId(types.types.len()));
                 let fields = Vec::new();
-                types.types.push(Type { group, version, name, atomic, fields, by_name: BTreeMap::new() });
+                types.types.push(Type {
+                    group,
+                    version,
+                    name,
+                    is_kind,
+                    atomic,
+                    fields,
+                    by_name: BTreeMap::new(),
+                });
             }
         }
         for (group, version, text) in files {
@@ -262,6 +280,11 @@ impl Types {
             None => FieldKind::Scalar(scalar(text)),
         }
     }
+}
+
+/// Whether a group is one of Kubernetes itself.
+pub(crate) fn is_builtin(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
 }
 
 /// The name of a field that lends the fields of its type.

@@ -1,7 +1,8 @@
 //! Between HTTP and the server: a request as data, an answer as an HTTP response. Every door uses these two.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::HeaderValue;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT, WARNING};
 use http::request::Parts;
 
 use super::{ReplyStream, Shared, body};
@@ -28,6 +29,8 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
         query: Query::parse(head.uri.query().unwrap_or_default()),
         content_type: header(CONTENT_TYPE),
         accept: header(ACCEPT),
+        user_agent: header(USER_AGENT),
+        if_none_match: header(IF_NONE_MATCH),
         user: who,
         body: if body.is_empty() && method == Method::Get { Body::Empty } else { Body::Bytes(body) },
         via: Via::Client,
@@ -46,20 +49,40 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
     if let Some(seconds) = reply.retry_after {
         builder = builder.header(RETRY_AFTER, seconds);
     }
-    let plain = matches!(reply.body, ReplyBody::Text(_));
-    let content_type = if plain { "text/plain; charset=utf-8" } else { "application/json" };
-    builder = builder.header(CONTENT_TYPE, content_type);
-    let body = match reply.body {
-        ReplyBody::Object(object) => body::full(encode(&*object)),
-        ReplyBody::Value(value) => body::full(encode(&value)),
-        ReplyBody::List(list) => body::full(encode(&list)),
-        ReplyBody::Text(text) => body::full(text.into()),
-        ReplyBody::Watch(watch) => body::watch(shared.clone(), *watch),
+    for (name, value) in &reply.headers {
+        builder = builder.header(*name, value.as_str());
+    }
+    let body = match (reply.encode(), reply.body) {
+        (_, ReplyBody::Watch(watch)) => {
+            builder = builder.header(CONTENT_TYPE, reply.media.content_type());
+            body::watch(shared.clone(), *watch)
+        }
+        (Some((content_type, bytes)), _) => {
+            builder = builder.header(CONTENT_TYPE, &*content_type);
+            body::full(bytes)
+        }
+        (None, _) => body::full(Bytes::new()),
     };
     // Code and headers are all valid here.
-    builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())))
+    let response = builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())));
+    with_common_headers(response, shared.requests())
 }
 
-fn encode(value: &impl serde::Serialize) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
+/// Adds what every answer has: an id for the audit log, made of the number of the request, the flow schema and priority
+/// level of priority and fairness, of which there is one each, and that caches must not keep it unless it says so.
+fn with_common_headers(
+    mut response: http::Response<ReplyStream>,
+    request: u64,
+) -> http::Response<ReplyStream> {
+    const FLOW_SCHEMA: &str = "00000000-0000-4000-8000-000000000001";
+    const PRIORITY_LEVEL: &str = "00000000-0000-4000-8000-000000000002";
+    let headers = response.headers_mut();
+    let audit = crate::base::rng::Streams::new(request).stream("audit-id").uuid();
+    if let Ok(id) = HeaderValue::from_str(&audit) {
+        headers.insert("audit-id", id);
+    }
+    headers.insert("x-kubernetes-pf-flowschema-uid", HeaderValue::from_static(FLOW_SCHEMA));
+    headers.insert("x-kubernetes-pf-prioritylevel-uid", HeaderValue::from_static(PRIORITY_LEVEL));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
+    response
 }

@@ -54,6 +54,12 @@ impl Entry {
         Self { revision, stored: Form::Tree(object), served: None }
     }
 
+    /// An object of which nobody remembers the write.
+    pub(super) fn restored(revision: u64, object: &Value) -> Self {
+        let text = serde_json::to_vec(object).unwrap_or_default();
+        Self { revision, stored: Form::Text(text.into()), served: None }
+    }
+
     /// As it was written.
     pub(crate) fn stored(&self) -> Arc<Value> {
         self.stored.tree()

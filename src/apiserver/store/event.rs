@@ -1,11 +1,13 @@
 //! One change in the history, with its encoded watch line.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::TableId;
+use crate::apiserver::view::View;
 use crate::model::Key;
 
 /// What happened to an object.
@@ -50,7 +52,12 @@ pub struct Event {
     /// Which schema the object was read by; a later one means that it must be read anew.
     pub(crate) epoch: u64,
     line: OnceLock<Bytes>,
+    /// Lines in other views, the last ones asked for.
+    views: Mutex<Vec<(View, i64, Bytes)>>,
 }
+
+/// How many lines in other views an event keeps.
+const VIEWS: usize = 4;
 
 impl Event {
     pub(crate) fn new(
@@ -62,12 +69,38 @@ impl Event {
         old: Option<Arc<Value>>,
         epoch: u64,
     ) -> Self {
-        Self { table, revision, kind, key, object, old, epoch, line: OnceLock::new() }
+        Self {
+            table,
+            revision,
+            kind,
+            key,
+            object,
+            old,
+            epoch,
+            line: OnceLock::new(),
+            views: Mutex::default(),
+        }
     }
 
     /// The line of a watch stream, made once and shared by all watchers.
     pub(crate) fn line(&self) -> Bytes {
-        self.line.get_or_init(|| line(self.kind.name(), &self.object)).clone()
+        self.line.get_or_init(|| line(self.kind.name(), &*self.object)).clone()
+    }
+
+    /// The line in another view, made once and shared by all watchers who have it at the same moment: what a Table says
+    /// of ages is true for a second.
+    pub(crate) fn line_in(&self, view: View, second: i64, make: impl FnOnce() -> Bytes) -> Bytes {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., line)) = views.iter().find(|(of, at, _)| *of == view && *at == second) {
+            return line.clone();
+        }
+        let line = make();
+        views.retain(|(of, ..)| *of != view);
+        if views.len() >= VIEWS {
+            views.remove(0);
+        }
+        views.push((view, second, line.clone()));
+        line
     }
 
     /// The object as text, if the line was made.
@@ -84,7 +117,7 @@ fn head(kind: &str) -> String {
 const TAIL: &[u8] = b"}\n";
 
 /// One line of a watch stream.
-pub(crate) fn line(kind: &str, object: &Value) -> Bytes {
+pub(crate) fn line(kind: &str, object: &impl Serialize) -> Bytes {
     let mut out = BytesMut::with_capacity(1024).writer();
     // Writing JSON to memory cannot fail; an error would leave a line that clients refuse.
     let _ = std::io::Write::write_all(&mut out, head(kind).as_bytes());

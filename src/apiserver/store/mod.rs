@@ -13,6 +13,7 @@ pub(crate) use entry::Entry;
 pub use event::{Event, EventKind};
 pub(crate) use history::History;
 
+use super::storage::Change;
 use crate::model::Key;
 
 /// The objects of one kind by namespace and name, and what happened to them.
@@ -32,6 +33,8 @@ pub(crate) struct Store {
     tables: Vec<Table>,
     all: History,
     limit: usize,
+    /// What was written since [`Store::take_changes`], if somebody keeps it.
+    changes: Option<Vec<Change>>,
 }
 
 /// The revision that a new store starts from. A real server has written its own objects long before its first client
@@ -44,13 +47,35 @@ const ALL_KINDS: usize = 4;
 impl Store {
     pub(crate) fn new(limit: usize) -> Self {
         let all = History::new(FIRST_REVISION, limit.saturating_mul(ALL_KINDS));
-        Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit }
+        Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit, changes: None }
     }
 
     pub(crate) fn add_table(&mut self) -> TableId {
         let history = History::new(FIRST_REVISION, self.limit);
         self.tables.push(Table { objects: BTreeMap::new(), history });
         self.tables.len() - 1
+    }
+
+    /// Keeps what is written from now on.
+    pub(crate) fn keep_changes(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    /// What was written since the last call, in order.
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Puts an object back that was stored in another life: no event tells of it.
+    pub(crate) fn restore(&mut self, id: TableId, key: &Key, object: &Value) {
+        let revision = object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
+        let entry = Entry::restored(revision.unwrap_or_default(), object);
+        self.tables[id].objects.entry(key.namespace.clone()).or_default().insert(key.name.clone(), entry);
+    }
+
+    /// Goes on at a later revision.
+    pub(crate) fn jump(&mut self, revision: u64) {
+        self.revision = self.revision.max(revision);
     }
 
     /// The revision of the last write.
@@ -69,6 +94,11 @@ impl Store {
 
     pub(crate) fn get(&self, id: TableId, namespace: &str, name: &str) -> Option<&Entry> {
         self.tables[id].objects.get(namespace)?.get(name)
+    }
+
+    /// How many objects a table has.
+    pub(crate) fn count(&self, id: TableId) -> usize {
+        self.tables[id].objects.values().map(BTreeMap::len).sum()
     }
 
     /// The objects of a namespace, or of all if `namespace` is empty, in order of namespace and name.
@@ -147,6 +177,10 @@ impl Store {
     }
 
     fn record(&mut self, event: Event) {
+        if let Some(changes) = &mut self.changes {
+            let object = (event.kind != EventKind::Deleted).then(|| Arc::clone(&event.object));
+            changes.push(Change { key: event.key.clone(), revision: event.revision, object });
+        }
         let event = Arc::new(event);
         if let Some(forgotten) = self.all.push(Arc::clone(&event)) {
             self.fold(&forgotten);

@@ -87,6 +87,7 @@ impl ApiServer {
             metadata: json!({}),
             items: chosen.into_iter().map(|(_, object)| object).collect(),
             typed_items: kind.custom.is_some(),
+            metadata_only: None,
         };
         Ok(Reply::new(200, ReplyBody::List(list)))
     }

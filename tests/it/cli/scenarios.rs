@@ -52,6 +52,7 @@ fn the_help_says_what_there_is() {
           run     Play scenarios and print their timelines
           report  Print the timeline of a record that `run --record` wrote
           status  Print what `oc adm upgrade status` would have printed at a moment of a record
+          serve   Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
           test    Play Gherkin features
           help    Print this message or the help of the given subcommand(s)
 
@@ -59,7 +60,8 @@ fn the_help_says_what_there_is() {
           -h, --help     Print help
           -V, --version  Print version
 
-        Exit codes: 0 all passed, 1 a scenario failed, 2 wrong usage or unreadable input.
+        Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable
+        input, or a server that cannot be served.
         ");
     insta::assert_snapshot!(check(&[], &["run", "--help"]), @"
         exit 0

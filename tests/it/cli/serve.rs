@@ -1,5 +1,7 @@
 //! `windtunnel serve`: a server that tells where it is, answers, and ends when told to.
 
+mod restart;
+
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 
@@ -56,13 +58,17 @@ fn run<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
 }
 
+/// A client by a kubeconfig.
+async fn client(kubeconfig: &str) -> kube::Client {
+    let config = Kubeconfig::from_yaml(kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
+    kube::Client::try_from(config).unwrap()
+}
+
 /// How many namespaces a client of that kubeconfig sees.
 fn namespaces(kubeconfig: &str) -> usize {
     run(async {
-        let config = Kubeconfig::from_yaml(kubeconfig).unwrap();
-        let config =
-            kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
-        let api: Api<Namespace> = Api::all(kube::Client::try_from(config).unwrap());
+        let api: Api<Namespace> = Api::all(client(kubeconfig).await);
         api.list(&ListParams::default()).await.unwrap().items.len()
     })
 }

@@ -70,6 +70,7 @@ pub(super) fn volatile(text: &str) -> String {
             (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b", "<time>"),
             (r"(?i)\b(too old resource version: )\d+( \()\d+\)", "${1}<rv>${2}<rv>)"),
             (r"(?i)\b(resource version: )\d+", "${1}<rv>"),
+            (r"\bhash=[0-9A-F]{32,}", "hash=<hash>"),
             (r"(ResourceVersion in precondition: |ResourceVersion in record \()\d+", "${1}<rv>"),
         ]
         .map(|(pattern, text)| (Regex::new(pattern).unwrap(), text))

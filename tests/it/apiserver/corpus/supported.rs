@@ -131,4 +131,13 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("patch", "strategic merge: $deleteFromPrimitiveList and finalizers"),
     ("patch", "strategic merge on a custom resource is not supported, other patch types are listed"),
     ("patch", "a patch with resourceVersion is a precondition"),
+    ("list-and-watch", "Table of ConfigMaps and Namespaces"),
+    ("list-and-watch", "Table of Pods and Nodes"),
+    ("list-and-watch", "Table of custom resources with columns of every type"),
+    ("discovery-and-access", "discovery of core groups and versions that are not there"),
+    ("discovery-and-access", "OpenAPI v3 of a custom resource group"),
+    ("discovery-and-access", "healthz, readyz and livez"),
+    ("subresources-and-meta", "a YAML body and a YAML answer"),
+    ("crd-upgrade-clusterversion", "columnDefinitions and object of a ClusterVersion Table row"),
+    ("crd-upgrade-clusterversion", "ClusterOperator: created empty, status by update, conditions and versions"),
 ];

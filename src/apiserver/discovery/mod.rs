@@ -1,0 +1,73 @@
+//! Discovery: which groups, versions and resources there are, one document each (`/apis/GROUP/VERSION`) or all in one.
+
+mod aggregated;
+mod groups;
+mod resources;
+
+use serde_json::{Value, json};
+
+pub(crate) use aggregated::document as aggregated;
+pub(crate) use groups::{Group, groups};
+pub(crate) use resources::{Entry, entries};
+
+use super::kinds::Kind;
+use super::kinds::catalog::Catalog;
+use super::status::{Outcome, Refused};
+
+/// `/api`.
+pub(crate) fn versions() -> Value {
+    json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [
+        { "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443" },
+    ] })
+}
+
+/// `/apis`.
+pub(crate) fn group_list(catalog: &Catalog) -> Value {
+    let groups: Vec<Value> =
+        groups(catalog).iter().filter(|group| !group.name.is_empty()).map(group_entry).collect();
+    json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+}
+
+/// `/apis/GROUP`.
+pub(crate) fn group(catalog: &Catalog, name: &str) -> Outcome<Value> {
+    let found = groups(catalog).into_iter().find(|group| group.name == name && !name.is_empty());
+    let mut entry = group_entry(&found.ok_or_else(Refused::unknown_path)?);
+    entry["kind"] = json!("APIGroup");
+    entry["apiVersion"] = json!("v1");
+    Ok(entry)
+}
+
+fn group_entry(group: &Group) -> Value {
+    let entry =
+        |version: &String| json!({ "groupVersion": format!("{}/{version}", group.name), "version": version });
+    let versions: Vec<Value> = group.versions.iter().map(entry).collect();
+    json!({ "name": group.name, "preferredVersion": versions.first(), "versions": versions })
+}
+
+/// `/api/v1` and `/apis/GROUP/VERSION`.
+pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Outcome<Value> {
+    let mut found = kinds(catalog, group, version).peekable();
+    if found.peek().is_none() {
+        // The built-in groups know that they are asked; others do not exist.
+        return Err(if catalog.is_builtin(group) {
+            Refused::unknown_resource()
+        } else {
+            Refused::unknown_path()
+        });
+    }
+    let resources: Vec<Value> = found.flat_map(entries).map(Entry::into_legacy).collect();
+    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    Ok(json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources,
+    }))
+}
+
+/// The kinds of one group and version, by plural.
+pub(crate) fn kinds<'a>(
+    catalog: &'a Catalog,
+    group: &'a str,
+    version: &'a str,
+) -> impl Iterator<Item = &'a Kind> {
+    let all = catalog.all().map(AsRef::as_ref);
+    all.filter(move |kind: &&Kind| kind.resource.group == group && kind.resource.version == version)
+}

@@ -1,0 +1,28 @@
+//! Answers as bytes.
+
+mod yaml;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::accept::Media;
+
+impl Media {
+    /// The `Content-Type`.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Json | Self::PrettyJson => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+
+    /// Writes a value.
+    pub(crate) fn encode(self, value: &impl Serialize) -> Bytes {
+        // Writing JSON to memory cannot fail.
+        match self {
+            Self::Json => serde_json::to_vec(value).unwrap_or_default().into(),
+            Self::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
+            Self::Yaml => yaml::document(&serde_json::to_value(value).unwrap_or_default()).into(),
+        }
+    }
+}

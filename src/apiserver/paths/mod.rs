@@ -1,0 +1,118 @@
+//! Paths that are no resources: discovery, OpenAPI, version, health, metrics.
+
+mod health;
+mod metrics;
+mod version;
+
+use serde_json::json;
+
+pub(crate) use metrics::{Metrics, Watching};
+
+use super::accept::{self, Media, Offer};
+use super::reply::Reply;
+use super::request::{Method, Request};
+use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+use super::{discovery, openapi};
+use crate::base::clock::Time;
+
+/// Content types of aggregated discovery by version.
+const AGGREGATED: [(&str, &str); 2] = [
+    ("v2", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+    ("v2beta1", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"),
+];
+
+impl ApiServer {
+    /// Answers a path that is no resource.
+    pub(crate) fn path(&mut self, request: &Request<'_>, path: &str, now: Time) -> Outcome<Reply> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        if let ["openapi", rest @ ..] = parts.as_slice() {
+            only_get(request)?;
+            return openapi::answer(self, request, rest, now);
+        }
+        if let [probe @ ("healthz" | "livez" | "readyz"), check @ ..] = parts.as_slice() {
+            only_get(request)?;
+            return health::answer(probe, &check.join("/"), &request.query);
+        }
+        let body = match parts.as_slice() {
+            [] => json!({ "paths": self.index() }),
+            ["version"] => version::answer(self.profile.minor, self.git_version.as_deref()),
+            ["metrics"] => {
+                only_get(request)?;
+                return Ok(self.metrics_text());
+            }
+            [root @ ("api" | "apis")] => return self.discovery_root(request, root),
+            ["apis", group] => discovery::group(&self.catalog, group)?,
+            ["api", version] => discovery::resource_list(&self.catalog, "", version)?,
+            ["apis", group, version] => discovery::resource_list(&self.catalog, group, version)?,
+            _ => return Err(Refused::unknown_path()),
+        };
+        only_get(request)?;
+        written(request, Reply::value(200, body))
+    }
+
+    /// `/api` and `/apis`: everything at once for those who ask for it, else the groups alone.
+    fn discovery_root(&mut self, request: &Request<'_>, root: &str) -> Outcome<Reply> {
+        only_get(request)?;
+        let served = self.profile.discovery;
+        let wanted = accept::discovery_version(&request.accept, "APIGroupDiscoveryList", served);
+        let core = root == "api";
+        let Some((version, content_type)) =
+            AGGREGATED.into_iter().find(|(version, _)| Some(*version) == wanted)
+        else {
+            let body = if core { discovery::versions() } else { discovery::group_list(&self.catalog) };
+            let mut reply = written(request, Reply::value(200, body))?;
+            reply.headers.push(("vary", "Accept".to_owned()));
+            return Ok(reply);
+        };
+        let stamp = (self.epoch, self.profile.minor);
+        let catalog = &self.catalog;
+        let document = self.documents.get(stamp, &format!("{root} {version}"), || {
+            Media::Json.encode(&discovery::aggregated(catalog, core, version))
+        });
+        let mut reply = document.reply(content_type, &request.if_none_match);
+        reply.headers.push(("cache-control", "public".to_owned()));
+        Ok(reply)
+    }
+
+    /// All paths that there are (`/`).
+    fn index(&self) -> Vec<String> {
+        let mut paths: Vec<String> = [
+            "/.well-known/openid-configuration",
+            "/api",
+            "/apis",
+            "/apis/",
+            "/metrics",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/openapi/v3/",
+            "/openid/v1/jwks",
+            "/version",
+        ]
+        .map(str::to_owned)
+        .into();
+        for group in discovery::groups(&self.catalog) {
+            let root =
+                if group.name.is_empty() { "/api".to_owned() } else { format!("/apis/{}", group.name) };
+            paths.extend(group.versions.iter().map(|version| format!("{root}/{version}")));
+            paths.push(root);
+        }
+        paths.extend(health::paths());
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+}
+
+fn only_get(request: &Request<'_>) -> Outcome<()> {
+    if request.method == Method::Get { Ok(()) } else { Err(Refused::method_not_allowed()) }
+}
+
+/// Writes an answer in what the client accepts.
+fn written(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
+    let offer = Offer { custom: false, list: false, watch: false };
+    let (media, _) = accept::negotiate(&request.accept, offer)?;
+    let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);
+    reply.media = if pretty { Media::PrettyJson } else { media };
+    Ok(reply)
+}

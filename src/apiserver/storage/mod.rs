@@ -1,0 +1,83 @@
+//! What outlives the process: the objects of a server, as they are stored, in a database on disk.
+//!
+//! The server itself works in memory. Each of its writes goes to a [`Storage`] as a [`Change`], and is durable before its
+//! answer is sent; writes that wait at the same time become durable together. After a restart the objects are back with
+//! their uids and resource versions, in the version that they were stored in. History is not: watches begin anew, since
+//! the revision goes on a good way after the last one that anybody saw.
+
+#[cfg(feature = "serve")]
+mod data_dir;
+pub(crate) mod writer;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+#[cfg(feature = "serve")]
+pub use data_dir::DataDir;
+
+use super::server::ApiServer;
+use crate::model::Key;
+
+/// How far the revision jumps at a restart. What was answered before it, but not written by then, was seen by
+/// nobody who may still be told that it changed.
+const GAP: u64 = 10_000;
+
+/// One write, as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// To which object.
+    pub key: Key,
+    /// The server's revision after it.
+    pub revision: u64,
+    /// The object after it, in its storage version; `None` for a removal.
+    pub object: Option<Arc<Value>>,
+}
+
+/// A storage that failed. What the server holds in memory is no longer what will be there after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StorageError(pub String);
+
+/// Where changes become durable.
+pub trait Storage: Send {
+    /// Makes changes durable, all of them or none. Later ones of the same object count.
+    ///
+    /// # Errors
+    /// They are not durable.
+    fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError>;
+}
+
+/// What a storage holds.
+#[derive(Debug, Clone, Default)]
+pub struct Saved {
+    /// The revision of the last change.
+    pub revision: u64,
+    /// How often a server was started from it before. Uids of each start are drawn anew.
+    pub starts: u64,
+    /// All objects.
+    pub objects: Vec<(Key, Value)>,
+}
+
+impl ApiServer {
+    /// Puts back what a storage held, before anything else is written.
+    pub(crate) fn restore(&mut self, saved: Saved) {
+        let mut definitions = Vec::new();
+        for (key, object) in saved.objects {
+            let table = match self.catalog.versions(&key.group, &key.plural).first() {
+                Some(kind) => kind.table,
+                None => self.custom_table(&key.group, &key.plural),
+            };
+            if table == self.crd_table {
+                definitions.push(key.name.clone());
+            }
+            self.store.restore(table, &key, &object);
+        }
+        self.store.jump(saved.revision.saturating_add(GAP));
+        for name in definitions {
+            self.definition_restored(&name);
+        }
+        // Nobody has seen any of this happen.
+        self.store.compact();
+    }
+}

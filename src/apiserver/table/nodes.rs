@@ -1,0 +1,130 @@
+//! Rows of Nodes, Namespaces, Events and Leases.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::ages;
+use super::row::{Cells, NONE, Row, joined, or, or_owned};
+
+const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
+
+pub(super) fn node(row: &Row<'_>) -> Cells {
+    let ready = row.list("/status/conditions").iter().find(|found| found["type"] == "Ready");
+    let mut status = match ready {
+        None => "Unknown".to_owned(),
+        Some(ready) if ready["status"] == "True" => "Ready".to_owned(),
+        Some(_) => "NotReady".to_owned(),
+    };
+    if row.flag("/spec/unschedulable") {
+        status.push_str(",SchedulingDisabled");
+    }
+    let info = |field: &str| json!(row.text_or(&format!("/status/nodeInfo/{field}"), "<unknown>"));
+    vec![
+        row.name(),
+        json!(status),
+        json!(roles(row)),
+        row.age(),
+        json!(row.text("/status/nodeInfo/kubeletVersion")),
+        json!(address(row, "InternalIP")),
+        json!(address(row, "ExternalIP")),
+        info("osImage"),
+        info("kernelVersion"),
+        info("containerRuntimeVersion"),
+    ]
+}
+
+fn roles(row: &Row<'_>) -> String {
+    let labels = row.get("/metadata/labels").and_then(Value::as_object).into_iter().flatten();
+    let roles: BTreeSet<&str> = labels
+        .filter_map(|(key, value)| match key.strip_prefix(ROLE_PREFIX) {
+            Some(role) => Some(role),
+            None if key == "kubernetes.io/role" => value.as_str(),
+            None => None,
+        })
+        .filter(|role| !role.is_empty())
+        .collect();
+    or_owned(joined(roles))
+}
+
+fn address<'a>(row: &Row<'a>, of: &str) -> &'a str {
+    let found = row.list("/status/addresses").iter().find(|address| address["type"] == of);
+    or(found.and_then(|address| address["address"].as_str()).unwrap_or_default(), NONE)
+}
+
+pub(super) fn namespace(row: &Row<'_>) -> Cells {
+    vec![row.name(), json!(row.text("/status/phase")), row.age()]
+}
+
+pub(super) fn lease(row: &Row<'_>) -> Cells {
+    vec![row.name(), json!(row.text("/spec/holderIdentity")), row.age()]
+}
+
+/// An Event, be it of the core group or of `events.k8s.io`.
+pub(super) fn event(row: &Row<'_>) -> Cells {
+    let either = |one: &str, other: &str| or(row.text(one), row.text(other)).to_owned();
+    let first = either("/firstTimestamp", "/deprecatedFirstTimestamp");
+    let first = ages::since(or(&first, row.text("/eventTime")), row.now);
+    let last = either("/lastTimestamp", "/deprecatedLastTimestamp");
+    let mut last = if last.is_empty() { first.clone() } else { ages::since(&last, row.now) };
+    let mut count = row.int("/count").max(row.int("/deprecatedCount")).max(1);
+    if row.get("/series").is_some() {
+        last = row.since("/series/lastObservedTime");
+        count = row.int("/series/count");
+    }
+    let about = if row.get("/involvedObject").is_some() { "/involvedObject" } else { "/regarding" };
+    let kind = row.text(&format!("{about}/kind")).to_lowercase();
+    let target = match row.text(&format!("{about}/name")) {
+        "" => kind,
+        name => format!("{kind}/{name}"),
+    };
+    let message = either("/message", "/note");
+    vec![
+        json!(last),
+        json!(row.text("/type")),
+        json!(row.text("/reason")),
+        json!(target),
+        json!(row.text(&format!("{about}/fieldPath"))),
+        json!(source(row)),
+        json!(message.trim()),
+        json!(first),
+        json!(count),
+        row.name(),
+    ]
+}
+
+/// Who told of an event: a component and where it runs.
+fn source(row: &Row<'_>) -> String {
+    let first = |pointers: &[&str]| {
+        let texts = pointers.iter().map(|pointer| row.text(pointer));
+        texts.filter(|text| !text.is_empty()).map(str::to_owned).next().unwrap_or_default()
+    };
+    let component = first(&[
+        "/source/component",
+        "/deprecatedSource/component",
+        "/reportingComponent",
+        "/reportingController",
+    ]);
+    let host = first(&["/source/host", "/deprecatedSource/host", "/reportingInstance"]);
+    if host.is_empty() { component } else { format!("{component}, {host}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_tells_when_it_was_last_seen_and_of_what() {
+        let object = json!({
+            "metadata": { "name": "e" }, "type": "Warning", "reason": "BackOff", "message": " again ",
+            "involvedObject": { "kind": "Pod", "name": "p" }, "source": { "component": "kubelet", "host": "n" },
+            "firstTimestamp": "2024-01-01T00:00:00Z", "lastTimestamp": "2024-01-01T00:09:00Z", "count": 4,
+        });
+        let cells = event(&Row { object: &object, now: "2024-01-01T00:10:00Z".parse().unwrap() });
+        let shown: Vec<Value> = serde_json::from_str(
+            r#"["60s","Warning","BackOff","pod/p","","kubelet, n","again","10m",4,"e"]"#,
+        )
+        .unwrap();
+        assert_eq!(cells, shown);
+    }
+}

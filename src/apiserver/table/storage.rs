@@ -1,0 +1,126 @@
+//! Rows of volumes and of what provides them.
+
+use serde_json::{Value, json};
+
+use super::row::{Cells, NONE, Row, UNSET, joined, or_owned, plain};
+
+const CLASS_ANNOTATION: &str = "/metadata/annotations/volume.beta.kubernetes.io~1storage-class";
+
+/// Access modes in short, in the order of the API's documentation.
+fn access_modes(row: &Row<'_>, pointer: &str) -> String {
+    const MODES: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let given = row.list(pointer);
+    joined(
+        MODES.into_iter().filter(|(mode, _)| given.iter().any(|found| found == mode)).map(|(_, short)| short),
+    )
+}
+
+/// The phase, or that it is being deleted.
+fn phase<'a>(row: &Row<'a>) -> &'a str {
+    if row.is_terminating() { "Terminating" } else { row.text("/status/phase") }
+}
+
+fn class<'a>(row: &Row<'a>) -> &'a str {
+    row.text_or(CLASS_ANNOTATION, row.text("/spec/storageClassName"))
+}
+
+pub(super) fn volume(row: &Row<'_>) -> Cells {
+    let claim = match row.text("/spec/claimRef/name") {
+        "" => String::new(),
+        name => format!("{}/{name}", row.text("/spec/claimRef/namespace")),
+    };
+    vec![
+        row.name(),
+        json!(row.text("/spec/capacity/storage")),
+        json!(access_modes(row, "/spec/accessModes")),
+        json!(row.text("/spec/persistentVolumeReclaimPolicy")),
+        json!(phase(row)),
+        json!(claim),
+        json!(class(row)),
+        json!(row.text_or("/spec/volumeAttributesClassName", UNSET)),
+        json!(row.text("/status/reason")),
+        row.age(),
+        json!(row.text_or("/spec/volumeMode", UNSET)),
+    ]
+}
+
+pub(super) fn volume_claim(row: &Row<'_>) -> Cells {
+    let bound = !row.text("/spec/volumeName").is_empty();
+    let modes = if bound { access_modes(row, "/status/accessModes") } else { String::new() };
+    let capacity = match row.text("/status/capacity/storage") {
+        _ if !bound => "",
+        "" => "0",
+        size => size,
+    };
+    vec![
+        row.name(),
+        json!(phase(row)),
+        json!(row.text("/spec/volumeName")),
+        json!(capacity),
+        json!(modes),
+        json!(class(row)),
+        json!(row.text_or("/spec/volumeAttributesClassName", UNSET)),
+        row.age(),
+        json!(row.text_or("/spec/volumeMode", UNSET)),
+    ]
+}
+
+pub(super) fn storage_class(row: &Row<'_>) -> Cells {
+    const DEFAULT: [&str; 2] = [
+        "/metadata/annotations/storageclass.kubernetes.io~1is-default-class",
+        "/metadata/annotations/storageclass.beta.kubernetes.io~1is-default-class",
+    ];
+    let mut name = row.text("/metadata/name").to_owned();
+    if DEFAULT.iter().any(|pointer| row.text(pointer) == "true") {
+        name.push_str(" (default)");
+    }
+    vec![
+        json!(name),
+        json!(row.text("/provisioner")),
+        json!(row.text_or("/reclaimPolicy", "Delete")),
+        json!(row.text_or("/volumeBindingMode", "Immediate")),
+        json!(row.flag("/allowVolumeExpansion")),
+        row.age(),
+    ]
+}
+
+pub(super) fn attachment(row: &Row<'_>) -> Cells {
+    vec![
+        row.name(),
+        json!(row.text("/spec/attacher")),
+        json!(row.text("/spec/source/persistentVolumeName")),
+        json!(row.text("/spec/nodeName")),
+        json!(row.flag("/status/attached")),
+        row.age(),
+    ]
+}
+
+pub(super) fn csi_node(row: &Row<'_>) -> Cells {
+    vec![row.name(), json!(row.count("/spec/drivers")), row.age()]
+}
+
+pub(super) fn csi_driver(row: &Row<'_>) -> Cells {
+    let attach = row.get("/spec/attachRequired").and_then(Value::as_bool).unwrap_or(true);
+    let audiences = row.list("/spec/tokenRequests").iter().filter_map(|token| token["audience"].as_str());
+    let audiences = joined(audiences);
+    let audiences = if audiences.is_empty() { UNSET.to_owned() } else { audiences };
+    vec![
+        row.name(),
+        json!(attach),
+        json!(row.flag("/spec/podInfoOnMount")),
+        json!(row.flag("/spec/storageCapacity")),
+        json!(audiences),
+        json!(row.flag("/spec/requiresRepublish")),
+        json!(or_owned(joined(row.list("/spec/volumeLifecycleModes").iter().map(plain)))),
+        row.age(),
+    ]
+}
+
+pub(super) fn attributes_class(row: &Row<'_>) -> Cells {
+    vec![row.name(), json!(row.text_or("/driverName", NONE)), row.age()]
+}
