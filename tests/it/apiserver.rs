@@ -12,3 +12,4 @@ mod minors;
 mod odd;
 mod requests;
 mod two_arms;
+mod views;
