@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::duplicates;
 use super::gotext::quote;
 use super::protobuf;
 use super::status::{Outcome, Refused};
@@ -16,11 +17,17 @@ const MEDIA_TYPES: [&str; 3] = ["application/json", "application/yaml", protobuf
 
 /// Reads JSON, YAML or protocol buffers; `kind` stands in errors.
 pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
-    parse_as(bytes, content_type, "v1", kind)
+    parse_as(bytes, content_type, "v1", kind).map(|(value, _)| value)
 }
 
-/// The same for bodies that may leave out of which version they are.
-pub(crate) fn parse_as(bytes: &Bytes, content_type: &str, api_version: &str, kind: &str) -> Outcome<Value> {
+/// The same for bodies that may leave out of which version they are, with the paths of fields that stand there more than
+/// once.
+pub(crate) fn parse_as(
+    bytes: &Bytes,
+    content_type: &str,
+    api_version: &str,
+    kind: &str,
+) -> Outcome<(Value, Vec<String>)> {
     check_size(bytes)?;
     let unrecognized = |why: String| {
         let data = summary(bytes);
@@ -29,16 +36,18 @@ pub(crate) fn parse_as(bytes: &Bytes, content_type: &str, api_version: &str, kin
         ))
     };
     match content_type.split(';').next().unwrap_or("").trim() {
-        "" | "application/json" => serde_json::from_slice(bytes).map_err(|error| {
+        "" | "application/json" => duplicates::parse(bytes).map_err(|error| {
             unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
         }),
         "application/yaml" => {
             let text = String::from_utf8_lossy(bytes);
             crate::base::yaml::from_str(&text)
+                .map(|value| (value, Vec::new()))
                 .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
         }
         protobuf::MEDIA_TYPE => {
-            protobuf::decode(bytes, (api_version, kind)).map_err(|error| match error.is {
+            let decoded = protobuf::decode(bytes, (api_version, kind)).map(|value| (value, Vec::new()));
+            decoded.map_err(|error| match error.is {
                 None => unrecognized(error.why),
                 Some((is, version)) => {
                     let why = error.why;

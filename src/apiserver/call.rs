@@ -29,6 +29,8 @@ pub(crate) struct Call<'a> {
     /// What the answer is written in.
     pub(crate) media: Media,
     pub(crate) warnings: Vec<String>,
+    /// Paths of fields that the body has more than once; the last one counts.
+    pub(crate) duplicates: Vec<String>,
     /// The object before and after, for the log.
     pub(crate) before: Option<Arc<Value>>,
     pub(crate) after: Option<Arc<Value>>,
@@ -56,6 +58,7 @@ impl<'a> Call<'a> {
             view: View::default(),
             media: Media::Json,
             warnings: Vec::new(),
+            duplicates: Vec::new(),
             before: None,
             after: None,
             new_name: None,
@@ -100,12 +103,12 @@ impl<'a> Call<'a> {
 
     /// Which object, by the path.
     pub(crate) fn key(&self) -> Key {
-        self.kind.resource.key(&self.path.namespace, &self.path.name)
+        self.kind.key(&self.path.namespace, &self.path.name)
     }
 
-    /// Whether the call is for the status subresource.
-    pub(crate) fn is_status(&self) -> bool {
-        self.path.subresource == "status"
+    /// Whether the call writes only a part of the object, which the rules for the whole do not hold for.
+    pub(crate) fn writes_part(&self) -> bool {
+        matches!(&*self.path.subresource, "status" | "approval" | "ephemeralcontainers" | "resize")
     }
 
     /// Checks that the subresource is there. Custom resources answer as if the object was not.
@@ -113,8 +116,7 @@ impl<'a> Call<'a> {
         let known = match &*self.path.subresource {
             "" => true,
             "status" => self.kind.rules.status,
-            "finalize" => self.kind.is("", "namespaces"),
-            _ => false,
+            name => self.kind.subresources.iter().any(|one| one.name == name),
         };
         match (known, &self.kind.custom) {
             (true, _) => Ok(()),

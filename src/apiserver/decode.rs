@@ -7,7 +7,7 @@ use super::body::{parse_as, summary};
 use super::call::Call;
 use super::field::FieldError;
 use super::gotext::quote;
-use super::kinds::{Kind, typed};
+use super::kinds::{Kind, defaults, typed};
 use super::metadata;
 use super::options::FieldValidation;
 use super::profile::Profile;
@@ -16,14 +16,19 @@ use super::schema::{default, embedded, prune};
 use super::status::{Outcome, Refused};
 
 /// The body of a call as it came.
-pub(crate) fn body(call: &Call<'_>) -> Outcome<Value> {
+pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
     let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
     match &call.request.body {
         Body::Empty | Body::Delete(_) => {
             parse_as(&Bytes::new(), content_type, &resource.api_version(), &resource.kind)
+                .map(|(value, _)| value)
         }
         Body::Value(value) => Ok((*value).clone()),
-        Body::Bytes(bytes) => parse_as(bytes, content_type, &resource.api_version(), &resource.kind),
+        Body::Bytes(bytes) => {
+            let (value, duplicates) = parse_as(bytes, content_type, &resource.api_version(), &resource.kind)?;
+            call.duplicates = duplicates;
+            Ok(value)
+        }
     }
 }
 
@@ -32,13 +37,10 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     let kind = std::sync::Arc::clone(&call.kind);
     check_type(&kind, &mut value, profile)?;
     let mut unknown = Vec::new();
-    let at = if kind.custom.is_some() { "ObjectMeta" } else { "ObjectMeta.metadata" };
-    metadata::check_types(&value["metadata"], at).map_err(|why| unhandled(&kind, &why))?;
-    unknown
-        .extend(metadata::normalise(&mut value["metadata"]).iter().map(|field| format!("metadata.{field}")));
-    // Ownership of fields is the server's to keep; no client's word is taken for it.
-    metadata::of(&mut value).remove("managedFields");
     if let Some(custom) = &kind.custom {
+        metadata::check_types(&value["metadata"], "ObjectMeta").map_err(|why| unhandled(&kind, &why))?;
+        let dropped = metadata::normalise(&mut value["metadata"]);
+        unknown.extend(dropped.iter().map(|field| format!("metadata.{field}")));
         let schema = &custom.version.schema;
         whole_numbers(&mut value);
         let embedded = embedded::coerce(&mut value, schema)
@@ -48,22 +50,30 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         default::fill(&mut value, schema);
         default::drop_nulls(&mut value, schema);
     } else {
-        typed::check(&kind, &value).map_err(|why| unhandled(&kind, &why))?;
+        unknown.extend(typed::decode(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?);
+        defaults::fill(&kind, &mut value, profile.minor);
+        kind.store_form(&mut value);
     }
+    // Ownership of fields is the server's to keep; no client's word is taken for it.
+    metadata::of(&mut value).remove("managedFields");
     unknown.sort();
     report(call, &kind, &unknown)?;
     Ok(value)
 }
 
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
-    let texts = unknown.iter().map(|path| format!("unknown field {}", quote(path)));
+    let repeated = std::mem::take(&mut call.duplicates);
+    if repeated.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    let texts = repeated.iter().map(|path| format!("duplicate field {}", quote(path)));
+    let texts = texts.chain(unknown.iter().map(|path| format!("unknown field {}", quote(path))));
     match call.options.field_validation {
         FieldValidation::Ignore => Ok(()),
         FieldValidation::Warn => {
             call.warnings.extend(texts);
             Ok(())
         }
-        FieldValidation::Strict if unknown.is_empty() => Ok(()),
         FieldValidation::Strict => {
             let texts: Vec<String> = texts.collect();
             Err(unhandled(kind, &format!("strict decoding error: {}", texts.join(", "))))

@@ -9,6 +9,10 @@ pub(crate) enum NameRule {
     Label,
     /// Anything that can stand in a URL path.
     PathSegment,
+    /// DNS-1123 label (`RelaxedServiceNameValidation`).
+    Service,
+    /// DNS-1035 label, as services had before.
+    StrictService,
 }
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
@@ -32,7 +36,8 @@ impl NameRule {
     pub(crate) fn check(self, name: &str) -> Vec<String> {
         match self {
             Self::Subdomain => subdomain(name),
-            Self::Label => label(name),
+            Self::Label | Self::Service => label(name),
+            Self::StrictService => dns1035_label(name),
             Self::PathSegment => path_segment(name),
         }
     }
@@ -57,7 +62,8 @@ pub(crate) fn subdomain(name: &str) -> Vec<String> {
     wrong
 }
 
-fn label(name: &str) -> Vec<String> {
+/// What is wrong with a DNS-1123 label.
+pub(crate) fn label(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > 63 {
         wrong.push("must be no more than 63 characters".to_owned());
@@ -119,6 +125,27 @@ pub(crate) fn qualified(name: &str, what: &str) -> Vec<String> {
     }
     if !is_name_part(part) {
         wrong.push(format!("name part {NAME_PART}"));
+    }
+    wrong
+}
+
+/// What is wrong with the name of a port (`IsValidPortName`).
+pub(crate) fn port_name(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if name.len() > 15 {
+        wrong.push("must be no more than 15 characters".to_owned());
+    }
+    if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+        wrong.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+    }
+    if !name.bytes().any(|b| b.is_ascii_lowercase()) {
+        wrong.push("must contain at least one letter (a-z)".to_owned());
+    }
+    if name.contains("--") {
+        wrong.push("must not contain consecutive hyphens".to_owned());
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        wrong.push("must not begin or end with a hyphen".to_owned());
     }
     wrong
 }

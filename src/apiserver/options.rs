@@ -69,7 +69,15 @@ impl Deletion {
             Body::Bytes(bytes) if bytes.is_empty() => Value::Null,
             Body::Bytes(bytes) => super::body::parse(bytes, &request.content_type, "DeleteOptions")?,
         };
-        let query = &request.query;
+        Self::of(&body, &request.query, profile)
+    }
+
+    /// Delete options that stand in another body, such as an eviction's.
+    pub(crate) fn of_body(body: &Value, profile: &Profile) -> Outcome<Self> {
+        Self::of(body, &Query::default(), profile)
+    }
+
+    fn of(body: &Value, query: &Query, profile: &Profile) -> Outcome<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let from_query = |name: &str| Some(query.get(name)).filter(|text| !text.is_empty());
         let policy = from_query("propagationPolicy").or(body["propagationPolicy"].as_str());

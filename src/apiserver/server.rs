@@ -19,6 +19,7 @@ use super::request::{Method, Request, Target, Via};
 use super::status::{Outcome, Refused};
 use super::storage::Saved;
 use super::store::{Event, Store, TableId};
+use super::verbs::PriorityClass;
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
 use crate::model::{Identity, Object, Refusal, Resource, Write, resources};
@@ -37,6 +38,8 @@ pub struct ApiServer {
     pub(crate) epoch: u64,
     pub(crate) crd_table: TableId,
     pub(crate) namespace_table: TableId,
+    /// What pods take from each PriorityClass, by its name.
+    pub(crate) priority_classes: BTreeMap<String, PriorityClass>,
     /// Tables of custom resources by group and plural. They outlive their definitions.
     pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
     pub(crate) uids: Stream,
@@ -123,7 +126,7 @@ impl Builder {
     /// Makes the server, with the namespaces that every cluster has created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
-        let mut catalog = Catalog::default();
+        let mut catalog = Catalog::new(self.minor);
         for kind in builtin::all(|| store.add_table()) {
             catalog.add_builtin(kind);
         }
@@ -144,6 +147,7 @@ impl Builder {
             profile: Profile::of(self.minor, self.backports),
             backports: self.backports,
             epoch: 0,
+            priority_classes: BTreeMap::new(),
             custom_tables: BTreeMap::new(),
             uids: stream("apiserver/uid"),
             suffixes: stream("apiserver/generate-name"),
@@ -165,6 +169,7 @@ impl Builder {
             let write = Write::create(&resources::NAMESPACES, namespace);
             server.handle(&Request::from_write(&write, &admin), now);
         }
+        server.create_system_priority_classes(now);
         server
     }
 }
@@ -218,6 +223,9 @@ impl ApiServer {
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
             call.warnings.push(warning);
         }
+        if let Some(reply) = self.subresource(call)? {
+            return Ok(reply);
+        }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
             (Method::Get, _) if call.is_watch() => self.watch(call),
@@ -250,7 +258,7 @@ impl ApiServer {
 
     /// All objects as they are read in the version that they are stored in, by kind, namespace and name.
     pub fn objects(&self) -> impl Iterator<Item = (crate::model::Key, Object)> {
-        let mut kinds: Vec<_> = self.catalog.all().collect();
+        let mut kinds: Vec<_> = self.catalog.stored().filter(|kind| kind.is_storage()).collect();
         kinds.dedup_by_key(|kind| kind.table);
         kinds.into_iter().flat_map(move |kind| {
             self.store.list(kind.table, "").map(move |(namespace, name, entry)| {
@@ -290,6 +298,7 @@ impl ApiServer {
     /// Serves as Kubernetes 1.`minor` from now on; what is stored stays as it is.
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
         self.profile = Profile::of(minor, self.backports);
+        self.catalog.set_minor(minor);
     }
 
     /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.

@@ -214,6 +214,22 @@ impl Refused {
         Self::new(504, "Timeout", message, Some(json!({})))
     }
 
+    /// 429 of a write that a cause stands against for now; `seconds` of 0 say nothing of when to come back.
+    pub(crate) fn too_many(message: &str, cause: &str, why: &str, seconds: u32) -> Self {
+        let mut details = json!({ "causes": [{ "reason": cause, "message": why }] });
+        if seconds > 0 {
+            details["retryAfterSeconds"] = json!(seconds);
+        }
+        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
+        refused.retry_after = Some(seconds).filter(|seconds| *seconds > 0);
+        refused
+    }
+
+    /// 503 of something behind the server that does not answer.
+    pub(crate) fn unavailable(message: &str) -> Self {
+        Self::new(503, "ServiceUnavailable", message, None)
+    }
+
     /// 500 without a reason: an error that the server passes on as it is.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message, None)

@@ -258,8 +258,10 @@ impl Watch {
 
 /// Whether an event's object is what the watched version reads today.
 fn is_as_written(kind: &Kind, event: &Event) -> bool {
-    let custom = kind.custom.as_ref();
-    custom.is_none_or(|custom| custom.version.storage && event.epoch == custom.family.epoch)
+    match &kind.custom {
+        Some(custom) => custom.version.storage && event.epoch == custom.family.epoch,
+        None => kind.is_storage(),
+    }
 }
 
 /// An object of an event as the kind reads it today.
@@ -270,6 +272,7 @@ pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<
             let stored = custom.family.storage.read_stored(object, group);
             Arc::new(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })
         }
-        _ => Arc::clone(object),
+        Some(_) => Arc::clone(object),
+        None => kind.shown(object),
     }
 }

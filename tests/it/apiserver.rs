@@ -7,6 +7,7 @@ mod door;
 mod dry_run;
 #[cfg(feature = "serve")]
 mod https;
+mod kinds;
 mod lists;
 mod minors;
 mod odd;

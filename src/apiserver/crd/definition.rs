@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::apiserver::schema::{Structural, default, prune};
+use crate::apiserver::subresources::ScalePaths;
 use crate::apiserver::table::PrinterColumn;
 
 /// A definition that can be served.
@@ -43,6 +44,8 @@ pub(crate) struct Version {
     pub(crate) has_defaults: bool,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
+    /// Where the scale subresource finds its numbers, if there is one.
+    pub(crate) scale: Option<ScalePaths>,
     /// Paths that field selectors may name, such as `spec.color`.
     pub(crate) selectable: Vec<String>,
     /// The columns of its Tables.
@@ -101,6 +104,7 @@ impl Version {
             has_defaults: default::has_defaults(&schema),
             schema,
             status: version["subresources"]["status"].is_object(),
+            scale: ScalePaths::read(&version["subresources"]["scale"]),
             selectable: selectable.iter().filter_map(path).collect(),
             columns: PrinterColumn::read_all(version, group, kind),
             warning,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::naming::set_terminating;
 use super::{Definition, Family};
 use crate::apiserver::admission::webhook::client;
+use crate::apiserver::kinds::view::View;
 use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
@@ -235,6 +236,11 @@ fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kin
                 unconditional_update: false,
                 create_on_update: false,
             },
+            minors: 0..=u32::MAX,
+            view: View::Storage,
+            defaults: None,
+            validators: None,
+            subresources: &[],
             custom: Some(Custom { family: Arc::clone(family), version: Arc::clone(version) }),
         })
         .collect()

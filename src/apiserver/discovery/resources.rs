@@ -26,12 +26,26 @@ pub(crate) struct Entry<'a> {
 
 /// The resource of a kind, then its subresources.
 pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
-    let verbs = if kind.custom.is_some() { CUSTOM_VERBS } else { BUILTIN_VERBS };
+    let verbs: &[&str] = match (&kind.custom, &*kind.resource.plural) {
+        (Some(_), _) => &CUSTOM_VERBS,
+        // What is only said, and what is only known.
+        (None, "bindings") => &["create"],
+        (None, "componentstatuses") => &["get", "list"],
+        (None, _) => &BUILTIN_VERBS,
+    };
     let mut entries = vec![Entry { kind, subresource: "", verbs: verbs.into(), speaks: None }];
     if kind.rules.status {
         let verbs = SUBRESOURCE_VERBS.into();
         entries.push(Entry { kind, subresource: "status", verbs, speaks: None });
     }
+    for one in kind.subresources {
+        entries.push(Entry { kind, subresource: one.name, verbs: one.verbs.into(), speaks: Some(one.kind) });
+    }
+    if kind.custom.as_ref().is_some_and(|custom| custom.version.scale.is_some()) {
+        let speaks = Some(("autoscaling", "v1", "Scale"));
+        entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), speaks });
+    }
+    entries[1..].sort_by_key(|entry| entry.subresource);
     entries
 }
 
@@ -52,7 +66,9 @@ impl Entry<'_> {
             "kind": self.speaks.map_or(&*resource.kind, |(.., kind)| kind),
             "verbs": self.verbs,
         });
-        if let Some((group, version, _)) = self.speaks {
+        let own = (&*resource.group, &*resource.version);
+        if let Some((group, version, _)) = self.speaks.filter(|(group, version, _)| (*group, *version) != own)
+        {
             entry["group"] = json!(group);
             entry["version"] = json!(version);
         }

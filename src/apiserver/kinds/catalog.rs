@@ -12,19 +12,26 @@ type Name = Cow<'static, str>;
 /// The versions of one plural that are served, best first.
 type Versions = Vec<Arc<Kind>>;
 
-/// All kinds that are served.
-#[derive(Debug, Default)]
+/// All kinds, and the Kubernetes minor that decides which of them are served.
+#[derive(Debug)]
 pub(crate) struct Catalog {
+    minor: u32,
     groups: BTreeMap<Name, BTreeMap<Name, Versions>>,
-    builtin_groups: Vec<Name>,
 }
 
 impl Catalog {
+    /// An empty catalog of Kubernetes 1.`minor`.
+    pub(crate) fn new(minor: u32) -> Self {
+        Self { minor, groups: BTreeMap::new() }
+    }
+
+    /// Serves what Kubernetes 1.`minor` serves from now on.
+    pub(crate) fn set_minor(&mut self, minor: u32) {
+        self.minor = minor;
+    }
+
     /// Adds a built-in kind.
     pub(crate) fn add_builtin(&mut self, kind: Kind) {
-        if !self.builtin_groups.contains(&kind.resource.group) {
-            self.builtin_groups.push(kind.resource.group.clone());
-        }
         let versions = self.versions_mut(kind.resource.group.clone(), kind.resource.plural.clone());
         versions.push(Arc::new(kind));
     }
@@ -48,30 +55,38 @@ impl Catalog {
         self.groups.entry(group).or_default().entry(plural).or_default()
     }
 
-    /// Whether a group is one of those that every server has.
+    /// Whether a group is one of those that this minor serves by itself.
     pub(crate) fn is_builtin(&self, group: &str) -> bool {
-        self.builtin_groups.iter().any(|of| *of == group)
+        let mut kinds = self.groups.get(group).into_iter().flat_map(|plurals| plurals.values().flatten());
+        kinds.any(|kind| kind.custom.is_none() && kind.is_served(self.minor))
     }
 
     /// The kind of a group, version and plural.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.versions(group, plural).iter().find(|kind| kind.resource.version == version)
+        let mut versions = self.versions(group, plural).iter();
+        versions.find(|kind| kind.resource.version == version && kind.is_served(self.minor))
     }
 
-    /// The versions that are served of a group and plural.
+    /// The versions of a group and plural; of built-in kinds also those that this minor does not serve.
     pub(crate) fn versions(&self, group: &str, plural: &str) -> &[Arc<Kind>] {
         self.groups.get(group).and_then(|plurals| plurals.get(plural)).map_or(&[], Vec::as_slice)
     }
 
-    /// All kinds, by group and plural.
+    /// All kinds that are served, by group and plural.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.stored().filter(|kind| kind.is_served(self.minor))
+    }
+
+    /// All kinds that may have objects, by group and plural.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.groups.values().flat_map(|plurals| plurals.values().flatten())
     }
 
     /// The kind behind a path; scope must fit as well.
     pub(crate) fn resolve(&self, path: &ResourcePath<'_>) -> Outcome<Arc<Kind>> {
-        let builtin = self.is_builtin(&path.group);
-        let missing = || if builtin { Refused::unknown_resource() } else { Refused::unknown_path() };
+        let missing = || {
+            if self.is_builtin(&path.group) { Refused::unknown_resource() } else { Refused::unknown_path() }
+        };
         let kind = self.find(&path.group, &path.version, &path.resource).ok_or_else(missing)?;
         let lost_scope = !kind.resource.namespaced && !path.namespace.is_empty();
         let lost_namespace = kind.resource.namespaced && path.namespace.is_empty() && !path.name.is_empty();

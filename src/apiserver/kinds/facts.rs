@@ -145,6 +145,11 @@ impl Types {
         self.by_name.get(&(group, version, name)).copied()
     }
 
+    /// All types.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
+        (0..self.types.len()).map(TypeId)
+    }
+
     pub(crate) fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0]
     }

@@ -3,11 +3,19 @@
 pub(crate) mod builtin;
 pub(crate) mod catalog;
 #[allow(dead_code, reason = "patches, decoding and OpenAPI build on it, one after the other")]
+pub(crate) mod defaults;
 pub(crate) mod facts;
+pub(crate) mod quantity;
 pub(crate) mod strategy;
 pub(crate) mod typed;
+pub(crate) mod validation;
+pub(crate) mod view;
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+pub(crate) use builtin::Subresource;
+use view::View;
 
 use super::crd::{Family, Version};
 use super::names::NameRule;
@@ -25,6 +33,16 @@ pub(crate) struct Kind {
     pub(crate) categories: Vec<String>,
     pub(crate) table: TableId,
     pub(crate) rules: Rules,
+    /// The Kubernetes minors that serve it.
+    pub(crate) minors: RangeInclusive<u32>,
+    /// How it looks at what is stored; custom resources have their own conversions.
+    pub(crate) view: View,
+    /// What fills in what an object lacks.
+    pub(crate) defaults: Option<defaults::Filler>,
+    /// What checks its objects.
+    pub(crate) validators: Option<validation::Validators>,
+    /// What there is below an object beside its status.
+    pub(crate) subresources: &'static [Subresource],
     /// What its CustomResourceDefinition says, if it has one.
     pub(crate) custom: Option<Custom>,
 }

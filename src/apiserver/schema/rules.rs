@@ -28,6 +28,6 @@ fn blocks(cause: Cause, profile: &Profile) -> bool {
     match cause {
         Cause::Required | Cause::TypeInvalid | Cause::TooLong | Cause::TooMany => true,
         Cause::NotSupported => profile.enum_blocks_rules,
-        Cause::Invalid | Cause::Duplicate | Cause::Forbidden => false,
+        Cause::Invalid | Cause::Duplicate | Cause::NotFound | Cause::Forbidden => false,
     }
 }

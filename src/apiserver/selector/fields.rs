@@ -16,46 +16,62 @@ struct Requirement {
     equal: bool,
 }
 
+/// A field that selectors may name, and where it is, as a JSON pointer.
+type Place = (&'static str, &'static str);
+
 /// Fields of built-in kinds that selectors may name, beside name and namespace.
-const FIELDS: &[(&str, &str, &[&str])] = &[
-    (
-        "",
-        "pods",
-        &[
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ],
-    ),
-    ("", "nodes", &["spec.unschedulable"]),
-    ("", "namespaces", &["status.phase"]),
-    ("", "secrets", &["type"]),
-    ("", "services", &["spec.clusterIP", "spec.type"]),
-    (
-        "",
-        "events",
-        &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "involvedObject.apiVersion",
-            "involvedObject.resourceVersion",
-            "involvedObject.fieldPath",
-            "reason",
-            "reportingComponent",
-            "source",
-            "type",
-        ],
-    ),
-    ("batch", "jobs", &["status.successful"]),
-    ("certificates.k8s.io", "certificatesigningrequests", &["spec.signerName"]),
+#[rustfmt::skip]
+const FIELDS: &[(&str, &str, &[Place])] = &[
+    ("", "pods", &[
+        ("spec.host", "/spec/nodeName"),
+        ("spec.hostNetwork", "/spec/hostNetwork"),
+        ("spec.nodeName", "/spec/nodeName"),
+        ("spec.restartPolicy", "/spec/restartPolicy"),
+        ("spec.schedulerName", "/spec/schedulerName"),
+        ("spec.serviceAccountName", "/spec/serviceAccountName"),
+        ("status.nominatedNodeName", "/status/nominatedNodeName"),
+        ("status.phase", "/status/phase"),
+        ("status.podIP", "/status/podIP"),
+        ("status.podIPs", "/status/podIP"),
+    ]),
+    ("", "nodes", &[("spec.unschedulable", "/spec/unschedulable")]),
+    ("", "namespaces", &[("status.phase", "/status/phase")]),
+    ("", "replicationcontrollers", &[("status.replicas", "/status/replicas")]),
+    ("", "secrets", &[("type", "/type")]),
+    ("", "services", &[("spec.clusterIP", "/spec/clusterIP"), ("spec.type", "/spec/type")]),
+    ("", "events", &[
+        ("involvedObject.apiVersion", "/involvedObject/apiVersion"),
+        ("involvedObject.fieldPath", "/involvedObject/fieldPath"),
+        ("involvedObject.kind", "/involvedObject/kind"),
+        ("involvedObject.name", "/involvedObject/name"),
+        ("involvedObject.namespace", "/involvedObject/namespace"),
+        ("involvedObject.resourceVersion", "/involvedObject/resourceVersion"),
+        ("involvedObject.uid", "/involvedObject/uid"),
+        ("reason", "/reason"),
+        ("reportingComponent", "/reportingComponent"),
+        ("source", "/source/component"),
+        ("type", "/type"),
+    ]),
+    ("events.k8s.io", "events", &[
+        ("reason", "/reason"),
+        ("regarding.apiVersion", "/regarding/apiVersion"),
+        ("regarding.fieldPath", "/regarding/fieldPath"),
+        ("regarding.kind", "/regarding/kind"),
+        ("regarding.name", "/regarding/name"),
+        ("regarding.namespace", "/regarding/namespace"),
+        ("regarding.resourceVersion", "/regarding/resourceVersion"),
+        ("regarding.uid", "/regarding/uid"),
+        ("reportingController", "/reportingController"),
+        ("type", "/type"),
+    ]),
+    ("batch", "jobs", &[("status.successful", "/status/succeeded")]),
+    ("certificates.k8s.io", "certificatesigningrequests", &[("spec.signerName", "/spec/signerName")]),
+    ("resource.k8s.io", "resourceslices", &[("spec.driver", "/spec/driver"), ("spec.nodeName", "/spec/nodeName")]),
 ];
+
+/// Where an absent value counts as a false flag, and where as the number 0.
+const FLAGS: [&str; 2] = ["/spec/hostNetwork", "/spec/unschedulable"];
+const COUNTS: [&str; 2] = ["/status/replicas", "/status/succeeded"];
 
 impl FieldSelector {
     /// Reads a selector of a kind.
@@ -67,8 +83,7 @@ impl FieldSelector {
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let (field, value, equal) = split(part)
                 .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
-            check_field(field, kind)?;
-            let pointer = format!("/{}", field.replace('.', "/"));
+            let pointer = place(field, kind)?;
             requirements.push(Requirement { pointer, value: value.to_owned(), equal });
         }
         Ok(Self(requirements))
@@ -96,11 +111,16 @@ impl FieldSelector {
         self.0.iter().all(|requirement| {
             let holds = match object.pointer(&requirement.pointer) {
                 Some(Value::String(text)) => *text == requirement.value,
-                // An absent flag is a false one; any other absent field is empty.
                 Some(Value::Null) | None => {
-                    let flag =
-                        matches!(requirement.pointer.as_str(), "/spec/unschedulable" | "/spec/hostNetwork");
-                    requirement.value.is_empty() || (flag && requirement.value == "false")
+                    let at = requirement.pointer.as_str();
+                    let absent = if FLAGS.contains(&at) {
+                        "false"
+                    } else if COUNTS.contains(&at) {
+                        "0"
+                    } else {
+                        ""
+                    };
+                    requirement.value == absent
                 }
                 Some(other) => other.to_string().as_str() == requirement.value,
             };
@@ -117,20 +137,25 @@ fn split(part: &str) -> Option<(&str, &str, bool)> {
     Some((field.trim(), value, true))
 }
 
-fn check_field(field: &str, kind: &Kind) -> Result<(), String> {
+/// Where a field is that a selector of a kind names.
+fn place(field: &str, kind: &Kind) -> Result<String, String> {
+    let plain = || format!("/{}", field.replace('.', "/"));
     if field == "metadata.name" || (field == "metadata.namespace" && kind.resource.namespaced) {
-        return Ok(());
+        return Ok(plain());
     }
     if let Some(custom) = &kind.custom {
         let known = custom.version.selectable.iter().any(|path| path == field);
-        return if known { Ok(()) } else { Err(format!("field label not supported: {field}")) };
+        return if known { Ok(plain()) } else { Err(format!("field label not supported: {field}")) };
     }
     let own = FIELDS.iter().find(|(group, plural, _)| kind.is(group, plural)).map(|(_, _, fields)| *fields);
-    match own {
-        Some(fields) if fields.contains(&field) => Ok(()),
-        Some(_) if kind.is("batch", "jobs") => Err(format!("field label \"{field}\" not supported for Job")),
-        Some(_) => Err(format!("field label not supported: {field}")),
-        None => Err(format!(
+    let found = own.and_then(|fields| fields.iter().find(|(name, _)| *name == field));
+    match (found, own) {
+        (Some((_, pointer)), _) => Ok((*pointer).to_owned()),
+        (None, Some(_)) if kind.is("batch", "jobs") => {
+            Err(format!("field label \"{field}\" not supported for Job"))
+        }
+        (None, Some(_)) => Err(format!("field label not supported: {field}")),
+        (None, None) => Err(format!(
             "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
         )),
     }

@@ -77,6 +77,9 @@ impl ApiServer {
         for name in definitions {
             self.definition_restored(&name);
         }
+        if let Some(kind) = self.catalog.find("scheduling.k8s.io", "v1", "priorityclasses").cloned() {
+            self.priority_classes_written(&kind);
+        }
         // Nobody has seen any of this happen.
         self.store.compact();
     }

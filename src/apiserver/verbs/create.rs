@@ -39,12 +39,15 @@ impl ApiServer {
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.mutate(call, attributes(&given), Some(&mut object))?;
         self.make_name(call, &mut object);
+        self.prioritise(&kind, &mut object)?;
         let name = metadata::text(&object, "name").to_owned();
         call.new_name = Some(name.clone());
         let version = metadata::text(&object, "resourceVersion").to_owned();
         self.begin_metadata(call, &mut object);
         if kind.custom.is_none() {
-            strategy::prepare_create(&kind, &mut object, self.profile.minor);
+            let context =
+                strategy::Context { minor: self.profile.minor, now: call.now, user: call.request.user };
+            strategy::prepare_create(&kind, &mut object, context);
         } else if kind.rules.status {
             strategy::take(&mut object, &Value::Null, "status");
         }
@@ -52,6 +55,7 @@ impl ApiServer {
             crd::lifecycle::prepare_create(&mut object, &self.profile);
         }
         validation::created(&kind, &object, &self.profile)?;
+        self.allocate(&kind, &mut object)?;
         if let Some(custom) = &kind.custom {
             default::fill(&mut object, &custom.version.schema);
         }
@@ -68,12 +72,12 @@ impl ApiServer {
             return Err(refused);
         }
         if call.dry_run {
-            return Ok(Reply::object(201, Arc::new(object)));
+            return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
         }
-        let key = kind.resource.key(&namespace, &name);
+        let key = kind.key(&namespace, &name);
         let stored = self.store.put(kind.table, &key, kind.epoch(), Self::to_storage(&kind, object));
         let reply = Self::just_stored(&kind, &stored);
-        call.after = Some(Arc::clone(&reply));
+        call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
         self.written(&kind, &key, None, call.now);
         Ok(Reply::object(201, reply))
     }

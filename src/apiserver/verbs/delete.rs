@@ -15,7 +15,7 @@ use crate::apiserver::reply::{List, Reply, ReplyBody};
 use crate::apiserver::selector::Selector;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{self, Outcome, Refused};
-use crate::base::clock::{Time, rfc3339};
+use crate::base::clock::{Time, parse_rfc3339, rfc3339};
 use crate::model::Key;
 
 /// Namespaces that may not be deleted.
@@ -45,7 +45,7 @@ impl ApiServer {
             ));
         }
         let entry = self.entry(call)?;
-        let object = Self::served(&kind, entry);
+        let object = Self::written_form(&kind, entry);
         call.before = Some(Arc::clone(&object));
         check_preconditions(&kind, &call.key(), &object, &options)?;
         self.admit_deletion(call, &call.key(), &object)?;
@@ -71,7 +71,7 @@ impl ApiServer {
         let chosen: Vec<(Key, Arc<Value>)> = self
             .store
             .list(kind.table, &call.path.namespace)
-            .map(|(namespace, name, entry)| (kind.resource.key(namespace, name), Self::served(&kind, entry)))
+            .map(|(namespace, name, entry)| (kind.key(namespace, name), Self::written_form(&kind, entry)))
             .filter(|(_, object)| selector.matches(object))
             .collect();
         // All are asked about before the first goes: a webhook that is called makes the request begin anew.
@@ -85,7 +85,7 @@ impl ApiServer {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
             metadata: json!({}),
-            items: chosen.into_iter().map(|(_, object)| object).collect(),
+            items: chosen.iter().map(|(_, object)| Self::shown_to(&kind, object)).collect(),
             typed_items: kind.custom.is_some(),
             metadata_only: None,
         };
@@ -99,7 +99,7 @@ impl ApiServer {
         self.validate(call, attributes, None)
     }
 
-    fn delete_object(
+    pub(crate) fn delete_object(
         &mut self,
         kind: &Arc<Kind>,
         key: &Key,
@@ -115,6 +115,10 @@ impl ApiServer {
         if finalizers.is_empty() && grace == 0 && !namespace_held {
             let removed =
                 if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key, now) };
+            if answers_with_object(kind) {
+                let last = last_state(kind, object, now);
+                return Ok(Reply { removed, ..Reply::object(200, Self::shown_to(kind, &last)) });
+            }
             let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
             return Ok(Reply { removed, ..Reply::value(200, body) });
         }
@@ -122,7 +126,7 @@ impl ApiServer {
         let shorter =
             object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|old| grace < old);
         if marked && !shorter && !changed {
-            return Ok(Reply::object(200, Arc::clone(object)));
+            return Ok(Reply::object(200, Self::shown_to(kind, object)));
         }
         let mut next = (**object).clone();
         mark(&mut next, &finalizers, grace, marked, now);
@@ -134,7 +138,7 @@ impl ApiServer {
             lifecycle::prepare_deletion(&mut next, now);
         }
         if options.dry_run {
-            return Ok(Reply::object(200, Arc::new(next)));
+            return Ok(Reply::object(200, Self::shown_to(kind, &Arc::new(next))));
         }
         let stored = self.store.put(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
         self.written(kind, key, Some(object), now);
@@ -145,7 +149,7 @@ impl ApiServer {
     pub(crate) fn delete_internally(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str, now: Time) {
         let Some(entry) = self.store.get(kind.table, namespace, name) else { return };
         let object = entry.served();
-        let key = kind.resource.key(namespace, name);
+        let key = kind.key(namespace, name);
         // Without preconditions nothing can be refused.
         let _ = self.delete_object(kind, &key, &object, &Deletion::default(), now);
     }
@@ -157,8 +161,38 @@ impl ApiServer {
             self.definition_emptied(kind, now);
         }
         self.admission_written(kind);
+        self.priority_classes_written(kind);
         removed
     }
+}
+
+/// Core kinds whose deletion is answered with their last state (`ReturnDeletedObject`); those of storage are, too.
+const ANSWERED_WITH_OBJECT: [&str; 7] = [
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+];
+
+fn answers_with_object(kind: &Kind) -> bool {
+    let plural = &*kind.resource.plural;
+    match &*kind.resource.group {
+        "" => ANSWERED_WITH_OBJECT.contains(&plural),
+        group => group == "storage.k8s.io" && kind.custom.is_none() && plural != "csistoragecapacities",
+    }
+}
+
+/// What is answered of an object that is gone: a pod was marked before it went.
+fn last_state(kind: &Kind, object: &Arc<Value>, now: Time) -> Arc<Value> {
+    if !kind.is("", "pods") {
+        return Arc::clone(object);
+    }
+    let mut last = (**object).clone();
+    mark(&mut last, &[], 0, metadata::is_terminating(object), now);
+    Arc::new(last)
 }
 
 fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
@@ -219,7 +253,15 @@ fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
 fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now: Time) {
     let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
     let metadata = metadata::of(object);
-    let ends = now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
+    // Who shortens a grace that is under way counts from its beginning.
+    let begun = metadata
+        .get("deletionTimestamp")
+        .and_then(Value::as_str)
+        .filter(|_| marked)
+        .and_then(parse_rfc3339)
+        .zip(metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64))
+        .and_then(|(ends, grace)| ends.checked_sub(SignedDuration::from_secs(grace)).ok());
+    let ends = begun.unwrap_or(now).checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
     metadata.insert("deletionTimestamp".to_owned(), json!(rfc3339(ends)));
     metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
     if finalizers.is_empty() {

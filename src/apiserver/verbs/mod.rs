@@ -5,6 +5,10 @@ mod delete;
 mod list;
 mod patch;
 mod read;
+mod surroundings;
 mod update;
 mod validation;
 mod watch;
+
+pub(crate) use patch::patched;
+pub(crate) use surroundings::PriorityClass;

@@ -24,13 +24,7 @@ const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-pat
 impl ApiServer {
     pub(crate) fn patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
-        let kind = PatchType::of(call.request).ok_or(());
-        let kind = match (kind, &call.kind.custom) {
-            (Ok(kind), None) if kind != PatchType::Apply => kind,
-            (Ok(kind @ (PatchType::Json | PatchType::Merge)), Some(_)) => kind,
-            (_, Some(_)) => return Err(Refused::media_type(&CUSTOM_TYPES)),
-            (_, None) => return Err(Refused::patch_type()),
-        };
+        let kind = patch_type(call)?;
         let patch = read(call, kind)?;
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
@@ -44,6 +38,22 @@ impl ApiServer {
             undecodable(refused, &call.kind, shown, &self.profile)
         })?;
         self.update_object(call, object)
+    }
+}
+
+/// Applies the patch of a call to something that is not the object itself, such as its scale.
+pub(crate) fn patched(call: &Call<'_>, old: &Value) -> Outcome<Value> {
+    let kind = patch_type(call)?;
+    apply(kind, &read(call, kind)?, old, &call.kind)
+}
+
+/// How the patch of a call is to be understood; of the types that there are, custom resources take fewer.
+fn patch_type(call: &Call<'_>) -> Outcome<PatchType> {
+    match (PatchType::of(call.request).ok_or(()), &call.kind.custom) {
+        (Ok(kind), None) if kind != PatchType::Apply => Ok(kind),
+        (Ok(kind @ (PatchType::Json | PatchType::Merge)), Some(_)) => Ok(kind),
+        (_, Some(_)) => Err(Refused::media_type(&CUSTOM_TYPES)),
+        (_, None) => Err(Refused::patch_type()),
     }
 }
 

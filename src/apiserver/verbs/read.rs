@@ -30,8 +30,19 @@ impl ApiServer {
             Some(custom) if !custom.version.storage => {
                 Arc::new(custom.version.convert(&entry.served(), &kind.resource.group))
             }
-            _ => entry.served(),
+            Some(_) => entry.served(),
+            None => kind.shown(&entry.served()),
         }
+    }
+
+    /// The same in the form that writes of this version are compared and merged in: built-in kinds have one of their own.
+    pub(crate) fn written_form(kind: &Kind, entry: &Entry) -> Arc<Value> {
+        if kind.custom.is_none() { entry.served() } else { Self::served(kind, entry) }
+    }
+
+    /// An object in the form that writes are compared in, as a version of its kind shows it.
+    pub(crate) fn shown_to(kind: &Kind, object: &Arc<Value>) -> Arc<Value> {
+        if kind.custom.is_none() { kind.shown(object) } else { Arc::clone(object) }
     }
 
     /// An object as it goes into the store: in the storage version.
@@ -50,7 +61,8 @@ impl ApiServer {
             Some(custom) if !custom.version.storage => {
                 Arc::new(custom.version.convert(stored, &kind.resource.group))
             }
-            _ => Arc::clone(stored),
+            Some(_) => Arc::clone(stored),
+            None => kind.shown(stored),
         }
     }
 }

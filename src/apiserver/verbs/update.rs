@@ -35,7 +35,7 @@ impl ApiServer {
     }
 
     /// Replaces the object of the call by a decoded one.
-    pub(super) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
+    pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         check_name(call, &object)?;
         validation::match_namespace(call, &mut object)?;
@@ -46,7 +46,7 @@ impl ApiServer {
             }
             Err(refused) => return Err(refused),
         };
-        let old = Self::served(&kind, &entry);
+        let old = Self::written_form(&kind, &entry);
         call.before = Some(Arc::clone(&old));
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let attributes =
@@ -58,8 +58,9 @@ impl ApiServer {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         count_generation(&kind, &mut object, &old);
-        validation::updated(&kind, &object, &old, call.is_status(), &self.profile)?;
+        validation::updated(&kind, &object, &old, call.writes_part(), &self.profile)?;
         if call.path.subresource.is_empty() {
+            self.allocate(&kind, &mut object)?;
             call.warnings.extend(metadata::finalizer_warnings(&object));
         }
         self.validate(call, attributes, Some(&object))?;
@@ -120,19 +121,20 @@ impl ApiServer {
                 self.remove_object(kind, &key, call.now);
             }
             let last = Arc::new(object);
-            return Reply { removed: Some(Arc::clone(&last)), ..Reply::object(200, last) };
+            let shown = Self::shown_to(kind, &last);
+            return Reply { removed: Some(last), ..Reply::object(200, shown) };
         }
         let object = Self::to_storage(kind, object);
         if object == *entry.stored() {
             call.after = Some(Arc::clone(old));
-            return Reply::object(200, Arc::clone(old));
+            return Reply::object(200, Self::shown_to(kind, old));
         }
         if call.dry_run {
             return Reply::object(200, Self::just_stored(kind, &Arc::new(object)));
         }
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(kind, &stored);
-        call.after = Some(Arc::clone(&reply));
+        call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
         self.written(kind, &key, Some(old), call.now);
         Reply::object(200, reply)
     }
@@ -143,6 +145,7 @@ impl ApiServer {
             self.definition_written(key, old, now);
         }
         self.admission_written(kind);
+        self.priority_classes_written(kind);
     }
 
     /// Whether the update takes away the last thing that held a terminating object.
@@ -189,11 +192,17 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     }
     match &*call.path.subresource {
         "status" => only_status(kind, object, old),
+        // These were made of the stored object already.
+        "approval" | "ephemeralcontainers" | "resize" => {}
         "finalize" => {
             let finalizers = object["spec"]["finalizers"].take();
             *object = old.clone();
-            object["spec"]["finalizers"] = finalizers;
-            strategy::drop_nulls(object);
+            match (finalizers, object["spec"].as_object_mut()) {
+                (Value::Null, Some(spec)) => {
+                    spec.remove("finalizers");
+                }
+                (finalizers, _) => object["spec"]["finalizers"] = finalizers,
+            }
         }
         _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old),
         _ if kind.rules.status => strategy::take(object, old, "status"),
@@ -220,9 +229,7 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
             None => metadata.remove("labels"),
         };
     }
-    if kind.custom.is_none() {
-        strategy::drop_nulls(&mut next);
-    } else if let Some(custom) = &kind.custom {
+    if let Some(custom) = &kind.custom {
         default::fill(&mut next, &custom.version.schema);
     }
     *object = next;

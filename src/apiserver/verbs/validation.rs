@@ -6,8 +6,10 @@ use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext;
-use crate::apiserver::kinds::{Custom, Kind, strategy};
+use crate::apiserver::kinds::validation as builtin;
+use crate::apiserver::kinds::{Custom, Kind};
 use crate::apiserver::metadata;
+use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::{Profile, StatusScope};
 use crate::apiserver::schema::{embedded, list_type, rules, validate};
 use crate::apiserver::status::{Outcome, Refused};
@@ -30,13 +32,19 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
 
 /// Checks a new object.
 pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
-    let mut errors = metadata::check(object, kind.rules.names);
+    let names = match kind.rules.names {
+        NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
+        rule => rule,
+    };
+    let mut errors = metadata::check(object, names);
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
         errors.extend(beyond_schema(custom, object, None));
         let rules = rules::check(&custom.version.schema, &errors, profile);
         errors.extend(rules);
+    } else {
+        errors.extend(builtin::check(kind, object, None, false, profile));
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
@@ -55,8 +63,8 @@ pub(super) fn updated(
     let mut errors = metadata_of_update(object, old);
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile));
-    } else if status {
-        errors.extend(strategy::check_status(kind, object));
+    } else {
+        errors.extend(builtin::check(kind, object, Some(old), status, profile));
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(if status {
@@ -144,6 +152,6 @@ fn finish(kind: &Kind, object: &Value, errors: &[FieldError], profile: &Profile)
     if errors.is_empty() {
         return Ok(());
     }
-    let resource = &kind.resource;
+    let resource = kind.stored_as();
     Err(Refused::invalid(&resource.group, &resource.kind, metadata::text(object, "name"), errors, profile))
 }

@@ -21,7 +21,11 @@ impl Clock for Still {
 
 fn door(minor: u32) -> InProcess {
     let mut door = InProcess::new(minor, 1, Arc::new(Still));
-    assert_eq!(door.changes(&View::default()).len(), 4, "the namespaces that every cluster has");
+    assert_eq!(
+        door.changes(&View::default()).len(),
+        6,
+        "the namespaces and priority classes that every cluster has"
+    );
     door
 }
 

@@ -1,0 +1,142 @@
+//! JSON read with an eye on fields that stand in an object more than once. As in Go, the last one counts.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Reads JSON. Gives the paths of repeated fields as strict decoding names them: `data.k`, `spec.containers[0].name`.
+pub(crate) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
+    let found = RefCell::new(Vec::new());
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Reader { at: &At { parent: None, step: Step::Root }, found: &found }
+        .deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((value, found.into_inner()))
+}
+
+struct At<'a> {
+    parent: Option<&'a At<'a>>,
+    step: Step<'a>,
+}
+
+enum Step<'a> {
+    Root,
+    Key(&'a str),
+    Index(usize),
+}
+
+impl At<'_> {
+    fn write(&self, path: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.write(path);
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Key(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(key);
+            }
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+}
+
+struct Reader<'a> {
+    at: &'a At<'a>,
+    found: &'a RefCell<Vec<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any valid JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        loop {
+            let at = At { parent: Some(self.at), step: Step::Index(items.len()) };
+            match access.next_element_seed(Reader { at: &at, found: self.found })? {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            let at = At { parent: Some(self.at), step: Step::Key(&key) };
+            let value = access.next_value_seed(Reader { at: &at, found: self.found })?;
+            if map.contains_key(&key) {
+                let mut path = String::new();
+                at.write(&mut path);
+                let mut found = self.found.borrow_mut();
+                if !found.contains(&path) {
+                    found.push(path);
+                }
+            }
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn repeated_fields_are_named_once_and_the_last_one_counts() {
+        let text = br#"{"a": {"k": 1, "k": 2, "k": 3}, "l": [{"x": 1}, {"x": 1, "x": null}], "n": 1e400}"#;
+        assert!(parse(text).is_err());
+        let text =
+            br#"{"a": {"k": 1, "k": 2, "k": 3}, "l": [{"x": 1}, {"x": 1, "x": null}], "n": 1.5, "n": -1}"#;
+        let (value, repeated) = parse(text).unwrap();
+        assert_eq!(value, json!({"a": {"k": 3}, "l": [{"x": 1}, {"x": null}], "n": -1}));
+        assert_eq!(repeated, ["a.k", "l[1].x", "n"]);
+    }
+}

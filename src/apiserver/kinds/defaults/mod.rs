@@ -1,0 +1,91 @@
+//! What is filled into an object of a built-in kind when it is decoded (`SetDefaults_*`), in whatever way it was written.
+
+mod cluster;
+mod container;
+mod pod;
+mod service;
+mod volume;
+mod workload;
+
+use serde_json::{Map, Value, json};
+
+use super::Kind;
+
+/// An object of JSON.
+pub(super) type Fields = Map<String, Value>;
+/// Fills the defaults of a kind into an object, as Kubernetes 1.N does.
+pub(crate) type Filler = fn(&mut Fields, u32);
+
+/// Group, plural, and what fills the defaults of all versions of that kind.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str, Filler)] = &[
+    ("", "endpoints", service::endpoints),
+    ("", "limitranges", cluster::limit_range),
+    ("", "namespaces", cluster::namespace),
+    ("", "nodes", cluster::node),
+    ("", "persistentvolumeclaims", volume::claim),
+    ("", "persistentvolumes", volume::persistent_volume),
+    ("", "pods", pod::pod),
+    ("", "podtemplates", pod::pod_template_object),
+    ("", "replicationcontrollers", workload::replication_controller),
+    ("", "secrets", cluster::secret),
+    ("", "services", service::service),
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", cluster::mutating_webhooks),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies", cluster::admission_policy),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", cluster::admission_policy_binding),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", cluster::webhooks),
+    ("apiregistration.k8s.io", "apiservices", cluster::api_service),
+    ("apps", "daemonsets", workload::daemon_set),
+    ("apps", "deployments", workload::deployment),
+    ("apps", "replicasets", workload::replica_set),
+    ("apps", "statefulsets", workload::stateful_set),
+    ("autoscaling", "horizontalpodautoscalers", workload::autoscaler),
+    ("batch", "cronjobs", workload::cron_job),
+    ("batch", "jobs", workload::job),
+    ("discovery.k8s.io", "endpointslices", service::endpoint_slice),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas", cluster::flow_schema),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", cluster::priority_level),
+    ("networking.k8s.io", "ingressclasses", service::ingress_class),
+    ("networking.k8s.io", "networkpolicies", service::network_policy),
+    ("rbac.authorization.k8s.io", "clusterrolebindings", cluster::role_binding),
+    ("rbac.authorization.k8s.io", "rolebindings", cluster::role_binding),
+    ("scheduling.k8s.io", "priorityclasses", cluster::priority_class),
+    ("storage.k8s.io", "csidrivers", volume::csi_driver),
+    ("storage.k8s.io", "storageclasses", volume::storage_class),
+];
+
+/// What fills the defaults of a kind.
+pub(super) fn of(group: &str, plural: &str) -> Option<Filler> {
+    TABLE.iter().find(|row| (row.0, row.1) == (group, plural)).map(|row| row.2)
+}
+
+/// Fills in what an object lacks, as Kubernetes 1.`minor` does.
+pub(crate) fn fill(kind: &Kind, object: &mut Value, minor: u32) {
+    if let (Some(filler), Value::Object(fields)) = (kind.defaults, object) {
+        filler(fields, minor);
+    }
+}
+
+/// Sets a field that is absent.
+fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
+    if fields.get(name).is_none_or(Value::is_null) {
+        fields.insert(name.to_owned(), value.into());
+    }
+}
+
+/// An object below, if it is there.
+fn within<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
+    fields.get_mut(name)?.as_object_mut()
+}
+
+/// An object below; made if it is absent.
+fn made<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
+    set(fields, name, json!({}));
+    within(fields, name)
+}
+
+/// The objects of a list, if it is there.
+fn each<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
+    let items = fields.get_mut(name).and_then(Value::as_array_mut);
+    items.into_iter().flatten().filter_map(Value::as_object_mut)
+}

@@ -1,0 +1,57 @@
+//! Pods and templates of pods.
+
+use serde_json::{Value, json};
+
+use super::{Fields, container, each, set, volume, within};
+
+/// `SetDefaults_Pod` and `SetDefaults_PodSpec`.
+pub(super) fn pod(pod: &mut Fields, _minor: u32) {
+    let Some(spec) = within(pod, "spec") else { return };
+    pod_spec(spec);
+    let host_network = spec.get("hostNetwork") == Some(&Value::Bool(true));
+    for list in ["containers", "initContainers"] {
+        for one in each(spec, list) {
+            container::requests_from_limits(one);
+            if host_network {
+                container::host_ports(one);
+            }
+        }
+    }
+    set(spec, "enableServiceLinks", true);
+}
+
+/// A PodTemplate object.
+pub(super) fn pod_template_object(object: &mut Fields, _minor: u32) {
+    template(object);
+}
+
+/// The template within a specification.
+pub(super) fn template(owner: &mut Fields) {
+    if let Some(template) = within(owner, "template")
+        && let Some(spec) = within(template, "spec")
+    {
+        pod_spec(spec);
+    }
+}
+
+/// What every specification of a pod has, in templates too.
+pub(super) fn pod_spec(spec: &mut Fields) {
+    set(spec, "dnsPolicy", "ClusterFirst");
+    set(spec, "restartPolicy", "Always");
+    set(spec, "securityContext", json!({}));
+    set(spec, "terminationGracePeriodSeconds", 30);
+    set(spec, "schedulerName", "default-scheduler");
+    // The old name of the field is kept in step with the new one.
+    let account = spec.get("serviceAccountName").or_else(|| spec.get("serviceAccount")).cloned();
+    if let Some(account) = account {
+        spec.insert("serviceAccount".to_owned(), account.clone());
+        spec.insert("serviceAccountName".to_owned(), account);
+    }
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
+        each(spec, list).for_each(container::container);
+    }
+    each(spec, "volumes").for_each(volume::volume);
+    if let Some(overhead) = within(spec, "overhead") {
+        container::resource_list(overhead);
+    }
+}

@@ -1,0 +1,221 @@
+//! ConfigMaps, Secrets, leases, quotas and priorities.
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use super::{Errors, NON_NEGATIVE, Path, absent, immutable, items, one_of_if_given, text};
+use crate::apiserver::kinds::quantity::Quantity;
+
+/// How much data one object may hold.
+const MOST_DATA: usize = 1024 * 1024;
+const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+    'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+const REDACTED: &str = "<secret contents redacted>";
+/// The highest priority that is not the system's own.
+const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
+
+/// What is wrong with a key of a ConfigMap or Secret.
+fn key_problems(key: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if key.len() > 253 {
+        wrong.push("must be no more than 253 characters".to_owned());
+    }
+    if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+        wrong.push(KEY.to_owned());
+    }
+    match key {
+        "." => wrong.push("must not be '.'".to_owned()),
+        ".." => wrong.push("must not be '..'".to_owned()),
+        _ if key.starts_with("..") => wrong.push("must not start with '..'".to_owned()),
+        _ => {}
+    }
+    wrong
+}
+
+/// How many bytes base64 holds.
+fn decoded_length(text: &str) -> usize {
+    text.len() / 4 * 3 - text.bytes().rev().take_while(|b| *b == b'=').count().min(2)
+}
+
+pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let mut size = 0;
+    for (field, binary) in [("data", false), ("binaryData", true)] {
+        let at = Path::Field(&Path::Root, field);
+        for (key, value) in object[field].as_object().into_iter().flatten() {
+            errors.each(Path::Key(&at, key), key, key_problems(key));
+            if !binary && object["binaryData"].get(key).is_some() {
+                errors.invalid(Path::Key(&at, key), key.as_str(), "duplicate of key present in binaryData");
+            }
+            size += if binary { decoded_length(text(value)) } else { text(value).len() };
+        }
+    }
+    if size > MOST_DATA {
+        errors.too_long(Path::Key(&Path::Root, ""), MOST_DATA as u64);
+    }
+    sealed(object, old, &["data", "binaryData"], errors);
+}
+
+/// What is sealed stays as it is, and sealed.
+fn sealed(object: &Value, old: Option<&Value>, fields: &[&str], errors: &mut Errors<'_>) {
+    const WHY: &str = "field is immutable when `immutable` is set";
+    let Some(old) = old.filter(|old| old["immutable"] == true) else { return };
+    if object["immutable"] != true {
+        errors.forbidden(Path::Field(&Path::Root, "immutable"), WHY);
+    }
+    for field in fields {
+        if object[*field] != old[*field] {
+            errors.forbidden(Path::Field(&Path::Root, field), WHY);
+        }
+    }
+}
+
+pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "data");
+    let mut size = 0;
+    for (key, value) in object["data"].as_object().into_iter().flatten() {
+        errors.each(Path::Key(&at, key), key, key_problems(key));
+        size += decoded_length(text(value));
+    }
+    if size > MOST_DATA {
+        errors.too_long(at, MOST_DATA as u64);
+    }
+    secret_type(object, errors);
+    if let Some(old) = old {
+        immutable(&object["type"], Some(&old["type"]), Path::Field(&Path::Root, "type"), errors);
+        sealed(object, Some(old), &["data"], errors);
+    }
+}
+
+/// The data that each type of secret must have.
+fn secret_type(object: &Value, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "data");
+    let has = |key: &str| object["data"].get(key).is_some();
+    match text(&object["type"]) {
+        "kubernetes.io/service-account-token" => {
+            let annotations = &object["metadata"]["annotations"];
+            if absent(&annotations["kubernetes.io/service-account.name"]) {
+                let metadata = Path::Field(&Path::Root, "metadata");
+                let list = Path::Field(&metadata, "annotations");
+                errors.required(Path::Key(&list, "kubernetes.io/service-account.name"), "");
+            }
+        }
+        "kubernetes.io/dockercfg" => json_data(object, ".dockercfg", errors),
+        "kubernetes.io/dockerconfigjson" => json_data(object, ".dockerconfigjson", errors),
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            errors.required(Path::Key(&at, "username"), "");
+            errors.required(Path::Key(&at, "password"), "");
+        }
+        "kubernetes.io/ssh-auth" if absent(&object["data"]["ssh-privatekey"]) => {
+            errors.required(Path::Key(&at, "ssh-privatekey"), "");
+        }
+        "kubernetes.io/tls" => {
+            for key in ["tls.crt", "tls.key"].into_iter().filter(|key| !has(key)) {
+                errors.required(Path::Key(&at, key), "");
+            }
+        }
+        _ => {}
+    }
+}
+
+fn json_data(object: &Value, key: &str, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "data");
+    let Some(data) = object["data"][key].as_str() else {
+        errors.required(Path::Key(&at, key), "");
+        return;
+    };
+    let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap_or_default();
+    if serde_json::from_slice::<Value>(&bytes).is_ok() {
+        return;
+    }
+    let first = String::from_utf8_lossy(&bytes).trim_start().chars().next();
+    let why = match first {
+        Some(c) if !"{[\"-0123456789tfn".contains(c) => {
+            format!("invalid character '{c}' looking for beginning of value")
+        }
+        // Of JSON that breaks later, the exact words are not known here.
+        _ => "unexpected end of JSON input".to_owned(),
+    };
+    errors.invalid(Path::Key(&at, key), REDACTED, why);
+}
+
+pub(super) fn lease(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "spec");
+    let spec = &object["spec"];
+    if let Some(seconds) = spec["leaseDurationSeconds"].as_i64().filter(|seconds| *seconds <= 0) {
+        errors.invalid(Path::Field(&at, "leaseDurationSeconds"), seconds, "must be greater than 0");
+    }
+    if let Some(count) = spec["leaseTransitions"].as_i64().filter(|count| *count < 0) {
+        errors.invalid(Path::Field(&at, "leaseTransitions"), count, NON_NEGATIVE);
+    }
+}
+
+pub(super) fn resource_quota(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "spec");
+    let hard = Path::Field(&at, "hard");
+    for (name, amount) in object["spec"]["hard"].as_object().into_iter().flatten() {
+        if matches!(Quantity::parse(text(amount)), Ok(Some(quantity)) if quantity.is_negative()) {
+            errors.invalid(Path::Key(&hard, name), text(amount), NON_NEGATIVE);
+        }
+    }
+    if old.is_some_and(|old| items(&old["spec"]["scopes"]) != items(&object["spec"]["scopes"])) {
+        immutable(
+            &object["spec"]["scopes"],
+            old.map(|old| &old["spec"]["scopes"]),
+            Path::Field(&at, "scopes"),
+            errors,
+        );
+    }
+}
+
+pub(super) fn priority_class(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let name = text(&object["metadata"]["name"]);
+    let value = object["value"].as_i64().unwrap_or(0);
+    let at = |field| Path::Field(&Path::Root, field);
+    let system = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+    if name.starts_with("system-") {
+        let known = system.iter().any(|(known, its)| *known == name && *its == value);
+        if !known {
+            let metadata = at("metadata");
+            let why = "priority class names with 'system-' prefix are reserved for system use only";
+            errors.forbidden(Path::Field(&metadata, "name"), why);
+        }
+    } else if value > HIGHEST_USER_PRIORITY {
+        let why = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
+        errors.forbidden(at("value"), why);
+    }
+    one_of_if_given(
+        &object["preemptionPolicy"],
+        &["Never", "PreemptLowerPriority"],
+        at("preemptionPolicy"),
+        errors,
+    );
+    let Some(old) = old else { return };
+    if old["value"] != object["value"] {
+        errors.forbidden(at("value"), "may not be changed in an update.");
+    }
+    let policy = &object["preemptionPolicy"];
+    immutable(policy, Some(&old["preemptionPolicy"]), at("preemptionPolicy"), errors);
+}
+
+/// The classes that every cluster has (`SystemPriorityClasses`).
+pub(crate) fn system_priority_classes() -> [Value; 2] {
+    let class = |name: &str, value: i64, description: &str| {
+        json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": name },
+            "value": value, "description": description,
+        })
+    };
+    [
+        class(
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+        class(
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if \
+             necessary.",
+        ),
+    ]
+}

@@ -1,0 +1,99 @@
+//! What lies below objects beside their status: scale, binding, eviction, logs and the like.
+//!
+//! `status` and `finalize` go the way of updates (`verbs/update.rs`); what is here has a body or an answer of its own.
+
+mod binding;
+mod connect;
+mod eviction;
+mod log;
+mod parts;
+mod scale;
+
+pub(crate) use scale::ScalePaths;
+use serde_json::{Value, json};
+
+use super::body::parse;
+use super::call::Call;
+use super::kinds::typed;
+use super::reply::Reply;
+use super::request::{Body, Method};
+use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+
+impl ApiServer {
+    /// Answers a request to a subresource that has its own way; `None` if it goes the way of its object.
+    pub(crate) fn subresource(&mut self, call: &mut Call<'_>) -> Outcome<Option<Reply>> {
+        if call.kind.is("", "bindings") {
+            return self.bindings(call).map(Some);
+        }
+        if call.path.subresource.is_empty() {
+            return Ok(None);
+        }
+        if call.path.subresource == "scale" && call.kind.custom.is_some() {
+            return scale::of_custom(call).map_or(Ok(None), |paths| self.scale(call, &paths).map(Some));
+        }
+        let name = call.path.subresource.split('/').next().unwrap_or_default();
+        let Some(found) = call.kind.subresources.iter().find(|one| one.name == name) else {
+            return Ok(None);
+        };
+        let verb = match call.request.method {
+            Method::Get => "get",
+            Method::Post => "create",
+            Method::Put => "update",
+            Method::Patch => "patch",
+            Method::Delete => "delete",
+            Method::Other => "",
+        };
+        if !found.verbs.contains(&verb) {
+            return Err(Refused::method_not_allowed());
+        }
+        let reply = match found.name {
+            "scale" => self.scale(call, &scale::of_builtin()),
+            "binding" => self.bind(call),
+            "eviction" => self.evict(call),
+            "log" => self.log(call),
+            "ephemeralcontainers" | "resize" | "approval" => self.part(call),
+            "exec" | "attach" | "portforward" | "proxy" => self.connect(call),
+            _ => return Ok(None),
+        };
+        reply.map(Some)
+    }
+}
+
+/// Reads the body of a subresource that has a type of its own. Gives it as its kind's decoder leaves it.
+fn read(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
+    let mut value = match &call.request.body {
+        Body::Value(value) => (*value).clone(),
+        Body::Bytes(bytes) => parse(bytes, &call.request.content_type, kind)?,
+        Body::Empty | Body::Delete(_) => parse(&bytes::Bytes::new(), "", kind)?,
+    };
+    if !value.is_object() {
+        value = json!({});
+    }
+    let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let (given, version) = (text("kind"), text("apiVersion"));
+    let (group, own) = types.first().copied().unwrap_or_default();
+    let written = |(group, version): &(&str, &str)| {
+        if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") }
+    };
+    let known = version.is_empty() || types.iter().any(|one| written(one) == version);
+    if !known || (!given.is_empty() && given != kind) {
+        let wanted = types.first().map(written).unwrap_or_default();
+        let why = format!(
+            "the API version in the data ({version}) does not match the expected API version ({wanted})"
+        );
+        return Err(Refused::bad_request(why));
+    }
+    typed::decode_as(group, own, kind, &mut value).map_err(|why| {
+        Refused::bad_request(format!("{kind} in version \"{own}\" cannot be handled as a {kind}: {why}"))
+    })?;
+    Ok(value)
+}
+
+/// The answer to a binding and an eviction that were made.
+fn done() -> Reply {
+    Reply::value(
+        201,
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 }),
+    )
+}

@@ -1,0 +1,277 @@
+//! Built-in kinds: their versions, subresources, and what is refused of them.
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
+use windtunnel::model::Identity;
+
+use super::requests::{define, definition, now, server};
+
+fn ask(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> Reply {
+    let admin = Identity::admin();
+    let mut request = Request::new(method, path, &admin);
+    if !body.is_null() {
+        request = request.with_body(body);
+    }
+    if method == Method::Patch {
+        request = request.with_content_type("application/merge-patch+json");
+    }
+    server.handle(&request, now())
+}
+
+/// The code and the message (or nothing) of an answer.
+fn answer(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (u16, String) {
+    let reply = ask(server, method, path, body);
+    let text = match &reply.body {
+        ReplyBody::Text(text) => text.clone(),
+        _ => reply.json().unwrap_or_default()["message"].as_str().unwrap_or_default().to_owned(),
+    };
+    (reply.code, text)
+}
+
+fn get(server: &mut ApiServer, path: &str) -> Value {
+    ask(server, Method::Get, path, &Value::Null).json().unwrap_or_default()
+}
+
+fn pod(name: &str, labels: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name, "labels": labels },
+        "spec": { "nodeName": "n", "containers": [{ "name": "a", "image": "i" }, { "name": "b", "image": "i" }] },
+    })
+}
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+#[test]
+fn versions_come_and_go_with_the_minor_while_the_objects_stay() {
+    let mut server = server(24);
+    let budget = json!({ "apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": { "name": "b" },
+        "spec": { "minAvailable": 1 } });
+    let old = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets";
+    assert_eq!(answer(&mut server, Method::Post, old, &budget), (201, String::new()));
+    assert_eq!(get(&mut server, &format!("{old}/b"))["apiVersion"], "policy/v1beta1");
+    server.set_kubernetes_minor(25);
+    assert_eq!(answer(&mut server, Method::Get, &format!("{old}/b"), &Value::Null).0, 404);
+    let new = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b";
+    assert_eq!(get(&mut server, new)["apiVersion"], "policy/v1");
+    let versions = |server: &mut ApiServer, group: &str| -> Vec<String> {
+        let group = get(server, &format!("/apis/{group}"));
+        group["versions"].as_array().into_iter().flatten().map(|one| one["version"].to_string()).collect()
+    };
+    assert_eq!(versions(&mut server, "policy"), ["\"v1\""]);
+    assert_eq!(versions(&mut server, "resource.k8s.io"), [""; 0]);
+}
+
+#[test]
+fn autoscalers_of_v1_are_those_of_v2() {
+    let mut server = server(36);
+    let body = json!({ "apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "h" },
+        "spec": { "maxReplicas": 3, "scaleTargetRef": { "kind": "Deployment", "name": "d" },
+                  "targetCPUUtilizationPercentage": 50 } });
+    let path =
+        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
+    assert_eq!(answer(&mut server, Method::Post, &path("v1"), &body).0, 201);
+    let v2 = get(&mut server, &format!("{}/h", path("v2")));
+    assert_eq!(v2["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"], 50);
+    assert_eq!(v2["spec"]["minReplicas"], 1);
+    let v1 = get(&mut server, &format!("{}/h", path("v1")));
+    assert_eq!(v1["spec"]["targetCPUUtilizationPercentage"], 50);
+    assert_eq!(v1["spec"].get("metrics"), None);
+}
+
+#[test]
+fn a_pod_is_evicted_as_far_as_its_budgets_go() {
+    let mut server = server(36);
+    let labels = json!({ "app": "x" });
+    for name in ["p", "q"] {
+        assert_eq!(answer(&mut server, Method::Post, PODS, &pod(name, &labels)).0, 201);
+        let running = json!({ "status": { "phase": "Running" } });
+        assert_eq!(answer(&mut server, Method::Patch, &format!("{PODS}/{name}/status"), &running).0, 200);
+    }
+    let budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    let budget = |name: &str| {
+        json!({ "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": { "name": name },
+            "spec": { "minAvailable": 1, "selector": { "matchLabels": { "app": "x" } } } })
+    };
+    let eviction =
+        |name: &str| json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": name } });
+    ask(&mut server, Method::Post, budgets, &budget("one"));
+    ask(&mut server, Method::Post, budgets, &budget("two"));
+    let evict = |server: &mut ApiServer, name: &str| {
+        answer(server, Method::Post, &format!("{PODS}/{name}/eviction"), &eviction(name))
+    };
+    let several =
+        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    assert_eq!(evict(&mut server, "p"), (500, several.to_owned()));
+    ask(&mut server, Method::Delete, &format!("{budgets}/two"), &Value::Null);
+    let unhealthy =
+        json!({ "status": { "observedGeneration": 1, "currentHealthy": 1, "desiredHealthy": 1 } });
+    ask(&mut server, Method::Patch, &format!("{budgets}/one/status"), &unhealthy);
+    // Who is not ready is not missed.
+    assert_eq!(evict(&mut server, "p"), (201, String::new()));
+    let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+    ask(&mut server, Method::Patch, &format!("{PODS}/q/status"), &ready);
+    let blocked = "Cannot evict pod as it would violate the pod's disruption budget.";
+    assert_eq!(evict(&mut server, "q"), (429, blocked.to_owned()));
+    assert_eq!(get(&mut server, &format!("{PODS}/p"))["metadata"]["deletionGracePeriodSeconds"], 30);
+}
+
+#[test]
+fn a_log_is_what_the_annotation_of_the_container_says() {
+    let mut server = server(36);
+    let mut pod = pod("p", &json!({}));
+    pod["metadata"]["annotations"] = json!({ "log.windtunnel.dev/a": "one\ntwo\nthree\n" });
+    ask(&mut server, Method::Post, PODS, &pod);
+    let many = "a container name must be specified for pod p, choose one of: [a b]";
+    for (query, code, text) in [
+        ("", 400, many),
+        ("?container=zz", 400, "container zz is not valid for pod p"),
+        ("?container=a", 200, "one\ntwo\nthree\n"),
+        ("?container=a&tailLines=1", 200, "three\n"),
+        ("?container=a&limitBytes=5", 200, "one\nt"),
+        ("?container=b", 200, ""),
+    ] {
+        let path = format!("{PODS}/p/log{query}");
+        assert_eq!(answer(&mut server, Method::Get, &path, &Value::Null), (code, text.to_owned()), "{query}");
+    }
+    assert_eq!(answer(&mut server, Method::Put, &format!("{PODS}/p/log"), &json!({})).0, 405);
+}
+
+#[test]
+fn custom_resources_are_scaled_by_the_paths_of_their_definition() {
+    let mut server = server(36);
+    let mut crd = definition(&["a"], false);
+    let version = &mut crd["spec"]["versions"][0];
+    version["subresources"]["scale"] = json!({
+        "specReplicasPath": ".spec.count", "statusReplicasPath": ".status.count", "labelSelectorPath": ".status.pods",
+    });
+    let count = json!({ "type": "integer" });
+    version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["count"] = count.clone();
+    let status = &mut version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"];
+    status["count"] = count;
+    status["pods"] = json!({ "type": "string" });
+    define(&mut server, crd);
+    let all = "/apis/example.io/v1/versions";
+    let object =
+        json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" }, "spec": {} });
+    assert_eq!(answer(&mut server, Method::Post, all, &object).0, 201);
+    let scale = format!("{all}/v/scale");
+    let none = "the spec replicas field \".spec.count\" does not exist";
+    assert_eq!(answer(&mut server, Method::Get, &scale, &Value::Null), (500, none.to_owned()));
+    ask(&mut server, Method::Patch, &format!("{all}/v"), &json!({ "spec": { "count": 2 } }));
+    ask(&mut server, Method::Patch, &format!("{all}/v/status"), &json!({ "status": { "pods": "a=b" } }));
+    let shown = get(&mut server, &scale);
+    assert_eq!(
+        (&shown["spec"], &shown["status"]),
+        (&json!({ "replicas": 2 }), &json!({ "replicas": 0, "selector": "a=b" }))
+    );
+    let wanted = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "v" },
+        "spec": { "replicas": 5 } });
+    assert_eq!(ask(&mut server, Method::Put, &scale, &wanted).json().unwrap()["spec"]["replicas"], 5);
+    let object = get(&mut server, &format!("{all}/v"));
+    assert_eq!((&object["spec"]["count"], &object["metadata"]["generation"]), (&json!(5), &json!(3)));
+    let listed = get(&mut server, "/apis/example.io/v1");
+    let names: Vec<&str> =
+        listed["resources"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["versions", "versions/scale", "versions/status"]);
+}
+
+#[test]
+fn events_are_watched_in_the_form_of_the_group_that_asks() {
+    let mut server = server(36);
+    let event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "e" }, "message": "m",
+        "involvedObject": { "kind": "Pod", "namespace": "default", "name": "p" }, "reason": "R", "type": "Normal" });
+    let core = "/api/v1/namespaces/default/events";
+    assert_eq!(answer(&mut server, Method::Post, core, &event).0, 201);
+    let list = get(&mut server, "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp");
+    assert_eq!(list["items"][0]["note"], "m");
+    assert_eq!(list["items"][0].get("message"), None);
+    let patch = json!({ "note": "other" });
+    let path = "/apis/events.k8s.io/v1/namespaces/default/events/e";
+    assert_eq!(answer(&mut server, Method::Patch, path, &patch).0, 200);
+    assert_eq!(get(&mut server, &format!("{core}/e"))["message"], "other");
+    assert_eq!(server.objects().filter(|(key, _)| key.plural == "events").count(), 1);
+}
+
+#[test]
+fn what_a_kind_does_not_allow_is_refused_in_its_own_words() {
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    for (path, body, why) in [
+        (
+            PODS.to_owned(),
+            json!({ "kind": "Pod", "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i",
+                "resources": { "limits": { "cpu": "1" }, "requests": { "cpu": "2" } } }] } }),
+            "Pod \"p\" is invalid: spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or \
+             equal to cpu limit of 1",
+        ),
+        (
+            PODS.to_owned(),
+            json!({ "kind": "Pod", "metadata": { "name": "p" }, "spec": { "priorityClassName": "none",
+                "containers": [{ "name": "c", "image": "i" }] } }),
+            "pods \"p\" is forbidden: no PriorityClass with name none was found",
+        ),
+        (
+            format!("{rbac}/clusterrolebindings"),
+            json!({ "kind": "ClusterRoleBinding", "metadata": { "name": "b" }, "roleRef": { "kind": "Role", "name": "r" },
+                "subjects": [{ "kind": "ServiceAccount", "name": "s" }] }),
+            "ClusterRoleBinding.rbac.authorization.k8s.io \"b\" is invalid: [roleRef.kind: Unsupported value: \"Role\": \
+             supported values: \"ClusterRole\", subjects[0].namespace: Required value]",
+        ),
+        (
+            format!("{rbac}/clusterroles"),
+            json!({ "kind": "ClusterRole", "metadata": { "name": "r" }, "rules": [{ "resources": ["pods"] }] }),
+            "ClusterRole.rbac.authorization.k8s.io \"r\" is invalid: [rules[0].verbs: Required value: verbs must contain \
+             at least one value, rules[0].apiGroups: Required value: resource rules must supply at least one api group]",
+        ),
+        (
+            "/apis/batch/v1/namespaces/default/jobs".to_owned(),
+            json!({ "kind": "Job", "metadata": { "name": "j" }, "spec": { "template": { "spec": {
+                "containers": [{ "name": "c", "image": "i" }] } } } }),
+            "Job.batch \"j\" is invalid: spec.template.spec.restartPolicy: Unsupported value: \"Always\": supported values: \
+             \"OnFailure\", \"Never\"",
+        ),
+        (
+            "/apis/policy/v1/namespaces/default/poddisruptionbudgets".to_owned(),
+            json!({ "kind": "PodDisruptionBudget", "metadata": { "name": "b" }, "spec": { "maxUnavailable": "x" } }),
+            "PodDisruptionBudget.policy \"b\" is invalid: spec.maxUnavailable: Invalid value: \"x\": a valid percent string \
+             must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is \
+             '[0-9]+%')",
+        ),
+    ] {
+        let mut server = server(36);
+        assert_eq!(answer(&mut server, Method::Post, &path, &body).1, why);
+    }
+}
+
+#[test]
+fn values_in_errors_are_go_syntax_on_older_servers() {
+    let deployment = json!({ "kind": "Deployment", "metadata": { "name": "d" }, "spec": {
+        "selector": { "matchLabels": { "x": "y" } },
+        "template": { "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
+    for (minor, shown) in [(33, "map[string]string{\"a\":\"b\"}"), (34, "{\"a\":\"b\"}")] {
+        let mut server = server(minor);
+        let path = "/apis/apps/v1/namespaces/default/deployments";
+        let why = format!(
+            "Deployment.apps \"d\" is invalid: spec.template.metadata.labels: Invalid value: {shown}: `selector` does \
+             not match template `labels`"
+        );
+        assert_eq!(answer(&mut server, Method::Post, path, &deployment), (422, why));
+    }
+}
+
+#[test]
+fn services_get_addresses_and_ports_of_their_own() {
+    let mut server = server(36);
+    let all = "/api/v1/namespaces/default/services";
+    let service = |name: &str| json!({ "kind": "Service", "metadata": { "name": name }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }] } });
+    let one = ask(&mut server, Method::Post, all, &service("one")).json().unwrap();
+    let two = ask(&mut server, Method::Post, all, &service("two")).json().unwrap();
+    assert_ne!(one["spec"]["clusterIP"], two["spec"]["clusterIP"]);
+    assert_ne!(one["spec"]["ports"][0]["nodePort"], two["spec"]["ports"][0]["nodePort"]);
+    // An update that does not mention them keeps them.
+    let kept = ask(&mut server, Method::Put, &format!("{all}/one"), &service("one")).json().unwrap();
+    assert_eq!(kept["spec"], one["spec"]);
+    let mut taken = service("three");
+    taken["spec"]["clusterIP"] = one["spec"]["clusterIP"].clone();
+    let why = answer(&mut server, Method::Post, all, &taken).1;
+    assert!(why.ends_with("provided IP is already allocated"), "{why}");
+}
