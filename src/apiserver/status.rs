@@ -17,6 +17,8 @@ pub(crate) struct Refused(Box<Facts>);
 pub(crate) struct Facts {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
+    /// A reason that somebody else gave, in place of the server's own.
+    pub(crate) given_reason: String,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
     /// Seconds for a `Retry-After` header.
@@ -45,7 +47,16 @@ impl DerefMut for Refused {
 impl Refused {
     fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Self {
         let message = message.into();
-        Self(Box::new(Facts { code, reason, message, details, retry_after: None, plain: false }))
+        let given_reason = String::new();
+        Self(Box::new(Facts {
+            code,
+            reason,
+            given_reason,
+            message,
+            details,
+            retry_after: None,
+            plain: false,
+        }))
     }
 
     /// 404 of an object.
@@ -204,6 +215,19 @@ impl Refused {
         Self::new(504, "Timeout", message, Some(json!({})))
     }
 
+    /// The refusal that an admission webhook spelled out.
+    pub(crate) fn by_webhook(code: u16, reason: &str, message: String, details: Option<Value>) -> Self {
+        let mut refused = Self::new(code, "", message, details);
+        reason.clone_into(&mut refused.given_reason);
+        refused
+    }
+
+    /// 500 of what went wrong within the server, or with what it called (`NewInternalError`).
+    pub(crate) fn internal_error(why: &str) -> Self {
+        let message = format!("Internal error occurred: {why}");
+        Self::new(500, "InternalError", message, Some(json!({ "causes": [{ "message": why }] })))
+    }
+
     /// 500 without a reason: an error that the server passes on as it is.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message, None)
@@ -215,8 +239,9 @@ impl Refused {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "code": self.code,
         });
-        if !self.reason.is_empty() {
-            body["reason"] = json!(self.reason);
+        let reason = if self.given_reason.is_empty() { self.reason } else { &self.given_reason };
+        if !reason.is_empty() {
+            body["reason"] = json!(reason);
         }
         if let Some(details) = &self.details {
             body["details"] = details.clone();

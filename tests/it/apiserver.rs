@@ -1,6 +1,7 @@
 //! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
 
 mod client;
+mod conversion;
 mod corpus;
 mod definitions;
 mod door;
@@ -11,3 +12,4 @@ mod lists;
 mod minors;
 mod odd;
 mod requests;
+mod webhooks;

@@ -3,12 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::Kind;
+use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::metadata;
 
 /// Drops nulls and, from kinds that keep theirs apart, the status; fills in what the kind has from the start.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, minor: u32) {
     drop_nulls(object);
+    if configuration::is_configuration(kind) {
+        configuration::fill_in(kind, object);
+    }
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod(object, minor),
         ("", "namespaces") => namespace(object),
@@ -32,6 +36,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, minor: u32) {
 /// What an update of the object itself may not touch.
 pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     drop_nulls(object);
+    if configuration::is_configuration(kind) {
+        configuration::fill_in(kind, object);
+    }
     if kind.rules.status {
         take(object, old, "status");
     }

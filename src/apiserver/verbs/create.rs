@@ -71,7 +71,8 @@ impl ApiServer {
             return Ok(Reply::object(201, Arc::new(object)));
         }
         let key = kind.resource.key(&namespace, &name);
-        let stored = self.store.put(kind.table, &key, kind.epoch(), Self::to_storage(&kind, object));
+        let object = Self::settled(call, object)?;
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(&kind, &stored);
         call.after = Some(Arc::clone(&reply));
         self.written(&kind, &key, None, call.now);
