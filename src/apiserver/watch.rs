@@ -125,12 +125,12 @@ impl Watch {
 impl Watch {
     /// What there is to send at `now`.
     pub(crate) fn advance(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Progress {
-        let cursor = self.cursor;
+        let (cursor, begun) = (self.cursor, self.begun);
         let poll = self.poll(store, catalog, now);
         let Some(conversion) = self.kind.conversion() else { return Progress::Poll(poll) };
         let Some(wanted) = conversion.wanted(now) else { return Progress::Poll(poll) };
         conversion.want_nothing();
-        self.cursor = cursor;
+        (self.cursor, self.begun) = (cursor, begun);
         let call = wanted.call.clone();
         self.asked = Some(wanted);
         Progress::Call(call)
