@@ -61,6 +61,18 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     Ok(value)
 }
 
+/// Makes what admission left of an object one of its kind again: metadata as Go encodes it, nothing that the schema does
+/// not know, defaults.
+pub(crate) fn normalise(kind: &Kind, value: &mut Value) {
+    metadata::normalise(&mut value["metadata"]);
+    if let Some(custom) = &kind.custom {
+        let schema = &custom.version.schema;
+        prune::prune(value, schema);
+        default::fill(value, schema);
+        default::drop_nulls(value, schema);
+    }
+}
+
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
     let repeated = std::mem::take(&mut call.duplicates);
     if repeated.is_empty() && unknown.is_empty() {

@@ -6,11 +6,12 @@
 //! while a webhook thinks, a webhook may itself make requests, and what changed meanwhile is seen: a review that reads
 //! otherwise than the one that was answered is asked anew.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::reply::Reply;
 use super::request::Request;
@@ -121,6 +122,8 @@ pub struct Attempt {
     answers: Vec<(HookCall, Result<Value, HookError>)>,
     /// The call that stopped the last run.
     pending: Option<HookCall>,
+    /// Whether the last run learnt something that it could not know at its start.
+    again: bool,
     /// The uid of the object that the request creates.
     pub(crate) uid: Option<String>,
     /// The names that were made of its `generateName`.
@@ -146,6 +149,26 @@ impl Attempt {
         }
         self.pending = Some(call);
         Err(Refused::internal("waiting for a webhook"))
+    }
+
+    /// Has the request run from its start once more.
+    pub(crate) fn run_again(&mut self) {
+        self.again = true;
+    }
+
+    /// Whether the request is to run from its start once more.
+    pub(crate) fn take_again(&mut self) -> bool {
+        std::mem::take(&mut self.again)
+    }
+
+    /// Whether the request has stopped for a call, or is to run again.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.again || self.pending.is_some()
+    }
+
+    /// Whether the request has stopped for a call.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.pending.is_some()
     }
 
     /// The call that stopped the request, if one did.
@@ -177,4 +200,24 @@ impl ApiServer {
             }
         }
     }
+}
+
+/// A uid for a review: the same review at the same time has the same one, so that a request that is run again finds
+/// the answer to it.
+pub(crate) fn uid(review: &Value, now: Time) -> String {
+    let digest = Sha256::digest(format!("{now}{review}"));
+    let mut text = String::with_capacity(36);
+    for (index, byte) in digest.iter().take(16).enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        // Version 4, variant 1.
+        let byte = match index {
+            6 => byte & 0x0f | 0x40,
+            8 => byte & 0x3f | 0x80,
+            _ => *byte,
+        };
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }

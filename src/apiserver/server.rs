@@ -9,13 +9,14 @@ use super::admission::Admission;
 use super::call::Call;
 use super::documents::Documents;
 use super::hooks::{Attempt, Caller, Hooks, Step};
+use super::kinds::Kind;
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
 use super::log::{WriteLog, WriteOutcome};
 use super::paths::Metrics;
 use super::profile::Profile;
 use super::reply::Reply;
-use super::request::{Method, Request, Target, Via};
+use super::request::{Method, Request, ResourcePath, Target, Via};
 use super::status::{Outcome, Refused};
 use super::storage::Saved;
 use super::store::{Event, Store, TableId};
@@ -202,10 +203,34 @@ impl ApiServer {
             Ok(kind) => kind,
             Err(refused) => return Step::Done(Reply::refused(&refused)),
         };
+        loop {
+            let reply = self.run(Arc::clone(&kind), path, request, now, attempt);
+            if let Some(hook) = attempt.take_pending() {
+                return Step::Call(hook);
+            }
+            if !attempt.take_again() {
+                return Step::Done(reply);
+            }
+        }
+    }
+
+    /// Runs a request to a kind from its start. What the answer says is not seen if the attempt is not at its end.
+    fn run(
+        &mut self,
+        kind: Arc<Kind>,
+        path: &ResourcePath<'_>,
+        request: &Request<'_>,
+        now: Time,
+        attempt: &mut Attempt,
+    ) -> Reply {
         let mut call = Call::new(kind, path, request, now, attempt);
-        let reply = self.verb(&mut call).and_then(|reply| call.view.apply(reply, &call.kind, now));
-        if let Some(hook) = call.attempt.take_pending() {
-            return Step::Call(hook);
+        let mut reply = self.verb(&mut call).and_then(|reply| call.view.apply(reply, &call.kind, now));
+        // Nothing was stored, or all was known that storing takes.
+        if let Err(refused) = Self::settle(&mut call) {
+            reply = Err(refused);
+        }
+        if call.attempt.is_unfinished() {
+            return Reply::refused(&Refused::internal(""));
         }
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
@@ -214,7 +239,7 @@ impl ApiServer {
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
         }
-        Step::Done(reply)
+        reply
     }
 
     /// The verb that a method and a path come to. Access control belongs before it.

@@ -18,7 +18,7 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::watch;
 
-use super::hooks::{Attempt, HookError, Step};
+use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::Reply;
 use super::request::Request;
 use super::server::ApiServer;
@@ -115,8 +115,9 @@ impl Shared {
     /// Answers a request of a client: calls webhooks while nothing is locked, and waits until what it changed is durable.
     pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
         let mut attempt = Attempt::default();
+        // A request that is run again is the same at the same time: that is how it finds its answers.
+        let now = self.now();
         loop {
-            let now = self.now();
             let advance = |server: &mut ApiServer| server.advance(request, now, &mut attempt);
             let (step, ticket) = self.locked(advance, Writer::submit);
             if let Some(ticket) = ticket {
@@ -125,13 +126,18 @@ impl Shared {
             match step {
                 Step::Done(reply) => return Ok(reply),
                 Step::Call(call) => {
-                    let (hooks, asked) = (self.lock().hooks.clone(), call.clone());
-                    let answer = tokio::task::spawn_blocking(move || hooks.call(&asked)).await;
-                    let gone = |_| Err(HookError("the call was given up".to_owned()));
-                    attempt.answered(call, answer.unwrap_or_else(gone));
+                    let answer = self.call(call.clone()).await;
+                    attempt.answered(call, answer);
                 }
             }
         }
+    }
+
+    /// Calls a webhook, on a thread that may block.
+    pub(super) async fn call(&self, call: HookCall) -> Result<serde_json::Value, HookError> {
+        let hooks = self.lock().hooks.clone();
+        let answer = tokio::task::spawn_blocking(move || hooks.call(&call)).await;
+        answer.unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
     }
 
     /// Makes a write without HTTP in between.
@@ -213,8 +219,8 @@ impl tower::Service<::http::Request<kube::client::Body>> for Service {
             let (head, body) = request.into_parts();
             let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
             tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
-            let now = shared.now();
-            let reply = shared.with(|server| server.handle(&http::request(&head, body, &who), now));
+            let reply = shared.answer(&http::request(&head, body, &who)).await;
+            let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
             Ok(http::response(&shared, reply))
         })
     }

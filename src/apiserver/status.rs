@@ -17,6 +17,8 @@ pub(crate) struct Refused(Box<Facts>);
 pub(crate) struct Facts {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
+    /// A reason that somebody else gave, in place of the server's own.
+    pub(crate) given_reason: String,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
     /// Seconds for a `Retry-After` header.
@@ -50,6 +52,7 @@ impl Refused {
         Self(Box::new(Facts {
             code,
             reason,
+            given_reason: String::new(),
             message,
             details,
             retry_after: None,
@@ -230,6 +233,19 @@ impl Refused {
         Self::new(503, "ServiceUnavailable", message, None)
     }
 
+    /// The refusal that an admission webhook spelled out.
+    pub(crate) fn by_webhook(code: u16, reason: &str, message: String, details: Option<Value>) -> Self {
+        let mut refused = Self::new(code, "", message, details);
+        reason.clone_into(&mut refused.given_reason);
+        refused
+    }
+
+    /// 500 of what went wrong within the server, or with what it called (`NewInternalError`).
+    pub(crate) fn internal_error(why: &str) -> Self {
+        let message = format!("Internal error occurred: {why}");
+        Self::new(500, "InternalError", message, Some(json!({ "causes": [{ "message": why }] })))
+    }
+
     /// 500 without a reason: an error that the server passes on as it is.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "", message, None)
@@ -241,8 +257,9 @@ impl Refused {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "code": self.code,
         });
-        if !self.reason.is_empty() {
-            body["reason"] = json!(self.reason);
+        let reason = if self.given_reason.is_empty() { self.reason } else { &self.given_reason };
+        if !reason.is_empty() {
+            body["reason"] = json!(reason);
         }
         if let Some(token) = &self.resume {
             body["metadata"]["continue"] = json!(token);

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use super::crd::Wanted;
+use super::hooks::{HookCall, HookError};
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
 use super::paths::Watching;
@@ -40,6 +42,17 @@ pub struct Watch {
     ends: Time,
     /// Counts the watch as long as it is there.
     _counted: Option<Watching>,
+    /// The conversions that the next events wait for.
+    asked: Option<Wanted>,
+}
+
+/// How far a watch came.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// This is there.
+    Poll(Poll),
+    /// A webhook has to convert objects first.
+    Call(HookCall),
 }
 
 /// What a watch begins with. Objects are shared with the store until they are sent.
@@ -84,6 +97,7 @@ impl Watch {
             next_bookmark: Time::MAX,
             ends: Time::MAX,
             _counted: None,
+            asked: None,
         }
     }
 
@@ -110,7 +124,28 @@ impl Watch {
 
 impl Watch {
     /// What there is to send at `now`.
-    pub(crate) fn poll(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Poll {
+    pub(crate) fn advance(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Progress {
+        let (cursor, begun) = (self.cursor, self.begun);
+        let poll = self.poll(store, catalog, now);
+        let Some(conversion) = self.kind.conversion() else { return Progress::Poll(poll) };
+        let Some(wanted) = conversion.wanted(now) else { return Progress::Poll(poll) };
+        conversion.want_nothing();
+        (self.cursor, self.begun) = (cursor, begun);
+        let call = wanted.call.clone();
+        self.asked = Some(wanted);
+        Progress::Call(call)
+    }
+
+    /// Goes on with what a webhook said; an answer that is none ends the watch.
+    pub(crate) fn answered(&mut self, answer: &Result<Value, HookError>) {
+        let (Some(wanted), Some(conversion)) = (self.asked.take(), self.kind.conversion()) else { return };
+        if let Err(why) = conversion.learn(&wanted, answer) {
+            self.initial.push_back(Initial::Error(store::line("ERROR", &Refused::internal(why).body())));
+            self.ends = Time::MIN;
+        }
+    }
+
+    fn poll(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Poll {
         if !self.initial.is_empty() {
             return Poll::Lines(self.initial_lines(now));
         }
@@ -259,7 +294,11 @@ impl Watch {
 /// Whether an event's object is what the watched version reads today.
 fn is_as_written(kind: &Kind, event: &Event) -> bool {
     match &kind.custom {
-        Some(custom) => custom.version.storage && event.epoch == custom.family.epoch,
+        Some(custom) => {
+            // With a webhook, events are of the version that the object was stored in.
+            let of_storage = custom.version.storage && custom.family.conversion.is_none();
+            of_storage && event.epoch == custom.family.epoch
+        }
         None => kind.is_storage(),
     }
 }
@@ -267,6 +306,7 @@ fn is_as_written(kind: &Kind, event: &Event) -> bool {
 /// An object of an event as the kind reads it today.
 pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<Value> {
     match &kind.custom {
+        Some(custom) if custom.family.conversion.is_some() => Arc::new(kind.convert(object)),
         Some(custom) if !is_as_written(kind, event) => {
             let group = &kind.resource.group;
             let stored = custom.family.storage.read_stored(object, group);

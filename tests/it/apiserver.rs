@@ -1,6 +1,7 @@
 //! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
 
 mod client;
+mod conversion;
 mod corpus;
 mod definitions;
 mod door;
@@ -14,3 +15,4 @@ mod odd;
 mod requests;
 mod two_arms;
 mod views;
+mod webhooks;

@@ -8,6 +8,7 @@ pub(crate) mod webhook;
 
 use serde_json::Value;
 
+use self::webhook::{Webhook, configuration};
 use super::call::Call;
 use super::kinds::Kind;
 use super::server::ApiServer;
@@ -46,7 +47,10 @@ pub(crate) struct Attributes<'a> {
 
 /// What is configured, read once per change.
 #[derive(Debug, Default)]
-pub(crate) struct Admission {}
+pub(crate) struct Admission {
+    mutating: Vec<Webhook>,
+    validating: Vec<Webhook>,
+}
 
 impl ApiServer {
     /// Lets admission change the object of a write. Of a deletion there is none.
@@ -55,11 +59,14 @@ impl ApiServer {
     /// Somebody objects.
     pub(crate) fn mutate(
         &self,
-        _call: &mut Call<'_>,
-        _attributes: Attributes<'_>,
-        _object: Option<&mut Value>,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&mut Value>,
     ) -> Outcome<()> {
-        Ok(())
+        if self.admission.mutating.is_empty() || is_exempt(&call.kind) {
+            return Ok(());
+        }
+        self.ask_mutating(call, attributes, object)
     }
 
     /// Asks admission about the object as it would be stored.
@@ -68,13 +75,33 @@ impl ApiServer {
     /// Somebody objects.
     pub(crate) fn validate(
         &self,
-        _call: &mut Call<'_>,
-        _attributes: Attributes<'_>,
-        _object: Option<&Value>,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
     ) -> Outcome<()> {
-        Ok(())
+        if self.admission.validating.is_empty() || is_exempt(&call.kind) {
+            return Ok(());
+        }
+        self.ask_validating(call, attributes, object)
     }
 
     /// Reads what is configured anew if an object of this kind has a say in it.
-    pub(crate) fn admission_written(&mut self, _kind: &Kind) {}
+    pub(crate) fn admission_written(&mut self, kind: &Kind) {
+        if !configuration::is_configuration(kind) {
+            return;
+        }
+        // In the order of their names, and each in its own order.
+        let stored = self.store.list(kind.table, "").map(|(_, _, entry)| entry.served());
+        let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();
+        if kind.resource.plural.starts_with("mutating") {
+            self.admission.mutating = webhooks;
+        } else {
+            self.admission.validating = webhooks;
+        }
+    }
+}
+
+/// Whether a kind configures admission itself: a policy or a webhook that could not be removed would lock everybody out.
+fn is_exempt(kind: &Kind) -> bool {
+    kind.resource.group == "admissionregistration.k8s.io"
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Conversion;
+
 use crate::apiserver::schema::{Structural, default, prune};
 use crate::apiserver::subresources::ScalePaths;
 use crate::apiserver::table::PrinterColumn;
@@ -31,6 +33,8 @@ pub(crate) struct Family {
     pub(crate) storage: Arc<Version>,
     /// Whether the definition is being deleted.
     pub(crate) terminating: bool,
+    /// The webhook that converts between versions, if there is one.
+    pub(crate) conversion: Option<Arc<Conversion>>,
 }
 
 /// One version of a definition.
@@ -119,6 +123,14 @@ impl Version {
             default::fill(&mut object, &self.schema);
         }
         object
+    }
+
+    /// Prunes an object of this version and fills in its defaults.
+    pub(crate) fn read_as_is(&self, object: &mut Value) {
+        prune::prune(object, &self.schema);
+        if self.has_defaults {
+            default::fill(object, &self.schema);
+        }
     }
 
     /// An object of another version as one of this version (conversion strategy `None`): what this version does not

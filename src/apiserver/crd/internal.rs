@@ -51,11 +51,11 @@ impl<'a> Internal<'a> {
                 }
             };
             object(&[
-                ("Name", plain(&one["name"], json!(""))),
-                ("Served", plain(&one["served"], json!(false))),
-                ("Storage", plain(&one["storage"], json!(false))),
-                ("Deprecated", plain(&one["deprecated"], json!(false))),
-                ("DeprecationWarning", plain(&one["deprecationWarning"], Value::Null)),
+                ("Name", plain(&one["name"], &json!(""))),
+                ("Served", plain(&one["served"], &json!(false))),
+                ("Storage", plain(&one["storage"], &json!(false))),
+                ("Deprecated", plain(&one["deprecated"], &json!(false))),
+                ("DeprecationWarning", plain(&one["deprecationWarning"], &Value::Null)),
                 (
                     "Schema",
                     part("schema", &|value| {
@@ -67,7 +67,7 @@ impl<'a> Internal<'a> {
                 (
                     "SelectableFields",
                     part("selectableFields", &|value| {
-                        items(value, |field| object(&[("JSONPath", plain(&field["jsonPath"], json!("")))]))
+                        items(value, |field| object(&[("JSONPath", plain(&field["jsonPath"], &json!("")))]))
                     }),
                 ),
             ])
@@ -89,7 +89,7 @@ fn items(value: &Value, encode: impl Fn(&Value) -> String) -> String {
     value.as_array().map_or_else(|| "null".to_owned(), |list| array(list, encode))
 }
 
-fn plain(value: &Value, zero: Value) -> String {
+fn plain(value: &Value, zero: &Value) -> String {
     if value.is_null() { zero.to_string() } else { value.to_string() }
 }
 
@@ -99,9 +99,9 @@ fn subresources(value: &Value) -> String {
         "null".to_owned()
     } else {
         object(&[
-            ("SpecReplicasPath", plain(&scale["specReplicasPath"], json!(""))),
-            ("StatusReplicasPath", plain(&scale["statusReplicasPath"], json!(""))),
-            ("LabelSelectorPath", plain(&scale["labelSelectorPath"], Value::Null)),
+            ("SpecReplicasPath", plain(&scale["specReplicasPath"], &json!(""))),
+            ("StatusReplicasPath", plain(&scale["statusReplicasPath"], &json!(""))),
+            ("LabelSelectorPath", plain(&scale["labelSelectorPath"], &Value::Null)),
         ])
     };
     object(&[("Status", value["status"].to_string()), ("Scale", scale)])
@@ -110,12 +110,12 @@ fn subresources(value: &Value) -> String {
 fn columns(value: &Value) -> String {
     items(value, |column| {
         object(&[
-            ("Name", plain(&column["name"], json!(""))),
-            ("Type", plain(&column["type"], json!(""))),
-            ("Format", plain(&column["format"], json!(""))),
-            ("Description", plain(&column["description"], json!(""))),
-            ("Priority", plain(&column["priority"], json!(0))),
-            ("JSONPath", plain(&column["jsonPath"], json!(""))),
+            ("Name", plain(&column["name"], &json!(""))),
+            ("Type", plain(&column["type"], &json!(""))),
+            ("Format", plain(&column["format"], &json!(""))),
+            ("Description", plain(&column["description"], &json!(""))),
+            ("Priority", plain(&column["priority"], &json!(0))),
+            ("JSONPath", plain(&column["jsonPath"], &json!(""))),
         ])
     })
 }
@@ -197,20 +197,20 @@ pub(crate) fn schema(value: &Value) -> String {
 /// A rule of `x-kubernetes-validations` as Go encodes it.
 pub(crate) fn rule(value: &Value) -> String {
     object(&[
-        ("Rule", plain(&value["rule"], json!(""))),
-        ("Message", plain(&value["message"], json!(""))),
-        ("MessageExpression", plain(&value["messageExpression"], json!(""))),
-        ("Reason", plain(&value["reason"], Value::Null)),
-        ("FieldPath", plain(&value["fieldPath"], json!(""))),
-        ("OptionalOldSelf", plain(&value["optionalOldSelf"], Value::Null)),
+        ("Rule", plain(&value["rule"], &json!(""))),
+        ("Message", plain(&value["message"], &json!(""))),
+        ("MessageExpression", plain(&value["messageExpression"], &json!(""))),
+        ("Reason", plain(&value["reason"], &Value::Null)),
+        ("FieldPath", plain(&value["fieldPath"], &json!(""))),
+        ("OptionalOldSelf", plain(&value["optionalOldSelf"], &Value::Null)),
     ])
 }
 
 impl Form {
     fn encode(self, value: &Value) -> String {
         match self {
-            Self::Text => plain(value, json!("")),
-            Self::Flag => plain(value, json!(false)),
+            Self::Text => plain(value, &json!("")),
+            Self::Flag => plain(value, &json!(false)),
             Self::Any => value.to_string(),
             Self::Schema => schema(value),
             Self::Schemas => items(value, schema),

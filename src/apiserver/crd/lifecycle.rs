@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::naming::set_terminating;
-use super::{Definition, Family};
+use super::{Conversion, Definition, Family};
 use crate::apiserver::admission::webhook::client;
 use crate::apiserver::kinds::view::View;
 use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
@@ -147,13 +147,22 @@ impl ApiServer {
             "Established",
         )
         .is_some_and(|found| found["status"] == "True");
-        let family = Arc::new(Family { epoch, storage: Arc::clone(&storage), terminating });
+        let conversion = Conversion::read(crd).map(Arc::new);
+        let by_webhook = conversion.is_some();
+        let family = Arc::new(Family { epoch, storage: Arc::clone(&storage), terminating, conversion });
         let mut kinds: Vec<Kind> = if accepted { kinds(&definition, &family, table) } else { Vec::new() };
         kinds.sort_by_key(|kind| version_order(&kind.resource.version));
         self.catalog.set(&definition.group, &definition.plural, kinds);
         let resource = resource(&definition, &storage.name);
         let key = |namespace: &str, name: &str| resource.key(namespace, name);
-        self.store.reread(table, epoch, key, |stored| storage.read_stored(stored, &definition.group));
+        self.store.reread(table, epoch, key, |stored| {
+            // What a webhook has to convert is read by its own version until then.
+            let own = definition.versions.iter().filter(|_| by_webhook).find(|version| {
+                stored["apiVersion"].as_str().and_then(|text| text.split_once('/')).map(|(_, name)| name)
+                    == Some(&*version.name)
+            });
+            own.unwrap_or(&storage).read_stored(stored, &definition.group)
+        });
     }
 
     /// Deletes the objects of a definition that is going away, and then the definition itself.

@@ -1,5 +1,6 @@
 //! CustomResourceDefinitions: what they say, whether it may be said, and how they come into force.
 
+mod conversion;
 mod definition;
 pub(crate) mod internal;
 pub(crate) mod lifecycle;
@@ -7,4 +8,5 @@ mod naming;
 mod structure;
 pub(crate) mod validation;
 
+pub(crate) use conversion::{Conversion, Wanted};
 pub(crate) use definition::{Definition, Family, Version};

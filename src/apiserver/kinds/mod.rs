@@ -15,9 +15,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 pub(crate) use builtin::Subresource;
+use serde_json::Value;
 use view::View;
 
-use super::crd::{Family, Version};
+use super::crd::{Conversion, Family, Version};
 use super::names::NameRule;
 use super::store::TableId;
 use crate::model::Resource;
@@ -54,6 +55,23 @@ pub(crate) struct Custom {
     pub(crate) family: Arc<Family>,
     /// This version.
     pub(crate) version: Arc<Version>,
+}
+
+impl Custom {
+    /// An object of any version as one of `version`.
+    pub(crate) fn convert(&self, object: &Value, version: &Version, group: &str) -> Value {
+        match &self.family.conversion {
+            Some(_) if is_of(object, group, &version.name) => object.clone(),
+            Some(conversion) => conversion.convert(object, version),
+            None => version.convert(object, group),
+        }
+    }
+}
+
+/// Whether an object is of that group and version.
+fn is_of(object: &Value, group: &str, version: &str) -> bool {
+    let given = object["apiVersion"].as_str().and_then(|text| text.split_once('/'));
+    given == Some((group, version))
 }
 
 /// How the server treats a kind.
@@ -95,6 +113,19 @@ pub(crate) enum Generation {
 }
 
 impl Kind {
+    /// The webhook that converts between the versions of this kind, if there is one.
+    pub(crate) fn conversion(&self) -> Option<&Arc<Conversion>> {
+        self.custom.as_ref()?.family.conversion.as_ref()
+    }
+
+    /// An object of any version as one of this version.
+    pub(crate) fn convert(&self, object: &Value) -> Value {
+        match &self.custom {
+            Some(custom) => custom.convert(object, &custom.version, &self.resource.group),
+            None => object.clone(),
+        }
+    }
+
     /// Which schema in force objects of this kind are read by; 0 for built-in kinds.
     pub(crate) fn epoch(&self) -> u64 {
         self.custom.as_ref().map_or(0, |custom| custom.family.epoch)

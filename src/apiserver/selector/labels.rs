@@ -62,6 +62,31 @@ impl LabelSelector {
         Ok(Self(requirements))
     }
 
+    /// Reads a `LabelSelector` object, which validation has let through; null and `{}` select everything.
+    pub(crate) fn read(selector: &Value) -> Self {
+        let equal =
+            selector["matchLabels"].as_object().into_iter().flatten().map(|(key, value)| Requirement {
+                key: key.clone(),
+                operator: Operator::In,
+                values: value.as_str().map(str::to_owned).into_iter().collect(),
+            });
+        let expressions = selector["matchExpressions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let expressions = expressions.iter().map(|expression| Requirement {
+            key: expression["key"].as_str().unwrap_or_default().to_owned(),
+            operator: match expression["operator"].as_str() {
+                Some("NotIn") => Operator::NotIn,
+                Some("Exists") => Operator::Exists,
+                Some("DoesNotExist") => Operator::DoesNotExist,
+                _ => Operator::In,
+            },
+            values: expression["values"]
+                .as_array()
+                .map(|values| values.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+                .unwrap_or_default(),
+        });
+        Self(equal.chain(expressions).collect())
+    }
+
     pub(crate) fn is_everything(&self) -> bool {
         self.0.is_empty()
     }

@@ -10,7 +10,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 
 use super::{ReplyStream, Shared};
-use crate::apiserver::watch::{Poll, Watch};
+use crate::apiserver::watch::{Poll, Progress, Watch};
 
 /// A body that is there.
 pub(crate) fn full(bytes: Bytes) -> ReplyStream {
@@ -44,11 +44,15 @@ impl Lines {
             // Mark what moved as seen before looking, so that a write in between wakes the wait below.
             self.moved.borrow_and_update();
             let now = self.shared.now();
-            let poll = self.shared.lock().poll(&mut self.watch, now);
-            match poll {
-                Poll::Lines(lines) => self.ready.extend(lines),
-                Poll::Ended => return None,
-                Poll::PendingUntil(at) => {
+            let progress = self.shared.lock().advance_watch(&mut self.watch, now);
+            match progress {
+                Progress::Call(call) => {
+                    let answer = self.shared.call(call).await;
+                    self.watch.answered(&answer);
+                }
+                Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
+                Progress::Poll(Poll::Ended) => return None,
+                Progress::Poll(Poll::PendingUntil(at)) => {
                     let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
                     // Clocks have a grain; a wait of nothing would be a busy loop.
                     let wait = wait.max(Duration::from_millis(1));

@@ -75,7 +75,8 @@ impl ApiServer {
             return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
         }
         let key = kind.key(&namespace, &name);
-        let stored = self.store.put(kind.table, &key, kind.epoch(), Self::to_storage(&kind, object));
+        let object = Self::settled(call, object)?;
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(&kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
         self.written(&kind, &key, None, call.now);

@@ -26,13 +26,7 @@ impl ApiServer {
 
     /// A stored object as a version of its kind serves it. The storage version shares what the store holds.
     pub(crate) fn served(kind: &Kind, entry: &Entry) -> Arc<Value> {
-        match &kind.custom {
-            Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.convert(&entry.served(), &kind.resource.group))
-            }
-            Some(_) => entry.served(),
-            None => kind.shown(&entry.served()),
-        }
+        Self::just_stored(kind, &entry.served())
     }
 
     /// The same in the form that writes of this version are compared and merged in: built-in kinds have one of their own.
@@ -49,7 +43,7 @@ impl ApiServer {
     pub(crate) fn to_storage(kind: &Kind, object: Value) -> Value {
         match &kind.custom {
             Some(custom) if !custom.version.storage => {
-                custom.family.storage.convert(&object, &kind.resource.group)
+                custom.convert(&object, &custom.family.storage, &kind.resource.group)
             }
             _ => object,
         }
@@ -58,11 +52,23 @@ impl ApiServer {
     /// What was just stored, as a version of its kind serves it.
     pub(crate) fn just_stored(kind: &Kind, stored: &Arc<Value>) -> Arc<Value> {
         match &kind.custom {
-            Some(custom) if !custom.version.storage => {
-                Arc::new(custom.version.convert(stored, &kind.resource.group))
+            // With a webhook, what was stored before the storage version changed waits for its conversion.
+            Some(custom) if !custom.version.storage || custom.family.conversion.is_some() => {
+                Arc::new(kind.convert(stored))
             }
             Some(_) => Arc::clone(stored),
             None => kind.shown(stored),
         }
+    }
+
+    /// An object in its storage version, once all conversions that storing and answering it takes are known.
+    pub(crate) fn settled(call: &mut Call<'_>, object: Value) -> Outcome<Value> {
+        let kind = Arc::clone(&call.kind);
+        let object = Self::to_storage(&kind, object);
+        if kind.conversion().is_some() {
+            let _ = kind.convert(&object);
+            Self::settle(call)?;
+        }
+        Ok(object)
     }
 }

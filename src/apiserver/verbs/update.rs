@@ -64,7 +64,7 @@ impl ApiServer {
             call.warnings.extend(metadata::finalizer_warnings(&object));
         }
         self.validate(call, attributes, Some(&object))?;
-        Ok(self.store_update(call, &kind, object, &entry, &old))
+        self.store_update(call, &kind, object, &entry, &old)
     }
 
     /// The uid and the resource version that the client knew.
@@ -114,7 +114,7 @@ impl ApiServer {
         object: Value,
         entry: &Entry,
         old: &Arc<Value>,
-    ) -> Reply {
+    ) -> Outcome<Reply> {
         let key = call.key();
         if self.is_last_update(kind, &object) {
             if !call.dry_run {
@@ -122,21 +122,21 @@ impl ApiServer {
             }
             let last = Arc::new(object);
             let shown = Self::shown_to(kind, &last);
-            return Reply { removed: Some(last), ..Reply::object(200, shown) };
+            return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let object = Self::to_storage(kind, object);
+        let object = Self::settled(call, object)?;
         if object == *entry.stored() {
             call.after = Some(Arc::clone(old));
-            return Reply::object(200, Self::shown_to(kind, old));
+            return Ok(Reply::object(200, Self::shown_to(kind, old)));
         }
         if call.dry_run {
-            return Reply::object(200, Self::just_stored(kind, &Arc::new(object)));
+            return Ok(Reply::object(200, Self::just_stored(kind, &Arc::new(object))));
         }
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
         self.written(kind, &key, Some(old), call.now);
-        Reply::object(200, reply)
+        Ok(Reply::object(200, reply))
     }
 
     /// What writes of some kinds set in motion at once; `old` is what was there before.

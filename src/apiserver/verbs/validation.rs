@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::field::FieldError;
@@ -48,6 +49,8 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
+    } else if configuration::is_configuration(kind) {
+        errors.extend(configuration::check(kind, object));
     }
     finish(kind, object, &errors, profile)
 }
@@ -72,6 +75,8 @@ pub(super) fn updated(
         } else {
             crd::validation::check(object, Some(old), profile)
         });
+    } else if configuration::is_configuration(kind) {
+        errors.extend(configuration::check(kind, object));
     }
     finish(kind, object, &errors, profile)
 }

@@ -11,7 +11,7 @@ use crate::apiserver::selector::Selector;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::store;
-use crate::apiserver::watch::{Initial, Poll, Watch};
+use crate::apiserver::watch::{Initial, Poll, Progress, Watch};
 use crate::base::clock::Time;
 
 /// How long a watch lasts at least that does not say (`--min-request-timeout`); at most, twice as long.
@@ -20,7 +20,17 @@ const TIMEOUT_SECONDS: u64 = 1800;
 impl ApiServer {
     /// What a watch has to send at `now`.
     pub fn poll(&self, watch: &mut Watch, now: Time) -> Poll {
-        watch.poll(&self.store, &self.catalog, now)
+        loop {
+            match self.advance_watch(watch, now) {
+                Progress::Poll(poll) => return poll,
+                Progress::Call(call) => watch.answered(&self.hooks.call(&call)),
+            }
+        }
+    }
+
+    /// The same, up to the next call of a webhook.
+    pub(crate) fn advance_watch(&self, watch: &mut Watch, now: Time) -> Progress {
+        watch.advance(&self.store, &self.catalog, now)
     }
 
     pub(crate) fn watch(&mut self, call: &Call<'_>) -> Outcome<Reply> {

@@ -60,7 +60,7 @@ fn supported(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldE
     if kind == "null" {
         forbid("type", "type cannot be set to null, use nullable as an alternative".to_owned());
     }
-    if list(schema, "items").first().is_some() {
+    if !list(schema, "items").is_empty() {
         forbid("items", "items must be a schema object and not an array".to_owned());
     }
     if place.inside_meta && is_true(schema, "x-kubernetes-embedded-resource") {

@@ -1,0 +1,211 @@
+//! Versions that a webhook converts into each other.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, HookCall, HookError, Method, Poll, Reply, ReplyBody, Request};
+use windtunnel::model::{Identity, Resource, Write, resources};
+
+use super::requests::now;
+
+const V1: Resource = Resource::namespaced("example.io", "v1", "Host", "hosts");
+const V2: Resource = Resource::namespaced("example.io", "v2", "Host", "hosts");
+
+/// How many objects each call brought.
+type Asked = Arc<Mutex<Vec<usize>>>;
+
+/// Converts `spec.address` of v1 to `spec.host` of v2 and back.
+fn converted(object: &Value, desired: &Value) -> Value {
+    let mut object = object.clone();
+    let (from, to) = if *desired == "example.io/v2" { ("address", "host") } else { ("host", "address") };
+    object["apiVersion"] = desired.clone();
+    let value = object["spec"].as_object_mut().and_then(|spec| spec.remove(from));
+    if let Some(value) = value {
+        object["spec"][to] = value;
+    }
+    object
+}
+
+fn answer(call: &HookCall) -> Value {
+    let request = &call.review["request"];
+    let objects = request["objects"].as_array().unwrap();
+    let objects: Vec<Value> =
+        objects.iter().map(|object| converted(object, &request["desiredAPIVersion"])).collect();
+    json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": {
+        "uid": request["uid"], "convertedObjects": objects, "result": { "status": "Success" } } })
+}
+
+fn version(name: &str, storage: bool, field: &str) -> Value {
+    json!({ "name": name, "served": true, "storage": storage, "schema": { "openAPIV3Schema": { "type": "object",
+        "properties": { "spec": { "type": "object", "properties": { field: { "type": "string" } } } } } } })
+}
+
+fn definition(storage: &str) -> Value {
+    json!({ "metadata": { "name": "hosts.example.io" }, "spec": {
+        "group": "example.io", "scope": "Namespaced", "names": { "plural": "hosts", "kind": "Host" },
+        "versions": [version("v1", storage == "v1", "address"), version("v2", storage == "v2", "host")],
+        "conversion": { "strategy": "Webhook", "webhook": { "conversionReviewVersions": ["v1"],
+            "clientConfig": { "url": "https://hooks.example.io/convert" } } } } })
+}
+
+fn server(
+    hook: impl Fn(&HookCall) -> Result<Value, HookError> + Send + Sync + 'static,
+) -> (ApiServer, Asked) {
+    let asked = Asked::default();
+    let heard = Arc::clone(&asked);
+    let hook = move |call: &HookCall| {
+        heard.lock().unwrap().push(call.review["request"]["objects"].as_array().unwrap().len());
+        hook(call)
+    };
+    let mut server = ApiServer::builder().hooks(hook).build(now());
+    let crd = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition("v1"));
+    server.write(&crd, &Identity::admin(), now()).unwrap();
+    (server, asked)
+}
+
+fn get(server: &mut ApiServer, path: &str) -> Reply {
+    server.handle(&Request::new(Method::Get, path, &Identity::admin()), now())
+}
+
+fn body(reply: &Reply) -> Value {
+    match &reply.body {
+        ReplyBody::Object(object) => (**object).clone(),
+        ReplyBody::Value(value) => value.clone(),
+        ReplyBody::List(list) => serde_json::to_value(list).unwrap(),
+        _ => panic!("no object"),
+    }
+}
+
+fn create(server: &mut ApiServer, kind: &Resource, name: &str, spec: Value) -> Value {
+    let object = json!({ "apiVersion": kind.api_version(), "kind": "Host",
+        "metadata": { "name": name, "namespace": "default" }, "spec": spec });
+    let mut write = Write::create(kind, object);
+    write.namespace = "default".to_owned();
+    server.write(&write, &Identity::admin(), now()).unwrap().to_value()
+}
+
+#[test]
+fn the_storage_version_needs_no_webhook() {
+    let (mut server, asked) = server(|_| Err(HookError("down".to_owned())));
+    create(&mut server, &V1, "a", json!({ "address": "x" }));
+    let reply = get(&mut server, "/apis/example.io/v1/namespaces/default/hosts");
+    assert_eq!(reply.code, 200);
+    assert_eq!(*asked.lock().unwrap(), Vec::<usize>::new());
+}
+
+#[test]
+fn objects_are_converted_when_they_are_read_in_another_version_and_a_list_at_once() {
+    let (mut server, asked) = server(|call| Ok(answer(call)));
+    for name in ["a", "b", "c"] {
+        create(&mut server, &V1, name, json!({ "address": name }));
+    }
+    let list = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts"));
+    let items = list["items"].as_array().unwrap();
+    let hosts: Vec<&Value> = items.iter().map(|item| &item["spec"]["host"]).collect();
+    assert_eq!(hosts, ["a", "b", "c"]);
+    assert!(
+        items.iter().all(|item| item["apiVersion"] == "example.io/v2" && item["spec"]["address"].is_null())
+    );
+    assert_eq!(*asked.lock().unwrap(), [3]);
+    let one = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/b"));
+    assert_eq!(one, items[1], "what did not change is not converted twice");
+    assert_eq!(*asked.lock().unwrap(), [3]);
+}
+
+#[test]
+fn a_write_in_another_version_is_stored_in_the_storage_version() {
+    let (mut server, _) = server(|call| Ok(answer(call)));
+    let created = create(&mut server, &V2, "a", json!({ "host": "x" }));
+    assert_eq!(created["spec"], json!({ "host": "x" }));
+    assert_eq!(server.object(&V1, "default", "a").unwrap().to_value()["spec"], json!({ "address": "x" }));
+    let patch = Write::merge_patch(&V2, "default", "a", json!({ "spec": { "host": "y" } }));
+    let patched = server.write(&patch, &Identity::admin(), now()).unwrap().to_value();
+    assert_eq!((&patched["spec"], &patched["metadata"]["generation"]), (&json!({ "host": "y" }), &json!(2)));
+    assert_eq!(server.object(&V1, "default", "a").unwrap().to_value()["spec"], json!({ "address": "y" }));
+    let held = Write::merge_patch(&V2, "default", "a", json!({ "metadata": { "finalizers": ["x.io/y"] } }));
+    server.write(&held, &Identity::admin(), now()).unwrap();
+    let marked =
+        server.write(&Write::delete(&V2, "default", "a"), &Identity::admin(), now()).unwrap().to_value();
+    assert_eq!(marked["spec"], json!({ "host": "y" }));
+    assert!(marked["metadata"]["deletionTimestamp"].is_string());
+    let stored = server.object(&V1, "default", "a").unwrap().to_value();
+    assert_eq!(stored["spec"], json!({ "address": "y" }));
+}
+
+#[test]
+fn a_watch_sees_the_version_that_it_asked_for() {
+    let (mut server, _) = server(|call| Ok(answer(call)));
+    create(&mut server, &V1, "a", json!({ "address": "x" }));
+    let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts?watch=true");
+    let ReplyBody::Watch(mut watch) = reply.body else { panic!("no watch") };
+    create(&mut server, &V1, "b", json!({ "address": "y" }));
+    let mut hosts = Vec::new();
+    while let Poll::Lines(lines) = server.poll(&mut watch, now()) {
+        for line in lines {
+            let event: Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(event["object"]["apiVersion"], "example.io/v2");
+            hosts.push(event["object"]["spec"]["host"].clone());
+        }
+    }
+    assert_eq!(hosts, ["x", "y"]);
+}
+
+#[test]
+fn what_is_stored_in_an_old_storage_version_is_converted_when_it_is_read() {
+    let (mut server, asked) = server(|call| Ok(answer(call)));
+    create(&mut server, &V1, "a", json!({ "address": "x" }));
+    let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
+    let mut crd = definition("v2");
+    crd["metadata"]["resourceVersion"] =
+        json!(server.object(kind, "", "hosts.example.io").unwrap().resource_version());
+    let crd = server.write(&Write::update(kind, crd), &Identity::admin(), now()).unwrap().to_value();
+    assert_eq!(crd["status"]["storedVersions"], json!(["v1", "v2"]));
+    let one = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a"));
+    assert_eq!(one["spec"], json!({ "host": "x" }));
+    assert_eq!(*asked.lock().unwrap(), [1]);
+    let one = body(&get(&mut server, "/apis/example.io/v1/namespaces/default/hosts/a"));
+    assert_eq!(one["spec"], json!({ "address": "x" }));
+    assert_eq!(*asked.lock().unwrap(), [1], "it is stored as v1 still");
+}
+
+#[test]
+fn a_failing_conversion_fails_the_request_in_the_server_s_words() {
+    let start = "conversion webhook for example.io/v1, Kind=Host";
+    let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+    let text = |(mut server, _): (ApiServer, Asked)| {
+        create(&mut server, &V1, "a", json!({ "address": "x" }));
+        let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a");
+        (reply.code, body(&reply)["message"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(
+        text(server(down)),
+        (
+            500,
+            format!(
+                "{start} failed: Post \"https://hooks.example.io/convert?timeout=30s\": dial tcp 10.0.0.1:443: \
+                 connect: connection refused"
+            )
+        )
+    );
+    let refusing = |call: &HookCall| {
+        let mut said = answer(call);
+        said["response"]["result"] = json!({ "status": "Failed", "message": "cannot" });
+        Ok(said)
+    };
+    assert_eq!(text(server(refusing)), (500, format!("{start} failed: cannot")));
+    let empty = |call: &HookCall| {
+        let mut said = answer(call);
+        said["response"]["convertedObjects"] = json!([]);
+        Ok(said)
+    };
+    assert_eq!(text(server(empty)), (500, format!("{start} returned 0 objects, expected 1")));
+    let renaming = |call: &HookCall| {
+        let mut said = answer(call);
+        said["response"]["convertedObjects"][0]["metadata"]["name"] = json!("b");
+        Ok(said)
+    };
+    assert_eq!(
+        text(server(renaming)),
+        (500, format!("{start} returned invalid object: must have the same name: a != b"))
+    );
+}
