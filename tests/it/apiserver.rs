@@ -11,3 +11,4 @@ mod lists;
 mod minors;
 mod odd;
 mod requests;
+mod rules;

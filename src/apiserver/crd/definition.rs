@@ -1,9 +1,10 @@
 //! What a CustomResourceDefinition says, read once per replacement.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use crate::apiserver::schema::rules::Rules;
 use crate::apiserver::schema::{Structural, default, prune};
 use crate::apiserver::table::PrinterColumn;
 
@@ -40,6 +41,7 @@ pub(crate) struct Version {
     pub(crate) served: bool,
     pub(crate) storage: bool,
     pub(crate) schema: Structural,
+    rules: OnceLock<Rules>,
     pub(crate) has_defaults: bool,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
@@ -100,12 +102,18 @@ impl Version {
             storage: version["storage"] == true,
             has_defaults: default::has_defaults(&schema),
             schema,
+            rules: OnceLock::new(),
             status: version["subresources"]["status"].is_object(),
             selectable: selectable.iter().filter_map(path).collect(),
             columns: PrinterColumn::read_all(version, group, kind),
             warning,
             name,
         }
+    }
+
+    /// The compiled rules of the schema.
+    pub(crate) fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| Rules::compile(&self.schema))
     }
 
     /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.

@@ -58,7 +58,8 @@ impl ApiServer {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         count_generation(&kind, &mut object, &old);
-        validation::updated(&kind, &object, &old, call.is_status(), &self.profile)?;
+        let status = call.is_status();
+        validation::updated(&kind, &object, &old, status, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             call.warnings.extend(metadata::finalizer_warnings(&object));
         }

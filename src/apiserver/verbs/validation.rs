@@ -9,7 +9,8 @@ use crate::apiserver::gotext;
 use crate::apiserver::kinds::{Custom, Kind, strategy};
 use crate::apiserver::metadata;
 use crate::apiserver::profile::{Profile, StatusScope};
-use crate::apiserver::schema::{embedded, list_type, rules, validate};
+use crate::apiserver::schema::rules::{self, Judged};
+use crate::apiserver::schema::{embedded, list_type, validate};
 use crate::apiserver::status::{Outcome, Refused};
 
 /// The namespace of the path is the object's.
@@ -35,8 +36,9 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
         errors.extend(beyond_schema(custom, object, None));
-        let rules = rules::check(&custom.version.schema, &errors, profile);
-        errors.extend(rules);
+        let judged = Judged { object, old: None, ratchets: false };
+        let version = &custom.version;
+        errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
@@ -44,17 +46,18 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// Checks an updated object, or with `status` a written status.
+/// Checks an updated object, or with `status` a written status. What is tolerated goes into `warnings`.
 pub(super) fn updated(
     kind: &Kind,
     object: &Value,
     old: &Value,
     status: bool,
     profile: &Profile,
+    warnings: &mut Vec<String>,
 ) -> Outcome<()> {
     let mut errors = metadata_of_update(object, old);
     if let Some(custom) = &kind.custom {
-        errors.extend(custom_update(custom, object, old, status, profile));
+        errors.extend(custom_update(custom, object, old, status, profile, warnings));
     } else if status {
         errors.extend(strategy::check_status(kind, object));
     }
@@ -74,6 +77,7 @@ fn custom_update(
     old: &Value,
     status: bool,
     profile: &Profile,
+    warnings: &mut Vec<String>,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let ratchets = if status { profile.ratchets_status } else { profile.ratchets_objects };
@@ -96,8 +100,10 @@ fn custom_update(
         validate::validate(object, ratchets.then_some(old), schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old)));
-    let rules = rules::check(schema, &errors, profile);
-    errors.extend(rules);
+    let judged = Judged { object, old: Some(old), ratchets };
+    let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
+    errors.extend(broken);
+    warnings.extend(tolerated);
     errors
 }
 
