@@ -13,6 +13,7 @@ mod lists;
 mod minors;
 mod odd;
 mod requests;
+mod rules;
 mod two_arms;
 mod views;
 mod webhooks;

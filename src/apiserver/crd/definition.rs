@@ -1,11 +1,11 @@
 //! What a CustomResourceDefinition says, read once per replacement.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use super::Conversion;
-
+use crate::apiserver::schema::rules::Rules;
 use crate::apiserver::schema::{Structural, default, prune};
 use crate::apiserver::subresources::ScalePaths;
 use crate::apiserver::table::PrinterColumn;
@@ -45,6 +45,7 @@ pub(crate) struct Version {
     pub(crate) served: bool,
     pub(crate) storage: bool,
     pub(crate) schema: Structural,
+    rules: OnceLock<Rules>,
     pub(crate) has_defaults: bool,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
@@ -107,6 +108,7 @@ impl Version {
             storage: version["storage"] == true,
             has_defaults: default::has_defaults(&schema),
             schema,
+            rules: OnceLock::new(),
             status: version["subresources"]["status"].is_object(),
             scale: ScalePaths::read(&version["subresources"]["scale"]),
             selectable: selectable.iter().filter_map(path).collect(),
@@ -114,6 +116,11 @@ impl Version {
             warning,
             name,
         }
+    }
+
+    /// The compiled rules of the schema.
+    pub(crate) fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| Rules::compile(&self.schema))
     }
 
     /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.
