@@ -108,6 +108,16 @@ impl<'a> Call<'a> {
         self.path.subresource == "status"
     }
 
+    /// Whether the call is for a token of a ServiceAccount.
+    pub(crate) fn is_for_token(&self) -> bool {
+        self.path.subresource == "token" && self.kind.is("", "serviceaccounts")
+    }
+
+    /// Whether the path has a namespace if the kind lives in one.
+    pub(crate) fn is_at_place(&self) -> bool {
+        self.kind.resource.namespaced != self.path.namespace.is_empty()
+    }
+
     /// Checks that the subresource is there. Custom resources answer as if the object was not.
     pub(crate) fn check_subresource(&self) -> Outcome<()> {
         let known = match &*self.path.subresource {

@@ -34,10 +34,14 @@
 //! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
 //! pruning, defaulting and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the minor can be
 //! changed while the server runs. Rules of `x-kubernetes-validations` are not evaluated yet; the place for it is the
-//! module `schema::rules`. Server-side apply and access control are not served
-//! yet: an apply is answered with 415, and everyone may do everything. Who accepts protobuf is answered in JSON.
+//! module `schema::rules`. Server-side apply is not served yet: an apply is answered with 415. Who accepts protobuf is
+//! answered in JSON.
+//!
+//! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
+//! ([`AuthorizationMode`]); [`ApiServer::authenticate`] finds who sends an HTTP request.
 
 mod accept;
+mod access;
 mod admission;
 mod body;
 mod call;
@@ -76,6 +80,7 @@ mod view;
 mod watch;
 
 pub use accept::Media;
+pub use access::{AuthorizationMode, Impersonate};
 pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};

@@ -57,7 +57,7 @@ pub(crate) fn subdomain(name: &str) -> Vec<String> {
     wrong
 }
 
-fn label(name: &str) -> Vec<String> {
+pub(crate) fn label(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > 63 {
         wrong.push("must be no more than 63 characters".to_owned());
@@ -81,7 +81,7 @@ pub(crate) fn dns1035_label(name: &str) -> Vec<String> {
     wrong
 }
 
-fn path_segment(name: &str) -> Vec<String> {
+pub(crate) fn path_segment(name: &str) -> Vec<String> {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
     }

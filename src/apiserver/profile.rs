@@ -29,6 +29,8 @@ pub struct Profile {
     pub selectable_fields: bool,
     /// The versions of `apidiscovery.k8s.io` in which discovery is served at once (`AggregatedDiscoveryEndpoint`).
     pub discovery: &'static [&'static str],
+    /// Whether acting as another user is first looked for among the narrow permissions (`ConstrainedImpersonation`).
+    pub constrained_impersonation: bool,
 }
 
 /// What a status write validates.
@@ -67,6 +69,7 @@ const TABLE: &[Profile] = {
         watch_list: false,
         selectable_fields: false,
         discovery: &[],
+        constrained_impersonation: false,
     };
     const V27: Profile = Profile { minor: 27, discovery: &["v2beta1"], ..OLDEST };
     const V28: Profile =
@@ -81,7 +84,8 @@ const TABLE: &[Profile] = {
     const V34: Profile =
         Profile { minor: 34, too_long: TooLong::BytesOrByte, json_values: true, watch_list: true, ..V33 };
     const V35: Profile = Profile { minor: 35, status_in_text: false, ..V34 };
-    &[OLDEST, V27, V28, V29, V30, V31, V32, V33, V34, V35]
+    const V36: Profile = Profile { minor: 36, constrained_impersonation: true, ..V35 };
+    &[OLDEST, V27, V28, V29, V30, V31, V32, V33, V34, V35, V36]
 };
 
 /// The minors before upstream ratchets status writes in which a distribution may carry that fix

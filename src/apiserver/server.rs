@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::access::{self, Access, AuthorizationMode};
 use super::admission::Admission;
 use super::call::Call;
 use super::documents::Documents;
@@ -52,6 +53,7 @@ pub struct ApiServer {
     pub(crate) metrics: Metrics,
     /// The version in full, if it is not made of the minor.
     pub(crate) git_version: Option<String>,
+    pub(crate) access: Access,
     log: WriteLog,
 }
 
@@ -65,6 +67,7 @@ pub struct Builder {
     hooks: Caller,
     saved: Option<Saved>,
     git_version: Option<String>,
+    authorization: AuthorizationMode,
 }
 
 /// The history asked for is forgotten.
@@ -120,7 +123,13 @@ impl Builder {
         Self { saved: Some(saved), ..self }
     }
 
-    /// Makes the server, with the namespaces that every cluster has created at `now`.
+    /// Who decides what users may do; RBAC unless told otherwise.
+    #[must_use]
+    pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
+        Self { authorization, ..self }
+    }
+
+    /// Makes the server, with the roles, bindings and namespaces that every cluster has, created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
         let mut catalog = Catalog::default();
@@ -136,6 +145,15 @@ impl Builder {
             0 => streams.stream(name),
             starts => streams.stream(&format!("{name}/{starts}")),
         };
+        let tables = access::Tables {
+            roles: table(&resources::ROLES),
+            bindings: table(&resources::ROLE_BINDINGS),
+            cluster_roles: table(&resources::CLUSTER_ROLES),
+            cluster_bindings: table(&resources::CLUSTER_ROLE_BINDINGS),
+        };
+        // Tokens from before a restart stay good.
+        let key = streams.stream("apiserver/service-account-key");
+        let access = Access::new(self.authorization, tables, key, stream("apiserver/token-id"));
         let mut server = ApiServer {
             crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
             namespace_table: table(&resources::NAMESPACES),
@@ -153,12 +171,14 @@ impl Builder {
             documents: Documents::default(),
             metrics: Metrics::default(),
             git_version: self.git_version,
+            access,
             log: WriteLog::default(),
         };
         if let Some(saved) = self.saved {
             server.restore(saved);
             server.store.keep_changes();
         }
+        server.bootstrap_access(now);
         let admin = Identity::admin();
         for name in NAMESPACES {
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -180,25 +200,40 @@ impl ApiServer {
             hooks: Caller::default(),
             saved: None,
             git_version: None,
+            authorization: AuthorizationMode::default(),
         }
     }
 
     /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's
     /// own, empty at first.
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
+        match self.impersonated(request, wanted) {
+            Ok(who) => {
+                let request = Request { user: &who, impersonate: None, ..request.clone() };
+                self.advance_as(&request, now, attempt)
+            }
+            Err(refused) => Step::Done(Reply::refused(&refused)),
+        }
+    }
+
+    /// The same for the user that the request names.
+    fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        let access = self.check_access(request);
         let path = match &request.target {
             Target::Path(path) => {
-                let answer = self.path(request, path, now);
+                let answer = access.and_then(|()| self.path(request, path, now));
                 return Step::Done(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
             }
             Target::Resource(path) => path,
         };
         let kind = match self.catalog.resolve(path) {
             Ok(kind) => kind,
-            Err(refused) => return Step::Done(Reply::refused(&refused)),
+            Err(missing) => return Step::Done(Reply::refused(&access.err().unwrap_or(missing))),
         };
         let mut call = Call::new(kind, path, request, now, attempt);
-        let reply = self.verb(&mut call).and_then(|reply| call.view.apply(reply, &call.kind, now));
+        let reply = access.and_then(|()| self.verb(&mut call));
+        let reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, now));
         if let Some(hook) = call.attempt.take_pending() {
             return Step::Call(hook);
         }
@@ -208,11 +243,14 @@ impl ApiServer {
         self.metrics.count(&call, reply.code);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
+            if call.kind.table == self.access.policy.tables().cluster_roles {
+                self.aggregate_roles();
+            }
         }
         Step::Done(reply)
     }
 
-    /// The verb that a method and a path come to. Access control belongs before it.
+    /// The verb that a method and a path come to.
     fn verb(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_options(&self.profile)?;
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
@@ -220,6 +258,10 @@ impl ApiServer {
         }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
+            (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),
+            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
+            (Method::Post, true) if call.is_for_token() => self.request_token(call),
+            _ if call.is_for_token() => Err(Refused::method_not_allowed()),
             (Method::Get, _) if call.is_watch() => self.watch(call),
             (Method::Get, true) => self.get(call),
             (Method::Get, false) => self.list(call),

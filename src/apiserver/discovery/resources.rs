@@ -26,7 +26,11 @@ pub(crate) struct Entry<'a> {
 
 /// The resource of a kind, then its subresources.
 pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
-    let verbs = if kind.custom.is_some() { CUSTOM_VERBS } else { BUILTIN_VERBS };
+    let verbs: &[&str] = match kind.custom {
+        _ if !kind.rules.stored => &["create"],
+        Some(_) => &CUSTOM_VERBS,
+        None => &BUILTIN_VERBS,
+    };
     let mut entries = vec![Entry { kind, subresource: "", verbs: verbs.into(), speaks: None }];
     if kind.rules.status {
         let verbs = SUBRESOURCE_VERBS.into();

@@ -13,6 +13,7 @@ const PLAIN: Rules = Rules {
     generation: Generation::None,
     unconditional_update: true,
     create_on_update: false,
+    stored: true,
 };
 /// With a specification that is counted and a status of its own.
 const SPEC_AND_STATUS: Rules = Rules { status: true, generation: Generation::Specification, ..PLAIN };
@@ -22,6 +23,8 @@ const COUNTED: Rules = Rules { generation: Generation::Specification, ..PLAIN };
 const STATUS: Rules = Rules { status: true, ..PLAIN };
 /// Roles and bindings.
 const RBAC: Rules = Rules { names: NameRule::PathSegment, create_on_update: true, ..PLAIN };
+/// Questions about access.
+const REVIEW: Rules = Rules { stored: false, ..PLAIN };
 const UPSERT: Rules = Rules { create_on_update: true, ..PLAIN };
 const DEPLOYMENT: Rules = Rules {
     generation: Generation::SpecificationAndAnnotations,
@@ -77,6 +80,12 @@ const ROWS: &[Row] = rows! {
     namespaced RBAC_GROUP, "v1", "RoleBinding", "rolebindings", RBAC, [];
     cluster    RBAC_GROUP, "v1", "ClusterRole", "clusterroles", RBAC, [];
     cluster    RBAC_GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings", RBAC, [];
+    cluster    "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", REVIEW, [];
+    cluster    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", REVIEW, [];
+    namespaced "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", REVIEW, [];
+    cluster    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", REVIEW, [];
+    cluster    "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", REVIEW, [];
+    cluster    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", REVIEW, [];
     cluster    "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", COUNTED, ["pc"];
     cluster    "storage.k8s.io", "v1", "StorageClass", "storageclasses", PLAIN, ["sc"];
     cluster    "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", UPSERT, [];

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::apiserver::access;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::field::FieldError;
@@ -41,6 +42,7 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
     }
+    errors.extend(access::objects::check(kind, object, None));
     finish(kind, object, &errors, profile)
 }
 
@@ -65,6 +67,7 @@ pub(super) fn updated(
             crd::validation::check(object, Some(old), profile)
         });
     }
+    errors.extend(access::objects::check(kind, object, Some(old)));
     finish(kind, object, &errors, profile)
 }
 

@@ -140,4 +140,12 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("subresources-and-meta", "a YAML body and a YAML answer"),
     ("crd-upgrade-clusterversion", "columnDefinitions and object of a ClusterVersion Table row"),
     ("crd-upgrade-clusterversion", "ClusterOperator: created empty, status by update, conditions and versions"),
+    ("discovery-and-access", "Forbidden: texts for users, groups and service accounts"),
+    ("discovery-and-access", "a Role and its RoleBinding let a user in, and nothing else"),
+    ("discovery-and-access", "resourceNames and subresource rules"),
+    ("discovery-and-access", "nonResourceURLs by ClusterRoleBinding"),
+    ("discovery-and-access", "escalation is refused for roles and bindings"),
+    ("discovery-and-access", "anonymous requests and bad tokens"),
+    ("discovery-and-access", "SelfSubjectAccessReview and SelfSubjectRulesReview"),
+    ("discovery-and-access", "TokenRequest: shape, use of the token, and errors"),
 ];
