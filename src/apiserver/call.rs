@@ -111,6 +111,11 @@ impl<'a> Call<'a> {
         matches!(&*self.path.subresource, "status" | "approval" | "ephemeralcontainers" | "resize")
     }
 
+    /// Whether the path has a namespace if the kind lives in one.
+    pub(crate) fn is_at_place(&self) -> bool {
+        self.kind.resource.namespaced != self.path.namespace.is_empty()
+    }
+
     /// Checks that the subresource is there. Custom resources answer as if the object was not.
     pub(crate) fn check_subresource(&self) -> Outcome<()> {
         let known = match &*self.path.subresource {

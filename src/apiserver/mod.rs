@@ -36,10 +36,14 @@
 //! minor can be changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`),
 //! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
 //! (`subresources`); a log is what the annotation `log.windtunnel.dev/CONTAINER` of its pod holds. Quotas and limit ranges
-//! are kept and not enforced. Server-side apply and access control are not served
-//! yet: an apply is answered with 415, and everyone may do everything. Who accepts protobuf is answered in JSON.
+//! are kept and not enforced. Server-side apply is not served yet: an apply is answered with 415. Who accepts protobuf is
+//! answered in JSON.
+//!
+//! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
+//! ([`AuthorizationMode`]); [`ApiServer::authenticate`] finds who sends an HTTP request.
 
 mod accept;
+mod access;
 mod admission;
 mod body;
 mod call;
@@ -81,6 +85,7 @@ mod view;
 mod watch;
 
 pub use accept::Media;
+pub use access::{AuthorizationMode, Impersonate};
 pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};

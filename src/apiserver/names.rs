@@ -87,7 +87,7 @@ pub(crate) fn dns1035_label(name: &str) -> Vec<String> {
     wrong
 }
 
-fn path_segment(name: &str) -> Vec<String> {
+pub(crate) fn path_segment(name: &str) -> Vec<String> {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
     }

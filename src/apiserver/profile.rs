@@ -41,6 +41,8 @@ pub struct Profile {
     pub discovery: &'static [&'static str],
     /// Whether a service may have a name that begins with a digit (`RelaxedServiceNameValidation`).
     pub relaxed_service_names: bool,
+    /// Whether acting as another user is first looked for among the narrow permissions (`ConstrainedImpersonation`).
+    pub constrained_impersonation: bool,
 }
 
 /// What a status write validates.
@@ -85,6 +87,7 @@ const TABLE: &[Profile] = {
         selectable_fields: false,
         discovery: &[],
         relaxed_service_names: false,
+        constrained_impersonation: false,
     };
     const V25: Profile = Profile { minor: 25, rules: true, ..OLDEST };
     const V27: Profile = Profile { minor: 27, rules_have_expressions: true, discovery: &["v2beta1"], ..V25 };
@@ -112,7 +115,8 @@ const TABLE: &[Profile] = {
     const V34: Profile =
         Profile { minor: 34, too_long: TooLong::BytesOrByte, json_values: true, watch_list: true, ..V33 };
     const V35: Profile = Profile { minor: 35, status_in_text: false, rules_show_values: true, ..V34 };
-    const V36: Profile = Profile { minor: 36, relaxed_service_names: true, ..V35 };
+    const V36: Profile =
+        Profile { minor: 36, relaxed_service_names: true, constrained_impersonation: true, ..V35 };
     &[OLDEST, V25, V27, V28, V29, V30, V31, V32, V33, V34, V35, V36]
 };
 

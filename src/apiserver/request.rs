@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::access::Impersonate;
 pub use super::url::{Query, ResourcePath, Target};
 use crate::model::{DeleteOptions, Identity, Operation, Write};
 
@@ -53,6 +54,8 @@ pub struct Request<'a> {
     pub if_none_match: Cow<'a, str>,
     /// Who asks.
     pub user: &'a Identity,
+    /// The user that they ask to act as.
+    pub impersonate: Option<Box<Impersonate>>,
     /// What to write.
     pub body: Body<'a>,
     /// Which door.
@@ -85,6 +88,7 @@ impl<'a> Request<'a> {
             user_agent: Cow::Borrowed(""),
             if_none_match: Cow::Borrowed(""),
             user,
+            impersonate: None,
             body: Body::Empty,
             via: Via::Client,
         }
@@ -106,6 +110,12 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_accept(self, accept: &'a str) -> Self {
         Self { accept: Cow::Borrowed(accept), ..self }
+    }
+
+    /// The same as another user.
+    #[must_use]
+    pub fn with_impersonation(self, user: Impersonate) -> Self {
+        Self { impersonate: Some(Box::new(user)), ..self }
     }
 
     /// The request that a [`Write`] is, without HTTP in between.
@@ -136,6 +146,7 @@ impl<'a> Request<'a> {
             user_agent: Cow::Borrowed(""),
             if_none_match: Cow::Borrowed(""),
             user: who,
+            impersonate: None,
             body,
             via: Via::Direct,
         }

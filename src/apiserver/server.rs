@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::access::{self, Access, AuthorizationMode};
 use super::admission::Admission;
 use super::call::Call;
 use super::documents::Documents;
 use super::hooks::{Attempt, Caller, Hooks, Step};
-use super::kinds::Kind;
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
 use super::log::{WriteLog, WriteOutcome};
 use super::paths::Metrics;
 use super::profile::Profile;
 use super::reply::Reply;
-use super::request::{Method, Request, ResourcePath, Target, Via};
+use super::request::{Method, Request, Target, Via};
 use super::status::{Outcome, Refused};
 use super::storage::Saved;
 use super::store::{Event, Store, TableId};
@@ -56,6 +56,7 @@ pub struct ApiServer {
     pub(crate) metrics: Metrics,
     /// The version in full, if it is not made of the minor.
     pub(crate) git_version: Option<String>,
+    pub(crate) access: Access,
     log: WriteLog,
 }
 
@@ -69,6 +70,7 @@ pub struct Builder {
     hooks: Caller,
     saved: Option<Saved>,
     git_version: Option<String>,
+    authorization: AuthorizationMode,
 }
 
 /// The history asked for is forgotten.
@@ -124,7 +126,13 @@ impl Builder {
         Self { saved: Some(saved), ..self }
     }
 
-    /// Makes the server, with the namespaces that every cluster has created at `now`.
+    /// Who decides what users may do; RBAC unless told otherwise.
+    #[must_use]
+    pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
+        Self { authorization, ..self }
+    }
+
+    /// Makes the server, with the roles, bindings and namespaces that every cluster has, created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
         let mut catalog = Catalog::new(self.minor);
@@ -140,6 +148,15 @@ impl Builder {
             0 => streams.stream(name),
             starts => streams.stream(&format!("{name}/{starts}")),
         };
+        let tables = access::Tables {
+            roles: table(&resources::ROLES),
+            bindings: table(&resources::ROLE_BINDINGS),
+            cluster_roles: table(&resources::CLUSTER_ROLES),
+            cluster_bindings: table(&resources::CLUSTER_ROLE_BINDINGS),
+        };
+        // Tokens from before a restart stay good.
+        let key = streams.stream("apiserver/service-account-key");
+        let access = Access::new(self.authorization, tables, key, stream("apiserver/token-id"));
         let mut server = ApiServer {
             crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
             namespace_table: table(&resources::NAMESPACES),
@@ -158,12 +175,14 @@ impl Builder {
             documents: Documents::default(),
             metrics: Metrics::default(),
             git_version: self.git_version,
+            access,
             log: WriteLog::default(),
         };
         if let Some(saved) = self.saved {
             server.restore(saved);
             server.store.keep_changes();
         }
+        server.bootstrap_access(now);
         let admin = Identity::admin();
         for name in NAMESPACES {
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -186,25 +205,42 @@ impl ApiServer {
             hooks: Caller::default(),
             saved: None,
             git_version: None,
+            authorization: AuthorizationMode::default(),
         }
     }
 
     /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's
     /// own, empty at first.
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
+        match self.impersonated(request, wanted) {
+            Ok(who) => {
+                let request = Request { user: &who, impersonate: None, ..request.clone() };
+                self.advance_as(&request, now, attempt)
+            }
+            Err(refused) => Step::Done(Reply::refused(&refused)),
+        }
+    }
+
+    /// The same for the user that the request names.
+    fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        let mut access = self.check_access(request);
         let path = match &request.target {
             Target::Path(path) => {
-                let answer = self.path(request, path, now);
+                let answer = access.and_then(|()| self.path(request, path, now));
                 return Step::Done(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
             }
             Target::Resource(path) => path,
         };
         let kind = match self.catalog.resolve(path) {
             Ok(kind) => kind,
-            Err(refused) => return Step::Done(Reply::refused(&refused)),
+            Err(missing) => return Step::Done(Reply::refused(&access.err().unwrap_or(missing))),
         };
         loop {
-            let reply = self.run(Arc::clone(&kind), path, request, now, attempt);
+            // Whoever may not ask ends in the first round.
+            let access = std::mem::replace(&mut access, Ok(()));
+            let call = Call::new(Arc::clone(&kind), path, request, now, attempt);
+            let reply = self.run(call, access);
             if let Some(hook) = attempt.take_pending() {
                 return Step::Call(hook);
             }
@@ -214,17 +250,11 @@ impl ApiServer {
         }
     }
 
-    /// Runs a request to a kind from its start. What the answer says is not seen if the attempt is not at its end.
-    fn run(
-        &mut self,
-        kind: Arc<Kind>,
-        path: &ResourcePath<'_>,
-        request: &Request<'_>,
-        now: Time,
-        attempt: &mut Attempt,
-    ) -> Reply {
-        let mut call = Call::new(kind, path, request, now, attempt);
-        let mut reply = self.verb(&mut call).and_then(|reply| call.view.apply(reply, &call.kind, now));
+    /// Runs a call from its start. What the answer says is not seen if the attempt is not at its end.
+    fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
+        let (request, now) = (call.request, call.now);
+        let reply = access.and_then(|()| self.verb(&mut call));
+        let mut reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, now));
         // Nothing was stored, or all was known that storing takes.
         if let Err(refused) = Self::settle(&mut call) {
             reply = Err(refused);
@@ -238,11 +268,14 @@ impl ApiServer {
         self.metrics.count(&call, reply.code);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
+            if call.kind.table == self.access.policy.tables().cluster_roles {
+                self.aggregate_roles();
+            }
         }
         reply
     }
 
-    /// The verb that a method and a path come to. Access control belongs before it.
+    /// The verb that a method and a path come to.
     fn verb(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_options(&self.profile)?;
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
@@ -253,6 +286,8 @@ impl ApiServer {
         }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
+            (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),
+            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
             (Method::Get, _) if call.is_watch() => self.watch(call),
             (Method::Get, true) => self.get(call),
             (Method::Get, false) => self.list(call),

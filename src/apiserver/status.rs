@@ -146,6 +146,17 @@ impl Refused {
         Self::new(403, "Forbidden", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
+    /// 403 of a request that the user may not make; without a resource it is for another path.
+    pub(crate) fn not_allowed(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let message = match (resource, name) {
+            ("", _) => format!("forbidden: {why}"),
+            (_, "") => format!("{} is forbidden: {why}", with_group(resource, group)),
+            _ => format!("{} {} is forbidden: {why}", with_group(resource, group), quote(name)),
+        };
+        let details = if resource.is_empty() { json!({}) } else { details(name, group, resource) };
+        Self::new(403, "Forbidden", message, Some(details))
+    }
+
     /// 405 of a method that the path does not know.
     pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
@@ -280,11 +291,11 @@ pub(crate) fn deleted(resource: &Resource, name: &str, uid: &str) -> Value {
 
 /// `plural.group`, or the plural alone for the core group (`schema.GroupResource`).
 pub(crate) fn qualified(resource: &Resource) -> String {
-    if resource.group.is_empty() {
-        resource.plural.to_string()
-    } else {
-        format!("{}.{}", resource.plural, resource.group)
-    }
+    with_group(&resource.plural, &resource.group)
+}
+
+fn with_group(plural: &str, group: &str) -> String {
+    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
 
 fn details(name: &str, group: &str, kind: &str) -> Value {

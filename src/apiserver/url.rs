@@ -117,6 +117,10 @@ impl<'a> ResourcePath<'a> {
 }
 
 /// Undoes percent encoding; what is no valid escape stays.
+pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
+    decode(text)
+}
+
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::Door;
 use crate::apiserver::service::Shared;
-use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
+use crate::apiserver::{ApiServer, AuthorizationMode, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
@@ -35,6 +35,7 @@ impl InProcess {
             .seed(seed)
             .history(HISTORY)
             .status_ratcheting_backports(true)
+            .authorization_mode(AuthorizationMode::AlwaysAllow)
             .build(clock.now());
         server.keep_client_log(LOG_LIMIT);
         let seen = server.oldest_revision();

@@ -1,30 +1,63 @@
 //! One request to change the cluster, and its answer, as data.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{Key, Object, Resource};
 
-/// Who writes: the user name and groups that the API server sees.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Who writes: the user that the API server sees (`user.Info`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// User name, such as `system:serviceaccount:openshift-cluster-version:default`.
     pub user: String,
-    /// Groups beside `system:authenticated`.
+    /// Groups; who has neither `system:authenticated` nor `system:unauthenticated` is authenticated.
     pub groups: Vec<String>,
+    /// Unique for all time, where whoever named the user knows; else empty.
+    pub uid: String,
+    /// What else is known, by key.
+    pub extra: BTreeMap<String, Vec<String>>,
 }
+
+/// The group of all users but the anonymous one.
+const AUTHENTICATED: &str = "system:authenticated";
+/// The group of the anonymous user.
+const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 impl Identity {
     /// A member of `system:masters`.
     pub fn admin() -> Self {
-        Self { user: "system:admin".to_owned(), groups: vec!["system:masters".to_owned()] }
+        Self::new("system:admin", &["system:masters"])
+    }
+
+    /// A user with groups.
+    pub fn new(user: impl Into<String>, groups: &[&str]) -> Self {
+        let groups = groups.iter().map(|&group| group.to_owned()).collect();
+        Self { user: user.into(), groups, ..Self::default() }
+    }
+
+    /// Whoever shows no credentials.
+    pub fn anonymous() -> Self {
+        Self::new("system:anonymous", &[UNAUTHENTICATED])
+    }
+
+    /// Whether nothing is forbidden to this user.
+    pub fn is_privileged(&self) -> bool {
+        self.groups.iter().any(|group| group == "system:masters")
+    }
+
+    /// All groups, also the one that goes without saying.
+    pub fn all_groups(&self) -> impl Iterator<Item = &str> {
+        let told = |group: &String| group == AUTHENTICATED || group == UNAUTHENTICATED;
+        let implied = (!self.groups.iter().any(told)).then_some(AUTHENTICATED);
+        self.groups.iter().map(String::as_str).chain(implied)
     }
 
     /// The identity of a ServiceAccount.
     pub fn service_account(namespace: &str, name: &str) -> Self {
-        Self {
-            user: format!("system:serviceaccount:{namespace}:{name}"),
-            groups: vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")],
-        }
+        let of_namespace = format!("system:serviceaccounts:{namespace}");
+        let groups = ["system:serviceaccounts", of_namespace.as_str()];
+        Self::new(format!("system:serviceaccount:{namespace}:{name}"), &groups)
     }
 }
 

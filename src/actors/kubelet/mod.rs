@@ -129,7 +129,7 @@ impl Actor for Kubelet {
     }
 
     fn identity(&self) -> Identity {
-        Identity { user: format!("system:node:{}", self.node), groups: vec!["system:nodes".to_owned()] }
+        Identity::new(format!("system:node:{}", self.node), &["system:nodes"])
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -238,6 +238,7 @@ fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kin
             categories: definition.categories.clone(),
             table,
             rules: Rules {
+                stored: true,
                 names: NameRule::Subdomain,
                 status: version.status,
                 status_metadata: StatusMetadata::Ignored,

@@ -27,9 +27,9 @@ pub(crate) struct Entry<'a> {
 /// The resource of a kind, then its subresources.
 pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
     let verbs: &[&str] = match (&kind.custom, &*kind.resource.plural) {
+        _ if !kind.rules.stored => &["create"],
         (Some(_), _) => &CUSTOM_VERBS,
-        // What is only said, and what is only known.
-        (None, "bindings") => &["create"],
+        // What is only known.
         (None, "componentstatuses") => &["get", "list"],
         (None, _) => &BUILTIN_VERBS,
     };

@@ -16,22 +16,23 @@ use tokio::sync::watch;
 
 use super::gzip;
 use super::limits::{self, InFlight};
-use super::peer::{self, Peer};
+use super::peer::Peer;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::service::{ReplyStream, Shared, http as convert};
 use crate::apiserver::status::{Outcome, Refused};
+use crate::model::Identity;
 
 /// What all connections share.
 #[derive(Debug)]
 pub(super) struct Door {
     pub(super) server: Shared,
-    token: String,
     in_flight: InFlight,
 }
 
 impl Door {
     pub(super) fn new(server: Shared, token: &str) -> Self {
-        Self { server, token: token.to_owned(), in_flight: InFlight::new() }
+        server.with(|server| server.accept_token(token, Identity::admin()));
+        Self { server, in_flight: InFlight::new() }
     }
 
     /// Answers a request. A watch ends when `stopping` becomes true.
@@ -54,7 +55,9 @@ impl Door {
     async fn reply(&self, head: &Parts, peer: &Peer, body: Incoming) -> Outcome<Reply> {
         let deadline = limits::deadline(head)?;
         let _turn = self.in_flight.turn(head).await?;
-        let who = peer::authenticate(head, peer, &self.token)?;
+        let certificate = peer.as_ref().map(Option::as_ref).map_err(|&()| ());
+        let who =
+            self.server.with(|server| server.identify(&head.headers, certificate, self.server.now()))?;
         let body = match tokio::time::timeout(deadline, limits::read(body)).await {
             Ok(Ok(body)) => body,
             // Nobody is there to read this.

@@ -25,7 +25,7 @@ pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
         fields = element(fields)?.2;
     }
     let (SEQUENCE, mut names, _) = element(fields)? else { return None };
-    let mut identity = Identity { user: String::new(), groups: Vec::new() };
+    let mut identity = Identity::default();
     while !names.is_empty() {
         let (_, mut set, rest) = element(names)?;
         names = rest;

@@ -75,6 +75,7 @@ fn is_of(object: &Value, group: &str, version: &str) -> bool {
 }
 
 /// How the server treats a kind.
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) names: NameRule,
@@ -88,6 +89,8 @@ pub(crate) struct Rules {
     pub(crate) unconditional_update: bool,
     /// Whether an update of an object that is not there creates it.
     pub(crate) create_on_update: bool,
+    /// Whether objects are kept. Others are questions: to create one is to ask it.
+    pub(crate) stored: bool,
 }
 
 /// What a status write takes of the metadata it carries.

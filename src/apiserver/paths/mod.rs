@@ -41,6 +41,13 @@ impl ApiServer {
                 only_get(request)?;
                 return Ok(self.metrics_text());
             }
+            ["openid", "v1", "jwks"] => {
+                only_get(request)?;
+                let mut reply = Reply::value(200, self.access.key_set());
+                reply.headers.push(("cache-control", "public, max-age=3600".to_owned()));
+                return Ok(reply);
+            }
+            [".well-known", "openid-configuration"] => self.access.configuration(),
             [root @ ("api" | "apis")] => return self.discovery_root(request, root),
             ["apis", group] => discovery::group(&self.catalog, group)?,
             ["api", version] => discovery::resource_list(&self.catalog, "", version)?,

@@ -89,6 +89,13 @@ impl FieldSelector {
         Ok(Self(requirements))
     }
 
+    /// The one name that a selector of any kind allows, if it allows but one (`RequiresExactMatch`).
+    pub(crate) fn only_named(text: &str) -> Option<String> {
+        let parts: Option<Vec<_>> = text.split(',').filter(|part| !part.is_empty()).map(split).collect();
+        let only = parts?.into_iter().find(|(field, _, equal)| *equal && *field == "metadata.name");
+        only.map(|(_, name, _)| name.to_owned())
+    }
+
     pub(crate) fn only_name(&mut self, name: &str) {
         self.0.push(Requirement {
             pointer: "/metadata/name".to_owned(),

@@ -6,6 +6,7 @@ use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH, RETRY_AFT
 use http::request::Parts;
 
 use super::{ReplyStream, Shared, body};
+use crate::apiserver::access::Impersonate;
 use crate::apiserver::gotext;
 use crate::apiserver::reply::{Reply, ReplyBody};
 use crate::apiserver::request::{Body, Method, Query, Request, Target, Via};
@@ -32,6 +33,7 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
         user_agent: header(USER_AGENT),
         if_none_match: header(IF_NONE_MATCH),
         user: who,
+        impersonate: Impersonate::read(&head.headers).map(Box::new),
         body: if body.is_empty() && method == Method::Get { Body::Empty } else { Body::Bytes(body) },
         via: Via::Client,
     }

@@ -37,6 +37,11 @@ impl History {
         self.forgotten
     }
 
+    /// The revision of the last event, or up to which they were forgotten if there is none.
+    pub(crate) fn latest(&self) -> u64 {
+        self.events.back().map_or(self.forgotten, |event| event.revision)
+    }
+
     /// The events after a revision.
     ///
     /// # Errors

@@ -52,6 +52,7 @@ impl ApiServer {
             "binding" => self.bind(call),
             "eviction" => self.evict(call),
             "log" => self.log(call),
+            "token" => self.request_token(call),
             "ephemeralcontainers" | "resize" | "approval" => self.part(call),
             "exec" | "attach" | "portforward" | "proxy" => self.connect(call),
             _ => return Ok(None),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::validation;
+use crate::apiserver::access;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -38,6 +39,8 @@ impl ApiServer {
         let attributes =
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.mutate(call, attributes(&given), Some(&mut object))?;
+        access::objects::fill(&kind, &mut object);
+        self.check_escalation(call, &object, None)?;
         self.make_name(call, &mut object);
         self.prioritise(&kind, &mut object)?;
         let name = metadata::text(&object, "name").to_owned();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::validation;
+use crate::apiserver::access;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -42,6 +43,7 @@ impl ApiServer {
         let entry = match self.entry(call) {
             Ok(entry) => entry.clone(),
             Err(_) if kind.rules.create_on_update && call.path.subresource.is_empty() => {
+                self.check_create_on_update(call)?;
                 return self.create_object(call, object);
             }
             Err(refused) => return Err(refused),
@@ -54,6 +56,8 @@ impl ApiServer {
         self.mutate(call, attributes, Some(&mut object))?;
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
+        access::objects::fill(&kind, &mut object);
+        self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::apiserver::access;
 use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -54,6 +55,7 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object));
     }
+    errors.extend(access::objects::check(kind, object, None));
     finish(kind, object, &errors, profile)
 }
 
@@ -81,6 +83,7 @@ pub(super) fn updated(
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object));
     }
+    errors.extend(access::objects::check(kind, object, Some(old)));
     finish(kind, object, &errors, profile)
 }
 

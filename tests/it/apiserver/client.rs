@@ -146,7 +146,7 @@ fn a_subscriber_learns_of_a_clients_write_and_the_log_says_whose_it_was() {
         let (shared, _clock) = shared(100);
         shared.with(|server| server.keep_log(10));
         let mut moved = shared.subscribe();
-        let robot = Identity::service_account("ns", "robot");
+        let robot = Identity::new("system:serviceaccount:ns:robot", &["system:masters"]);
         let maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&robot));
         let writer = tokio::spawn(async move { maps.create(&PostParams::default(), &config_map("a")).await });
         moved.changed().await.unwrap();

@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use regex::{Captures, Regex};
 use serde_json::{Map, Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Poll, Query, Reply, ReplyBody, Request};
+use windtunnel::apiserver::{ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request};
 use windtunnel::model::Identity;
 
 use shape::{compare, find, shape, volatile};
 use supported::SUPPORTED;
+
+/// The bearer token of the administrator, as whom a case asks where it does not say.
+const ADMIN: &str = "admin";
 
 type Env = BTreeMap<String, Value>;
 
@@ -94,7 +98,8 @@ impl Case {
             let value = fill(value, &env);
             env.insert(name.clone(), value);
         }
-        let server = ApiServer::builder().kubernetes_minor(36).build(now);
+        let mut server = ApiServer::builder().kubernetes_minor(36).build(now);
+        server.accept_token(ADMIN, Identity::admin());
         Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
     }
 
@@ -184,8 +189,13 @@ impl Case {
         let text = |field: &str| request[field].as_str().unwrap_or_default();
         let pairs = request["query"].as_object().into_iter().flatten();
         let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
-        let admin = Identity::admin();
-        let mut asked = Request::new(method, text("path"), &admin).with_content_type(text("type"));
+        let headers = headers(request);
+        let who = match self.server.authenticate(&headers, None, self.now) {
+            Ok(who) => who,
+            Err(refusal) => return *refusal,
+        };
+        let mut asked = Request::new(method, text("path"), &who).with_content_type(text("type"));
+        asked.impersonate = Impersonate::read(&headers).map(Box::new);
         asked.accept = text("accept").into();
         asked.query = Query::new(pairs.collect());
         if let Some(body) = request.get("body") {
@@ -267,6 +277,20 @@ impl Case {
             }
         }
     }
+}
+
+/// The headers of a request in the form of the recording: the administrator's token unless it says otherwise.
+fn headers(request: &Value) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in request["headers"].as_object().into_iter().flatten() {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        headers.insert(name, value.as_str().unwrap().parse().unwrap());
+    }
+    if request["anonymous"] != true {
+        let token = request["token"].as_str().unwrap_or(ADMIN);
+        headers.entry(AUTHORIZATION).or_insert(format!("Bearer {token}").parse().unwrap());
+    }
+    headers
 }
 
 fn fill(value: &Value, env: &Env) -> Value {

@@ -227,7 +227,7 @@ fn a_watch_that_history_does_not_reach_gets_one_error_event_and_ends() {
 fn the_log_tells_who_wrote_what_and_what_was_refused() {
     let mut server = rolled_back(27, false);
     server.keep_log(10);
-    let who = Identity::service_account("ns", "robot");
+    let who = Identity::new("system:serviceaccount:ns:robot", &["system:masters"]);
     let patch =
         Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
     server.write(&patch, &who, now()).unwrap_err();

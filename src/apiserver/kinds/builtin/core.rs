@@ -1,6 +1,6 @@
 //! The core group, and the events that it shares with a group of their own.
 
-use super::{COUNTED, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT, rows};
+use super::{COUNTED, PLAIN, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT, rows};
 use crate::apiserver::names::NameRule;
 
 const NAMESPACE: Rules = Rules { names: NameRule::Label, ..STATUS };
@@ -9,7 +9,7 @@ const POD: Rules = SPEC_AND_STATUS;
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = rows! {
-    namespaced "", "v1", "Binding", "bindings", PLAIN, [];
+    namespaced "", "v1", "Binding", "bindings", REVIEW, [];
     cluster    "", "v1", "ComponentStatus", "componentstatuses", PLAIN, ["cs"];
     namespaced "", "v1", "ConfigMap", "configmaps", PLAIN, ["cm"];
     namespaced "", "v1", "Endpoints", "endpoints", UPSERT, ["ep"];

@@ -1,7 +1,7 @@
 //! What extends or guards the API: access, admission, certificates, definitions and aggregated servers.
 
 use super::{
-    COUNTED_CONDITIONAL, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, UPSERT, rows,
+    COUNTED_CONDITIONAL, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, UPSERT, rows,
 };
 use crate::apiserver::names::NameRule;
 
@@ -21,6 +21,12 @@ pub(super) const ROWS: &[Row] = rows! {
     namespaced RBAC, "v1", "RoleBinding", "rolebindings", ACCESS, [];
     cluster    RBAC, "v1", "ClusterRole", "clusterroles", ACCESS, [];
     cluster    RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", ACCESS, [];
+    cluster    "authentication.k8s.io", "v1", "TokenReview", "tokenreviews", REVIEW, [];
+    cluster    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", REVIEW, [];
+    namespaced "authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", REVIEW, [];
+    cluster    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", REVIEW, [];
+    cluster    "authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", REVIEW, [];
+    cluster    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", REVIEW, [];
     cluster    "apiregistration.k8s.io", "v1", "APIService", "apiservices", API_SERVICE, [];
     cluster    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", DEFINITION, ["crd", "crds"];
     cluster    ADMISSION, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", COUNTED_CONDITIONAL, [];

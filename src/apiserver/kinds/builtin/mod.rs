@@ -25,6 +25,7 @@ const PLAIN: Rules = Rules {
     generation: Generation::None,
     unconditional_update: true,
     create_on_update: false,
+    stored: true,
 };
 /// With a specification that is counted and a status of its own.
 const SPEC_AND_STATUS: Rules = Rules { status: true, generation: Generation::Specification, ..PLAIN };
@@ -32,6 +33,8 @@ const SPEC_AND_STATUS: Rules = Rules { status: true, generation: Generation::Spe
 const COUNTED: Rules = Rules { generation: Generation::Specification, ..PLAIN };
 /// With a status whose kind counts nothing.
 const STATUS: Rules = Rules { status: true, ..PLAIN };
+/// Questions: to create one is to ask it.
+const REVIEW: Rules = Rules { stored: false, ..PLAIN };
 /// An update of what is not there creates it.
 const UPSERT: Rules = Rules { create_on_update: true, ..PLAIN };
 /// Updates need the resource version.

@@ -191,4 +191,12 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("subresources-and-meta", "namespaces that are missing, do not match or are going away"),
     ("subresources-and-meta", "fieldValidation Strict, Warn and Ignore for unknown and duplicate fields"),
     ("subresources-and-meta", "methods that are not allowed: 405"),
+    ("discovery-and-access", "Forbidden: texts for users, groups and service accounts"),
+    ("discovery-and-access", "a Role and its RoleBinding let a user in, and nothing else"),
+    ("discovery-and-access", "resourceNames and subresource rules"),
+    ("discovery-and-access", "nonResourceURLs by ClusterRoleBinding"),
+    ("discovery-and-access", "escalation is refused for roles and bindings"),
+    ("discovery-and-access", "anonymous requests and bad tokens"),
+    ("discovery-and-access", "SelfSubjectAccessReview and SelfSubjectRulesReview"),
+    ("discovery-and-access", "TokenRequest: shape, use of the token, and errors"),
 ];
