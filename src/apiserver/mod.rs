@@ -45,6 +45,7 @@
 mod accept;
 mod access;
 mod admission;
+mod apply;
 mod body;
 mod call;
 mod cel;

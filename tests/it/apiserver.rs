@@ -1,5 +1,6 @@
 //! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
 
+mod apply;
 mod client;
 mod conversion;
 mod corpus;
@@ -12,6 +13,7 @@ mod kinds;
 mod lists;
 mod minors;
 mod odd;
+mod patches;
 mod requests;
 mod rules;
 mod two_arms;
