@@ -1,5 +1,6 @@
 //! Options of requests (`CreateOptions`, `DeleteOptions`, `ListOptions` ...) and their refusals.
 
+pub(crate) mod list;
 mod write;
 
 use serde_json::{Value, json};
@@ -116,53 +117,6 @@ fn propagation(
             Err(invalid("DeleteOptions", error, profile))
         }
     }
-}
-
-/// Checks the options of lists and watches that exclude each other.
-pub(crate) fn check_list(query: &Query, watch: bool, profile: &Profile) -> Outcome<()> {
-    let (version, matching) = (query.get("resourceVersion"), query.get("resourceVersionMatch"));
-    let field = "resourceVersionMatch";
-    let mut errors = Vec::new();
-    let forbidden = |why: &str| FieldError::forbidden(field, why);
-    if !query.get("sendInitialEvents").is_empty() {
-        if !watch {
-            errors
-                .push(FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-        }
-        if matching != "NotOlderThan" {
-            errors.push(forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-            if !matching.is_empty() {
-                errors.push(FieldError::not_supported(
-                    field,
-                    Shown::Json(json!(matching)),
-                    &["NotOlderThan"],
-                ));
-            }
-        }
-    } else if watch && !matching.is_empty() {
-        errors.push(forbidden(
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        ));
-    } else if !matching.is_empty() {
-        if version.is_empty() {
-            errors.push(forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"));
-        }
-        if !query.get("continue").is_empty() {
-            errors.push(forbidden("resourceVersionMatch is forbidden when continue is provided"));
-        }
-        if !matches!(matching, "Exact" | "NotOlderThan") {
-            let supported = ["Exact", "NotOlderThan", ""];
-            errors.push(FieldError::not_supported(field, Shown::Json(json!(matching)), &supported));
-        }
-        if matching == "Exact" && version == "0" {
-            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-            errors.push(forbidden(why));
-        }
-    }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    Err(Refused::invalid("meta.k8s.io", "ListOptions", "", &errors, profile))
 }
 
 /// A number in the query; 0 where none is given.

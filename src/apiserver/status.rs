@@ -23,6 +23,8 @@ pub(crate) struct Facts {
     pub(crate) retry_after: Option<u32>,
     /// Whether the body is the message as plain text instead of a Status.
     pub(crate) plain: bool,
+    /// `metadata.continue` of the Status: how to go on all the same.
+    pub(crate) resume: Option<String>,
 }
 
 /// A result whose error is a refusal.
@@ -45,7 +47,15 @@ impl DerefMut for Refused {
 impl Refused {
     fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Self {
         let message = message.into();
-        Self(Box::new(Facts { code, reason, message, details, retry_after: None, plain: false }))
+        Self(Box::new(Facts {
+            code,
+            reason,
+            message,
+            details,
+            retry_after: None,
+            plain: false,
+            resume: None,
+        }))
     }
 
     /// 404 of an object.
@@ -233,6 +243,9 @@ impl Refused {
         });
         if !self.reason.is_empty() {
             body["reason"] = json!(self.reason);
+        }
+        if let Some(token) = &self.resume {
+            body["metadata"]["continue"] = json!(token);
         }
         if let Some(details) = &self.details {
             body["details"] = details.clone();

@@ -97,6 +97,12 @@ impl FieldSelector {
         });
     }
 
+    /// The name that is asked for, if there is one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let by_name = |it: &&Requirement| it.equal && it.pointer == "/metadata/name";
+        self.0.iter().find(by_name).map(|it| it.value.as_str())
+    }
+
     pub(crate) fn is_everything(&self) -> bool {
         self.0.is_empty()
     }

@@ -56,6 +56,11 @@ impl Selector {
         self.fields.only_name(name);
     }
 
+    /// The only name that objects can have, if there is one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.fields.name()
+    }
+
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything()
     }

@@ -58,7 +58,10 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
             body::watch(shared.clone(), *watch)
         }
         (Some((content_type, bytes)), _) => {
-            builder = builder.header(CONTENT_TYPE, &*content_type);
+            // A client that caches takes the headers of "not modified" over into what it has.
+            if reply.code != 304 {
+                builder = builder.header(CONTENT_TYPE, &*content_type);
+            }
             body::full(bytes)
         }
         (None, _) => body::full(Bytes::new()),

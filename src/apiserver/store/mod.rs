@@ -115,6 +115,21 @@ impl Store {
         })
     }
 
+    /// The objects of a name, in a namespace or in all if `namespace` is empty.
+    pub(crate) fn named<'a>(
+        &'a self,
+        id: TableId,
+        namespace: &'a str,
+        name: &str,
+    ) -> impl Iterator<Item = (&'a str, &'a str, &'a Entry)> {
+        let objects = &self.tables[id].objects;
+        let chosen = objects.iter().filter(move |(found, _)| namespace.is_empty() || *found == namespace);
+        chosen.filter_map(move |(namespace, named)| {
+            let (name, entry) = named.get_key_value(name)?;
+            Some((namespace.as_str(), name.as_str(), entry))
+        })
+    }
+
     /// Stores an object under the next revision.
     pub(crate) fn put(&mut self, id: TableId, key: &Key, epoch: u64, mut object: Value) -> Arc<Value> {
         self.revision += 1;

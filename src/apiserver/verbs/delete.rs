@@ -63,7 +63,7 @@ impl ApiServer {
         if kind.resource.namespaced && call.path.namespace.is_empty() {
             return Err(Refused::method_not_allowed());
         }
-        options::check_list(&call.request.query, false, &self.profile)?;
+        options::list::check(&call.request.query, false, &self.profile)?;
         let selector = Selector::read(&kind, &call.request.query)?;
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;

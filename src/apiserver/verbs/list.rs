@@ -13,6 +13,7 @@ use crate::apiserver::request::Query;
 use crate::apiserver::selector::{Continue, Selector};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Entry;
 use crate::apiserver::watch::read_anew;
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
@@ -28,9 +29,10 @@ impl ApiServer {
     pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
         let query = &call.request.query;
         let kind = &call.kind;
-        options::check_list(query, false, &self.profile)?;
+        options::list::check(query, false, &self.profile)?;
         let selector = Selector::read(kind, query)?;
         let limit = usize::try_from(options::integer(query, "limit")?).unwrap_or(0);
+        options::integer(query, "timeoutSeconds")?;
         let asked = self.asked_version(query.get("resourceVersion"))?;
         let page = Continue::read(query.get("continue"))?;
         if page.is_some() && !matches!(asked, None | Some(0)) {
@@ -41,13 +43,13 @@ impl ApiServer {
         // A list from the cache does not know pages.
         let limit = if asked == Some(0) { 0 } else { limit };
         let past = match (&page, asked) {
-            (Some(page), _) => Some(page.revision),
+            (Some(page), _) => page.revision,
             (None, Some(asked)) if asked > 0 && is_exact(query, limit) => Some(asked),
             _ => None,
         };
         let mut objects = match past {
-            Some(revision) => self.objects_at(call, revision, page.is_some())?,
-            None => self.objects_now(call),
+            Some(revision) => self.objects_at(call, revision, page.as_ref())?,
+            None => self.objects_now(call, selector.name()),
         };
         objects.sort_by(|(one, _), (other, _)| by_storage_key(*one, *other));
         let after = page.as_ref().map(|page| page.start.split_once('/').unwrap_or(("", &page.start)));
@@ -66,7 +68,8 @@ impl ApiServer {
             metadata["continue"] = json!("");
         }
         if let Some(((namespace, name), _)) = taken.last().filter(|_| remaining > 0) {
-            metadata["continue"] = json!(Continue { revision, start: place(namespace, name) }.token());
+            metadata["continue"] =
+                json!(Continue { revision: Some(revision), start: place(namespace, name) }.token());
             if selector.is_everything() {
                 metadata["remainingItemCount"] = json!(remaining);
             }
@@ -100,17 +103,28 @@ impl ApiServer {
         }
     }
 
-    fn objects_now<'a>(&'a self, call: &'a Call<'_>) -> Vec<Named<'a>> {
-        let listed = self.store.list(call.kind.table, &call.path.namespace);
-        listed.map(|(namespace, name, entry)| ((namespace, name), Self::served(&call.kind, entry))).collect()
+    /// The objects as they are; only those of a name, if there is one.
+    fn objects_now<'a>(&'a self, call: &'a Call<'_>, name: Option<&'a str>) -> Vec<Named<'a>> {
+        let (table, namespace) = (call.kind.table, &*call.path.namespace);
+        let shown = |(namespace, name, entry): (&'a str, &'a str, &'a Entry)| {
+            ((namespace, name), Self::served(&call.kind, entry))
+        };
+        match name {
+            Some(name) => self.store.named(table, namespace, name).map(shown).collect(),
+            None => self.store.list(table, namespace).map(shown).collect(),
+        }
     }
 
     /// The objects as they were at a revision: those of now, with what happened since taken back.
-    fn objects_at<'a>(&'a self, call: &'a Call<'_>, revision: u64, paging: bool) -> Outcome<Vec<Named<'a>>> {
+    fn objects_at<'a>(
+        &'a self,
+        call: &'a Call<'_>,
+        revision: u64,
+        page: Option<&Continue>,
+    ) -> Outcome<Vec<Named<'a>>> {
         let (kind, namespace) = (&call.kind, &*call.path.namespace);
-        let events = self.store.table(kind.table).history.since(revision);
-        let events = events.map_err(|_| Refused::expired(if paging { PAGE_EXPIRED } else { EXPIRED }))?;
-        let mut objects: BTreeMap<_, _> = self.objects_now(call).into_iter().collect();
+        let events = self.store.table(kind.table).history.since(revision).map_err(|_| expired(page))?;
+        let mut objects: BTreeMap<_, _> = self.objects_now(call, None).into_iter().collect();
         let mut seen = BTreeSet::new();
         for event in events.filter(|event| namespace.is_empty() || event.key.namespace == namespace) {
             let key = (&*event.key.namespace, &*event.key.name);
@@ -127,6 +141,14 @@ impl ApiServer {
     }
 }
 
+/// 410 of a list. Who was reading pages gets a token with which to go on, though what follows may not fit what was read.
+fn expired(page: Option<&Continue>) -> Refused {
+    let Some(page) = page else { return Refused::expired(EXPIRED) };
+    let mut refused = Refused::expired(PAGE_EXPIRED);
+    refused.resume = Some(Continue { revision: None, start: page.start.clone() }.token());
+    refused
+}
+
 /// Whether a list with a resource version wants the state of exactly that.
 fn is_exact(query: &Query, limit: usize) -> bool {
     match query.get("resourceVersionMatch") {
@@ -137,8 +159,10 @@ fn is_exact(query: &Query, limit: usize) -> bool {
 
 /// The order of `namespace/name`, which is not that of namespaces: `a-b/x` comes before `a/x`.
 fn by_storage_key(one: (&str, &str), other: (&str, &str)) -> Ordering {
-    let key = |(namespace, name): (&str, &str)| [namespace.as_bytes(), b"/", name.as_bytes()].concat();
-    if one.0 == other.0 { one.1.cmp(other.1) } else { key(one).cmp(&key(other)) }
+    fn key<'a>((namespace, name): (&'a str, &'a str)) -> impl Iterator<Item = u8> + 'a {
+        namespace.bytes().chain([b'/']).chain(name.bytes())
+    }
+    if one.0 == other.0 { one.1.cmp(other.1) } else { key(one).cmp(key(other)) }
 }
 
 /// Where an object stands in the order of a list.

@@ -25,7 +25,7 @@ impl ApiServer {
 
     pub(crate) fn watch(&mut self, call: &Call<'_>) -> Outcome<Reply> {
         let query = &call.request.query;
-        options::check_list(query, true, &self.profile)?;
+        options::list::check(query, true, &self.profile)?;
         let mut selector = Selector::read(&call.kind, query)?;
         if !call.path.name.is_empty() {
             selector.only_name(&call.path.name);

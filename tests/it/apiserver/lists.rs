@@ -100,3 +100,79 @@ fn what_was_written_long_ago_is_read_listed_and_changed_as_what_was_written_now(
     ask(&mut server, &Write::delete(kind, "default", "m12")).unwrap();
     assert!(server.object(kind, "default", "m12").is_none());
 }
+
+#[test]
+fn a_page_that_is_too_old_tells_how_to_go_on_all_the_same() {
+    let mut server = server(36);
+    let map =
+        |name: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": "1" } });
+    for name in ["a", "b", "c"] {
+        ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map(name))).unwrap();
+    }
+    let (_, _, next) = page(&mut server, "limit=1");
+    ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map("bb"))).unwrap();
+    server.compact();
+    let (code, _, fresh) = page(&mut server, &format!("limit=2&continue={next}"));
+    assert_eq!(code, 410);
+    let (code, shown, next) = page(&mut server, &format!("limit=2&continue={fresh}"));
+    assert_eq!((code, shown.as_str()), (200, "b=1 bb=1"));
+    assert_eq!(page(&mut server, &format!("limit=2&continue={next}")).1, "c=1");
+}
+
+#[test]
+fn lists_combine_their_options_as_a_real_server_does() {
+    let mut server = server(36);
+    for name in ["a", "b", "c"] {
+        let map = json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": "1" } });
+        ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+    }
+    let (_, _, token) = page(&mut server, "limit=1");
+    let n = server.revision();
+    let (all, two, rest) = ("a=1 b=1 c=1", "a=1 b=1", "b=1 c=1");
+    for (query, code, shown) in [
+        (String::new(), 200, all),
+        ("limit=2".into(), 200, two),
+        ("limit=0".into(), 200, all),
+        ("limit=-1".into(), 200, all),
+        ("limit=x".into(), 400, ""),
+        ("timeoutSeconds=x".into(), 400, ""),
+        ("resourceVersion=0".into(), 200, all),
+        ("resourceVersion=0&limit=2".into(), 200, all),
+        ("resourceVersion=0&resourceVersionMatch=NotOlderThan&limit=2".into(), 200, all),
+        ("resourceVersion=0&resourceVersionMatch=Exact".into(), 422, ""),
+        (format!("resourceVersion={n}"), 200, all),
+        (format!("resourceVersion={n}&limit=2"), 200, two),
+        (format!("resourceVersion={n}&resourceVersionMatch=Exact"), 200, all),
+        (format!("resourceVersion={n}&resourceVersionMatch=Exact&limit=2"), 200, two),
+        (format!("resourceVersion={n}&resourceVersionMatch=NotOlderThan&limit=2"), 200, two),
+        ("resourceVersion=1&resourceVersionMatch=Exact".into(), 410, ""),
+        ("resourceVersion=1&limit=2".into(), 410, ""),
+        ("resourceVersion=1".into(), 200, all),
+        ("resourceVersion=1&resourceVersionMatch=NotOlderThan".into(), 200, all),
+        ("resourceVersion=99999".into(), 504, ""),
+        ("resourceVersion=x".into(), 400, ""),
+        ("resourceVersionMatch=Exact".into(), 422, ""),
+        ("resourceVersionMatch=NotOlderThan".into(), 422, ""),
+        (format!("resourceVersion={n}&resourceVersionMatch=Other"), 422, ""),
+        (format!("continue={token}"), 200, rest),
+        (format!("continue={token}&limit=1"), 200, "b=1"),
+        (format!("continue={token}&resourceVersion=0"), 200, rest),
+        (format!("continue={token}&resourceVersion={n}"), 400, ""),
+        (format!("continue={token}&resourceVersion={n}&resourceVersionMatch=Exact"), 422, ""),
+        ("sendInitialEvents=true".into(), 422, ""),
+        ("fieldSelector=metadata.name=b".into(), 200, "b=1"),
+        ("fieldSelector=metadata.name!=b".into(), 200, "a=1 c=1"),
+    ] {
+        let (got, items, _) = page(&mut server, &query);
+        assert_eq!((got, items.as_str()), (code, shown), "{query}");
+    }
+}
+
+#[test]
+fn a_minor_without_watch_list_refuses_to_send_initial_events() {
+    let path = "/api/v1/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    let code =
+        |minor: u32| server(minor).handle(&Request::new(Method::Get, path, &Identity::admin()), now()).code;
+    assert_eq!(code(33), 422);
+    assert_eq!(code(36), 200);
+}

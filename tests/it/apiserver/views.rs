@@ -1,0 +1,195 @@
+//! How objects are shown: Tables in lists and watches, media types, and documents about the API.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Poll, Query, Reply, ReplyBody, Request, Watch};
+use windtunnel::model::{Identity, Write, resources};
+
+use super::requests::{ask, now, server};
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+
+fn get(server: &mut ApiServer, path: &str, accept: &str) -> Reply {
+    let admin = Identity::admin();
+    server.handle(&Request::new(Method::Get, path, &admin).with_accept(accept), now())
+}
+
+fn write_map(server: &mut ApiServer, name: &str) {
+    let map = json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "k": "v" } });
+    ask(server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+}
+
+fn watch(server: &mut ApiServer, query: &str, accept: &str) -> Watch {
+    let path = format!("/api/v1/configmaps?watch=true&{query}");
+    match get(server, &path, accept).body {
+        ReplyBody::Watch(watch) => *watch,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn lines(server: &ApiServer, watch: &mut Watch) -> Vec<Value> {
+    match server.poll(watch, now()) {
+        Poll::Lines(lines) => lines.iter().map(|line| serde_json::from_slice(line).unwrap()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_watch_of_tables_names_the_columns_once() {
+    let mut server = server(36);
+    write_map(&mut server, "a");
+    let mut watch = watch(&mut server, "", TABLE);
+    let first = lines(&server, &mut watch);
+    assert_eq!(first[0]["type"], "ADDED");
+    assert_eq!(first[0]["object"]["columnDefinitions"][1]["name"], "Data");
+    write_map(&mut server, "b");
+    let second = lines(&server, &mut watch);
+    assert_eq!(second[0]["object"]["columnDefinitions"], Value::Null);
+    assert_eq!(second[0]["object"]["rows"][0]["cells"], json!(["b", 1, "0s"]));
+    assert_eq!(second[0]["object"]["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+}
+
+#[test]
+fn a_table_of_a_page_says_where_it_goes_on() {
+    let mut server = server(36);
+    ["a", "b", "c"].iter().for_each(|name| write_map(&mut server, name));
+    let table = get(&mut server, "/api/v1/configmaps?limit=1", TABLE).json().unwrap();
+    assert_eq!(table["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(table["metadata"]["remainingItemCount"], 2);
+    assert!(table["metadata"]["continue"].is_string());
+}
+
+#[test]
+fn watchers_share_the_bytes_of_an_event_in_each_view() {
+    let mut server = server(36);
+    for accept in ["", TABLE, METADATA] {
+        let from = format!("resourceVersion={}", server.revision());
+        let mut watches: Vec<Watch> = (0..1000).map(|_| watch(&mut server, &from, accept)).collect();
+        let name = format!("m{}", accept.len());
+        write_map(&mut server, &format!("{name}-first"));
+        watches.iter_mut().for_each(|watch| assert_eq!(lines(&server, watch).len(), 1));
+        write_map(&mut server, &name);
+        let places: BTreeSet<usize> = watches
+            .iter_mut()
+            .map(|watch| match server.poll(watch, now()) {
+                Poll::Lines(lines) => lines[0].as_ptr() as usize,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(places.len(), 1, "{accept}");
+    }
+}
+
+#[test]
+fn watches_that_do_not_say_last_between_half_an_hour_and_an_hour() {
+    let mut server = server(36);
+    let mut ends = BTreeSet::new();
+    for _ in 0..20 {
+        let from = format!("resourceVersion={}", server.revision());
+        let mut watch = watch(&mut server, &from, "");
+        let Poll::PendingUntil(end) = server.poll(&mut watch, now()) else { panic!("something to send") };
+        let seconds = end.duration_since(now()).as_secs();
+        assert!((1800..=3600).contains(&seconds), "{seconds}");
+        ends.insert(end);
+    }
+    assert!(ends.len() > 10);
+}
+
+#[test]
+fn discovery_at_once_is_served_as_the_minor_does() {
+    let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+    let both = format!("{v2},{beta},application/json");
+    for (minor, version) in [(26, None), (27, Some(beta)), (30, Some(v2)), (36, Some(v2))] {
+        let mut server = server(minor);
+        let reply = get(&mut server, "/apis", &both);
+        assert_eq!(reply.encode().unwrap().0, version.unwrap_or("application/json"), "1.{minor}");
+        let kind = if version.is_some() { "APIGroupDiscoveryList" } else { "APIGroupList" };
+        assert_eq!(reply.json().unwrap()["kind"], kind);
+    }
+}
+
+#[test]
+fn who_knows_a_document_is_told_that_it_did_not_change_until_it_does() {
+    let mut server = server(36);
+    let admin = Identity::admin();
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let header = |reply: &Reply, name: &str| {
+        reply.headers.iter().find(|(of, _)| *of == name).map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let first = get(&mut server, "/apis", accept);
+    let tag = header(&first, "etag");
+    assert_eq!((header(&first, "vary"), header(&first, "cache-control")), ("Accept".into(), "public".into()));
+    let mut again = Request::new(Method::Get, "/apis", &admin).with_accept(accept);
+    again.if_none_match = tag.clone().into();
+    assert_eq!(server.handle(&again, now()).code, 304);
+    let crd = super::requests::definition(&["a"], false);
+    ask(&mut server, &Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, crd)).unwrap();
+    let changed = server.handle(&again, now());
+    assert_eq!(changed.code, 200);
+    assert_ne!(header(&changed, "etag"), tag);
+}
+
+#[test]
+fn an_openapi_document_asked_for_by_its_hash_never_changes() {
+    let mut server = server(36);
+    let index = get(&mut server, "/openapi/v3", "").json().unwrap();
+    let url = index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_str().unwrap().to_owned();
+    let document = get(&mut server, &url, "application/json");
+    assert!(document.headers.contains(&("cache-control", "public, immutable".to_owned())));
+    let patch = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
+    let document = document.json().unwrap();
+    let patch = &document["paths"][patch]["patch"];
+    assert_eq!(patch["operationId"], "patchAppsV1NamespacedDeployment");
+    assert!(patch["parameters"].as_array().unwrap().iter().any(|it| it["name"] == "fieldValidation"));
+    let schemas = &document["components"]["schemas"];
+    let containers = &schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
+    assert_eq!(containers["x-kubernetes-patch-merge-key"], "name");
+    let other = get(&mut server, "/openapi/v3/apis/apps/v1?hash=00", "");
+    assert_eq!((other.code, &other.headers[0]), (301, &("location", url)));
+}
+
+#[test]
+fn every_reference_of_a_document_leads_somewhere() {
+    fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+        match value {
+            Value::Object(map) => {
+                found.extend(map.get("$ref").and_then(Value::as_str));
+                map.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+    let mut server = server(36);
+    let document = get(&mut server, "/openapi/v2", "application/json").json().unwrap();
+    let mut found = BTreeSet::new();
+    references(&document, &mut found);
+    assert!(found.len() > 100);
+    for reference in found {
+        let pointer = reference.trim_start_matches('#');
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn people_get_json_that_they_can_read() {
+    let mut server = server(36);
+    let admin = Identity::admin();
+    let mut request = Request::new(Method::Get, "/api/v1/namespaces/default", &admin);
+    let text = |reply: Reply| String::from_utf8(reply.encode().unwrap().1.to_vec()).unwrap();
+    assert!(text(server.handle(&request, now())).starts_with("{\"apiVersion\""));
+    request.user_agent = "curl/8.5".into();
+    assert!(text(server.handle(&request, now())).starts_with("{\n  \"apiVersion\""));
+    request.query = Query::parse("pretty=false");
+    assert!(text(server.handle(&request, now())).starts_with("{\"apiVersion\""));
+}
+
+#[test]
+fn the_version_in_full_can_be_chosen() {
+    let mut server = ApiServer::builder().kubernetes_minor(31).git_version("v1.31.4+abc").build(now());
+    let version = get(&mut server, "/version", "").json().unwrap();
+    assert_eq!((&version["minor"], &version["gitVersion"]), (&json!("31"), &json!("v1.31.4+abc")));
+}
