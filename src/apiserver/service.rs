@@ -148,6 +148,17 @@ impl Shared {
         self.moved.subscribe()
     }
 
+    /// The same server for clients that live by another clock.
+    #[must_use]
+    pub fn with_clock(&self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self.clone() }
+    }
+
+    /// Wakes those who wait for a write, although there is none.
+    pub fn wake(&self) {
+        self.moved.send_modify(|count| *count += 1);
+    }
+
     /// A service that acts as `who`.
     pub fn service(&self, who: &Identity) -> Service {
         Service { shared: self.clone(), who: Arc::new(who.clone()) }

@@ -122,12 +122,25 @@ pub(super) struct TestArgs {
 #[cfg(feature = "serve")]
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
-    /// The API server alone, with nothing but its own namespaces in it. That is all there is so far.
-    #[arg(long)]
+    /// The API server alone, with nothing but its own namespaces in it. That is what is served if nothing else is said.
+    #[arg(long, conflicts_with_all = ["version", "scenario", "release", "speed"])]
     pub(super) bare: bool,
-    /// Kubernetes minor to serve as.
-    #[arg(long, value_name = "1.N", default_value = "1.36", value_parser = kubernetes_minor)]
-    pub(super) kubernetes: u32,
+    /// A simulated cluster of this OpenShift release, with its operators, nodes and cluster-version operator at work.
+    #[arg(long, value_name = "4.N.Z", conflicts_with_all = ["scenario", "data_dir"])]
+    pub(super) version: Option<semver::Version>,
+    /// A release that exists beside it, to update to; by default the next patch and the next minor.
+    #[arg(long, value_name = "4.N.Z", requires = "version")]
+    pub(super) release: Vec<semver::Version>,
+    /// The cluster and the releases of a scenario; its timeline is not played.
+    #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
+    pub(super) scenario: Option<PathBuf>,
+    /// How fast time passes in a simulated cluster, such as `60x`: an hour of its life in a minute.
+    #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
+    pub(super) speed: f64,
+    /// Kubernetes minor to serve as, for good: 1.36 alone, and what its release has and its updates bring for a simulated
+    /// cluster.
+    #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
+    pub(super) kubernetes: Option<u32>,
     /// Port to listen on; 0 is any that is free.
     #[arg(long, default_value_t = 6443)]
     pub(super) port: u16,
@@ -149,6 +162,14 @@ pub(super) struct ServeArgs {
     /// Keep everything in DIR, so that it is there again the next time: objects, the token and the certificate authority.
     #[arg(long, value_name = "DIR")]
     pub(super) data_dir: Option<PathBuf>,
+}
+
+/// Reads `60x` or `60`.
+#[cfg(feature = "serve")]
+fn speed(text: &str) -> Result<f64, String> {
+    let factor = text.strip_suffix('x').unwrap_or(text).parse().ok();
+    let allowed = factor.filter(|factor: &f64| (0.01..=100_000.0).contains(factor));
+    allowed.ok_or_else(|| "expected a factor from 0.01x to 100000x".to_owned())
 }
 
 /// Reads `1.31`.

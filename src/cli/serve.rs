@@ -1,6 +1,7 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal ends it.
 
 mod kubeconfig;
+mod simulated;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,10 +11,13 @@ use futures::future::select;
 use super::args::ServeArgs;
 use super::{Exit, files, hint, say};
 use crate::apiserver::ApiServer;
-use crate::apiserver::https::{self, Authority, Serving, Settings, random_token};
+use crate::apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
 use crate::apiserver::service::Shared;
 use crate::apiserver::storage::DataDir;
 use crate::base::clock::{Clock as _, WallClock};
+use crate::scenario::plan::KUBERNETES_MINORS;
+use simulated::Simulated;
+use tokio::runtime::Handle;
 
 /// Serves until SIGTERM or SIGINT.
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
@@ -25,13 +29,16 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     runtime.block_on(async {
         // Whoever is told that the server answers may end it at once.
         let signal = Signal::new()?;
-        let Begun { shared, token, authority } = begin(args).map_err(|error| error.to_string())?;
+        let Begun { shared, token, authority, simulated } = begin(args).map_err(|error| error.to_string())?;
         let address = SocketAddr::new(args.address, args.port);
         let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
         let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
         announce(args, &serving)?;
         signal.received().await;
         serving.stop().await;
+        if let Some(simulated) = simulated {
+            let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
+        }
         Ok(Exit::Passed)
     })
 }
@@ -41,15 +48,22 @@ struct Begun {
     shared: Shared,
     token: String,
     authority: Option<Authority>,
+    simulated: Option<Simulated>,
 }
 
 /// Makes the server: a new one, or the one that the data folder holds.
 fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     let (clock, now) = (Arc::new(WallClock), WallClock.now());
-    let server = ApiServer::builder().kubernetes_minor(args.kubernetes);
+    let begun = |shared| Begun { shared, token: random_token(), authority: None, simulated: None };
+    if let Some(plan) = simulated::plan(args)? {
+        let simulated = Simulated::start(plan, args.seed, args.speed, &Handle::current())?;
+        let shared = simulated.shared.clone();
+        return Ok(Begun { simulated: Some(simulated), ..begun(shared) });
+    }
+    let minor = args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end());
+    let server = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks);
     let Some(folder) = &args.data_dir else {
-        let shared = Shared::new(server.seed(args.seed).build(now), clock);
-        return Ok(Begun { shared, token: random_token(), authority: None });
+        return Ok(begun(Shared::new(server.seed(args.seed).build(now), clock)));
     };
     let data = DataDir::open(folder)?;
     let new = Authority::generate()?;
@@ -59,7 +73,7 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
     let server = server.seed(seed).saved(data.begin()?).build(now);
     let shared = Shared::stored(server, clock, Box::new(data))?;
-    Ok(Begun { shared, token, authority: Some(authority) })
+    Ok(Begun { shared, token, authority: Some(authority), simulated: None })
 }
 
 /// Writes the kubeconfig, then tells that the server answers.

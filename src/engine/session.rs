@@ -9,6 +9,7 @@ use super::error::SessionError;
 use super::simulation::{Pending, Simulation};
 use super::{act, check, install};
 use crate::actors;
+use crate::backends::Door;
 use crate::backends::in_process::InProcess;
 use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
@@ -21,6 +22,14 @@ const EPOCH: Time = Time::constant(1_705_305_600, 0);
 
 /// How long before that the cluster is installed: its components start and settle meanwhile.
 const SETTLING: SignedDuration = SignedDuration::from_mins(2);
+
+/// What a session begins with beside its plan.
+struct Begin<'a> {
+    scenario: &'a str,
+    ids: &'a [String],
+    seed: u64,
+    epoch: Time,
+}
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -40,38 +49,60 @@ impl Session {
         ids: &[String],
         seed: u64,
     ) -> Result<Self, SessionError> {
+        let begin = Begin { scenario, ids, seed, epoch: EPOCH };
+        Self::begin(plan, &begin, |minor, clock| Box::new(InProcess::new(minor, seed, clock)))
+    }
+
+    /// Installs the planned cluster behind a door that the caller makes of the Kubernetes minor and the cluster's clock;
+    /// that shows `epoch` when everything is installed.
+    ///
+    /// # Errors
+    /// As [`Session::start`].
+    pub fn start_behind(
+        plan: &ClusterPlan,
+        seed: u64,
+        epoch: Time,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
+    ) -> Result<Self, SessionError> {
+        Self::begin(plan, &Begin { scenario: "", ids: &[], seed, epoch }, door)
+    }
+
+    fn begin(
+        plan: &ClusterPlan,
+        begin: &Begin<'_>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
+    ) -> Result<Self, SessionError> {
         // kube-runtime's back-off draws from this thread-local generator.
-        fastrand::seed(seed);
+        fastrand::seed(begin.seed);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .map_err(|_| SessionError::Ended)?;
-        let simulation = runtime.block_on(Self::install(plan, scenario, ids, seed))?;
+        let simulation = runtime.block_on(Self::install(plan, begin, door))?;
         Ok(Self { simulation, runtime })
     }
 
     async fn install(
         plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
-        seed: u64,
+        &Begin { scenario, ids, seed, epoch }: &Begin<'_>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
     ) -> Result<Simulation, SessionError> {
-        let start = EPOCH - SETTLING;
+        let start = after(epoch, -SETTLING);
         let clock = VirtualClock::starting_at(start);
         let streams = Streams::new(seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
-        let door = InProcess::new(minor, seed, clock.clone());
+        let door = door(minor, clock.clone());
         let world = Arc::new(install::world(plan));
         let header = Header {
             scenario: scenario.to_owned(),
             ids: ids.to_vec(),
             seed,
-            epoch: EPOCH,
+            epoch,
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let record = Record { header, entries: Vec::new() };
-        let mut simulation = Simulation::new(Box::new(door), clock, Arc::clone(&world), streams, record);
+        let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
         simulation.pinned = plan.kubernetes_minor.is_some();
         simulation.take_changes();
         for write in install::writes(plan, minor, start) {
@@ -89,7 +120,7 @@ impl Session {
         for actor in actors::controllers(&nodes, &world, &streams) {
             simulation.add(actor);
         }
-        simulation.run_until(EPOCH, |_| false).await?;
+        simulation.run_until(epoch, |_| false).await?;
         Ok(simulation)
     }
 
@@ -146,6 +177,25 @@ impl Session {
             let deadline = after(simulation.now(), span);
             simulation.run_until(deadline, |_| false).await.map(|_| ())
         })
+    }
+
+    /// Lets virtual time pass until it is `moment`; what others wrote meanwhile is seen even if that is past.
+    ///
+    /// # Errors
+    /// As [`Session::advance`].
+    pub fn run_to(&mut self, moment: Time) -> Result<(), SessionError> {
+        let Self { simulation, runtime } = self;
+        runtime.block_on(simulation.run_until(moment, |_| false)).map(|_| ())
+    }
+
+    /// When a component wants to look again by itself.
+    pub fn due(&self) -> Option<Time> {
+        self.simulation.due()
+    }
+
+    /// Forgets the record so far, for runs without end.
+    pub fn forget(&mut self) {
+        self.simulation.record.entries.clear();
     }
 
     /// Does what an administrator does.

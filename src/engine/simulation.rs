@@ -158,8 +158,7 @@ impl Simulation {
             }
             asked_at = Some(seen);
             let now = self.now();
-            let due = self.wakes.first().map(|(at, _)| *at);
-            let next = due.map_or(deadline, |at| at.min(deadline));
+            let next = self.due().map_or(deadline, |at| at.min(deadline));
             if next <= now && now >= deadline {
                 return Ok(false);
             }
@@ -184,6 +183,11 @@ impl Simulation {
         }
         let requests = total - self.requests.1;
         if requests > REQUESTS_PER_SECOND_MAX { Err(SessionError::HotLoop { requests }) } else { Ok(()) }
+    }
+
+    /// When the next actor wants to look again by itself.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.wakes.first().map(|(at, _)| *at)
     }
 
     /// Makes the actors ready whose time has come.

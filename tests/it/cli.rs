@@ -1,10 +1,10 @@
 //! The program as people meet it: what it prints, writes and exits with.
 
-mod environment;
+pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;
 mod input;
 mod records;
 mod scenarios;
 #[cfg(feature = "serve")]
-mod serve;
+pub(crate) mod serve;

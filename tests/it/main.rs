@@ -3,6 +3,8 @@
 mod apiserver;
 mod cli;
 mod insights;
+#[cfg(feature = "serve")]
+mod kubectl;
 mod manifests;
 mod scenarios;
 mod status;

@@ -231,7 +231,8 @@ impl Worker {
     /// Writes status, unless it is what stands there already.
     fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
-        let updates = updates::retrieve(&site.world, cluster_version, &apply.work.release);
+        // What is offered is offered to the operator's own release, also while it works on another.
+        let updates = updates::retrieve(&site.world, cluster_version, &self.own);
         let report = Report {
             apply,
             load: &self.load,

@@ -27,6 +27,7 @@ mod peer;
 mod stall;
 mod subject;
 mod tls;
+mod webhooks;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use tokio::net::TcpListener;
 
 pub use certificates::{Authority, CertificateError, ClientCertificate};
 pub use tls::random_token;
+pub use webhooks::Webhooks;
 
 use super::service::Shared;
 use connection::Door;

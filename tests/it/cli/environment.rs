@@ -7,19 +7,19 @@ use regex::Regex;
 use tempfile::TempDir;
 
 /// An empty folder, in which the program runs with an empty environment.
-pub(super) struct TestEnvironment {
+pub(crate) struct TestEnvironment {
     folder: TempDir,
 }
 
 /// How a command ended, and what it printed; paths, times and hashes that differ from run to run are replaced.
-pub(super) struct Output {
-    pub(super) code: Option<i32>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(crate) struct Output {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl TestEnvironment {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("windtunnel-").tempdir().unwrap();
         for own in ["home", "tmp", "work"] {
             fs::create_dir(folder.path().join(own)).unwrap();
@@ -28,7 +28,7 @@ impl TestEnvironment {
     }
 
     /// An environment with these files.
-    pub(super) fn with(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let environment = Self::new();
         for (name, text) in files {
             environment.write(name, text);
@@ -37,22 +37,22 @@ impl TestEnvironment {
     }
 
     /// Where the program runs.
-    pub(super) fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 
-    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.work().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    pub(super) fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.work().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Names of all files, in order.
-    pub(super) fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
@@ -66,7 +66,7 @@ impl TestEnvironment {
     }
 
     /// The program, ready to be started.
-    pub(super) fn command(&self, arguments: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> std::process::Command {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windtunnel"));
         command
             .args(arguments)
@@ -77,7 +77,7 @@ impl TestEnvironment {
         command
     }
 
-    pub(super) fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let output = assert_cmd::Command::from_std(self.command(arguments)).output().unwrap();
         Output {
             code: output.status.code(),
@@ -111,6 +111,6 @@ impl std::fmt::Display for Output {
 }
 
 /// Runs the program in an environment with these files; how it ended and what it printed, as one text.
-pub(super) fn check(files: &[(&str, &str)], arguments: &[&str]) -> String {
+pub(crate) fn check(files: &[(&str, &str)], arguments: &[&str]) -> String {
     TestEnvironment::with(files).run(arguments).to_string()
 }

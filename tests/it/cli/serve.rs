@@ -1,6 +1,7 @@
 //! `windtunnel serve`: a server that tells where it is, answers, and ends when told to.
 
 mod restart;
+mod simulated;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};

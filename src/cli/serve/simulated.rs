@@ -1,0 +1,148 @@
+//! A simulated cluster behind the socket.
+//!
+//! Its components live on a thread of their own, in virtual time that is brought up to the time of the clients again and
+//! again: whenever something is due or somebody wrote. In between, everything happens at its exact moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use semver::Version;
+use tokio::runtime::Handle;
+
+use crate::apiserver::service::Shared;
+use crate::backends::in_process::InProcess;
+use crate::base::clock::{Clock as _, ScaledClock, WallClock};
+use crate::cli::args::ServeArgs;
+use crate::cli::{complain, files};
+use crate::engine::{Session, SessionError};
+use crate::model::release::Release;
+use crate::model::world::{Pull, Signature};
+use crate::scenario;
+use crate::scenario::plan::{ClusterPlan, ReleasePlan};
+
+/// How often the components are looked after although nothing is due.
+const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+
+/// A cluster that lives.
+pub(super) struct Simulated {
+    /// The way in for clients.
+    pub(super) shared: Shared,
+    stopping: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// The cluster that the arguments ask for; `None` for an API server alone.
+///
+/// # Errors
+/// What is wrong with them, or with the scenario.
+pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
+    if let Some(path) = &args.scenario {
+        let text = files::read(path)?;
+        let plan = scenario::read(&path.display().to_string(), &text, &Release::find);
+        return plan.map(|plan| Some(plan.cluster)).map_err(|problems| problems.to_string());
+    }
+    let Some(version) = &args.version else { return Ok(None) };
+    let release = Release::find(version).map_err(|error| format!("--version: {error}"))?;
+    let mut releases = Vec::new();
+    for version in &args.release {
+        let release = Release::find(version).map_err(|error| format!("--release: {error}"))?;
+        releases.push(beside(release));
+    }
+    if args.release.is_empty() {
+        releases.extend(later(version).iter().filter_map(|version| Release::find(version).ok()).map(beside));
+    }
+    Ok(Some(ClusterPlan {
+        channel: format!("stable-{}.{}", version.major, version.minor),
+        release,
+        releases,
+        control_plane_nodes: 3,
+        worker_nodes: 3,
+        kubernetes_minor: args.kubernetes,
+        feature_set: String::new(),
+        baseline_capability_set: String::new(),
+        additional_enabled_capabilities: Vec::new(),
+        objects: Vec::new(),
+    }))
+}
+
+/// What there is to update to where nobody says: the next patch, and the next minor.
+fn later(version: &Version) -> [Version; 2] {
+    let next = Version::new(version.major, version.minor, version.patch + 1);
+    [next, Version::new(version.major, version.minor + 1, 1)]
+}
+
+fn beside(release: Release) -> ReleasePlan {
+    let (pull, valid) = (Pull::Succeeds, Signature::Valid);
+    ReleasePlan { release, recommended: true, pull, sigstore: valid, openpgp: valid }
+}
+
+impl Simulated {
+    /// Installs the cluster, whose time begins now and passes `speed` times as fast as that of the wall.
+    ///
+    /// # Errors
+    /// The cluster cannot be installed.
+    pub(super) fn start(plan: ClusterPlan, seed: u64, speed: f64, runtime: &Handle) -> Result<Self, String> {
+        let (tell, told) = mpsc::channel();
+        let stopping = Arc::new(AtomicBool::new(false));
+        let (stopped, runtime) = (Arc::clone(&stopping), runtime.clone());
+        let thread = std::thread::spawn(move || {
+            let begins = WallClock.now();
+            let mut shared = None;
+            let session = Session::start_behind(&plan, seed, begins, |minor, clock| {
+                let door = InProcess::new(minor, seed, clock);
+                shared = Some(door.shared().clone());
+                Box::new(door)
+            });
+            let (mut session, shared) = match (session, shared) {
+                (Ok(session), Some(shared)) => (session, shared),
+                (Err(error), _) => return drop(tell.send(Err(error))),
+                (Ok(_), None) => return drop(tell.send(Err(SessionError::Ended))),
+            };
+            let clock = Arc::new(ScaledClock::starting_at(begins, speed));
+            if tell.send(Ok(shared.with_clock(clock.clone()))).is_ok()
+                && let Err(error) = live(&mut session, &clock, &shared, &stopped, &runtime)
+            {
+                complain(&format!("the simulated cluster stands still: {error}"));
+            }
+        });
+        match told.recv() {
+            Ok(Ok(shared)) => Ok(Self { shared, stopping, thread }),
+            Ok(Err(error)) => Err(format!("the cluster could not be installed: {error}")),
+            Err(_) => Err(SessionError::Ended.to_string()),
+        }
+    }
+
+    /// Ends the components.
+    pub(super) fn stop(self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        let Self { shared, thread, .. } = self;
+        // It may sleep until something is due.
+        shared.wake();
+        let _ = thread.join();
+    }
+}
+
+/// Brings the cluster up to the time of the clock until it is told to stop.
+fn live(
+    session: &mut Session,
+    clock: &ScaledClock,
+    shared: &Shared,
+    stopping: &AtomicBool,
+    runtime: &Handle,
+) -> Result<(), SessionError> {
+    let mut moved = shared.subscribe();
+    while !stopping.load(Ordering::Relaxed) {
+        // What is written from here on wakes the wait below.
+        moved.borrow_and_update();
+        session.run_to(clock.now())?;
+        session.forget();
+        let wait = session.due().map_or(AT_LEAST_EVERY, |due| clock.until(due).min(AT_LEAST_EVERY));
+        runtime.block_on(async {
+            let _ = tokio::time::timeout(wait, moved.changed()).await;
+        });
+    }
+    Ok(())
+}
