@@ -38,8 +38,10 @@ pub struct Shared {
     server: Arc<Mutex<ApiServer>>,
     /// Counts what may concern a watcher: writes, and changes of what is served.
     moved: Arc<watch::Sender<u64>>,
-    /// Counts the requests of clients.
+    /// Counts the requests of clients in process.
     requests: Arc<AtomicU64>,
+    /// Counts answers through any door.
+    answers: Arc<AtomicU64>,
     clock: Arc<dyn Clock>,
     /// Makes changes durable, if anything does.
     writer: Option<Writer>,
@@ -50,7 +52,14 @@ impl Shared {
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
         let (moved, _) = watch::channel(server.revision());
         let server = Arc::new(Mutex::new(server));
-        Self { server, moved: Arc::new(moved), requests: Arc::default(), clock, writer: None }
+        Self {
+            server,
+            moved: Arc::new(moved),
+            requests: Arc::default(),
+            answers: Arc::default(),
+            clock,
+            writer: None,
+        }
     }
 
     /// The same for a server that was built with what `storage` held
@@ -141,6 +150,11 @@ impl Shared {
     /// How many requests its services have been asked so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The number of the next answer.
+    pub(crate) fn next_answer(&self) -> u64 {
+        self.answers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Tells of writes through any door: the receiver's value changes with each.

@@ -156,7 +156,7 @@ fn objects_are_changed_by_patches_labels_scale_and_an_editor() {
         assert_eq!(kubectl.run("get configmaps -l tier=one -o name"), "configmap/a\n");
         assert_eq!(kubectl.run("get configmaps --field-selector metadata.name=a -o name"), "configmap/a\n");
         let edited = kubectl
-            .command(&["edit", "configmap", "a", "--validate=false"])
+            .command(&["edit", "configmap", "a"])
             .env("KUBE_EDITOR", "sed -i s/strategic:/edited:/")
             .output();
         assert!(edited.unwrap().status.success());
@@ -164,7 +164,7 @@ fn objects_are_changed_by_patches_labels_scale_and_an_editor() {
         kubectl
             .environment
             .write("a.yaml", kubectl.run("get configmap a -o yaml").replace("edited:", "replaced:"));
-        kubectl.run("replace -f a.yaml --validate=false");
+        kubectl.run("replace -f a.yaml");
         assert_eq!(kubectl.json("get configmap a")["data"]["replaced"], "3");
     });
 }
@@ -188,7 +188,7 @@ fn a_watch_and_a_wait_see_what_happens() {
         kubectl.run("delete configmap a --wait=false");
         assert!(wait.wait().unwrap().success());
         kubectl.environment.write("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: worker}\n");
-        kubectl.run("create -f n.yaml --validate=false");
+        kubectl.run("create -f n.yaml");
         kubectl.run("cordon worker");
         assert_eq!(kubectl.json("get node worker")["spec"]["unschedulable"], true);
         kubectl.run("uncordon worker");
@@ -229,5 +229,78 @@ fn the_server_tells_what_it_has() {
         }
         assert!(kubectl.run("api-versions").contains("apps/v1\n"));
         assert_eq!(kubectl.run("get --raw /readyz"), "ok");
+        let explained = kubectl.run("explain deployments.spec.replicas");
+        assert!(explained.contains("replicas") && explained.contains("<integer>"), "{explained}");
+        assert!(kubectl.run("explain pods --recursive").contains("containerPort"));
+        // kubectl keeps discovery, asks whether it is still right, and finds a kind that came later.
+        kubectl.environment.write("crd.yaml", WIDGETS);
+        kubectl.run("create -f crd.yaml");
+        kubectl.environment.write(
+            "w.yaml",
+            "apiVersion: example.io/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 3}\n",
+        );
+        kubectl.run("apply -f w.yaml");
+        assert_eq!(
+            kubectl.run("get all -o name"),
+            "service/kubernetes\n".repeat(usize::from(has_service(kubectl))) + "widget.example.io/w\n"
+        );
+        let table = kubectl.run("get wd");
+        let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows, [["NAME", "SIZE"], ["w", "3"]]);
+        assert!(kubectl.run("explain widget.spec.size").contains("How much of it there is."));
+    });
+}
+
+/// Whether the server makes its own service.
+fn has_service(kubectl: &Kubectl) -> bool {
+    kubectl.answer(&["get", "service", "kubernetes"]).ok
+}
+
+/// A kind of custom resource in the category `all`, with a column of its own.
+const WIDGETS: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.io}
+spec:
+  group: example.io
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget, shortNames: [wd], categories: [all]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns:
+    - {name: Size, type: integer, jsonPath: .spec.size}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer, description: How much of it there is.}
+";
+
+#[test]
+fn apply_changes_what_the_file_changed_and_prunes_what_it_no_longer_has() {
+    with_kubectl(&["--bare"], |kubectl| {
+        let write = |data: &str| {
+            let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
+            kubectl.environment.write("a.yaml", map);
+        };
+        write("{one: first, two: second}");
+        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a created\n");
+        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a unchanged\n");
+        kubectl.run_with("patch configmap a --type merge -p", &[r#"{"data":{"other":"z"}}"#]);
+        write("{one: changed}");
+        let difference = kubectl.answer(&["diff", "-f", "a.yaml"]);
+        assert!(
+            !difference.ok && difference.out.contains("+  one: changed"),
+            "{}{}",
+            difference.out,
+            difference.err
+        );
+        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a configured\n");
+        assert_eq!(kubectl.json("get configmap a")["data"], json!({ "one": "changed", "other": "z" }));
+        assert_eq!(kubectl.run("delete -f a.yaml").lines().count(), 1);
     });
 }

@@ -57,6 +57,8 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
             builder = builder.header(CONTENT_TYPE, reply.media.content_type());
             body::watch(shared.clone(), *watch)
         }
+        // A client that kept an answer takes the headers of this one over it.
+        (Some(_), _) if reply.code == 304 => body::full(Bytes::new()),
         (Some((content_type, bytes)), _) => {
             builder = builder.header(CONTENT_TYPE, &*content_type);
             body::full(bytes)
@@ -65,7 +67,7 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
     };
     // Code and headers are all valid here.
     let response = builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())));
-    with_common_headers(response, shared.requests())
+    with_common_headers(response, shared.next_answer())
 }
 
 /// Adds what every answer has: an id for the audit log, made of the number of the request, the flow schema and priority

@@ -129,6 +129,22 @@ fn limits_answer_as_a_kube_apiserver_does() {
 }
 
 #[test]
+fn a_kept_answer_that_is_still_right_is_confirmed_and_nothing_else_said_of_it() {
+    run(async {
+        let (_, serving) = serve().await;
+        let client = admin(&serving).await;
+        let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let get = || http::Request::get("/apis").header("Accept", accept);
+        let first = ask(&client, get(), Vec::new()).await;
+        let tag = first.headers()["etag"].clone();
+        let again = ask(&client, get().header("If-None-Match", tag), Vec::new()).await;
+        assert_eq!((again.status().as_u16(), again.body().len()), (304, 0));
+        assert!(!again.headers().contains_key("content-type"));
+        assert_ne!(first.headers()["audit-id"], again.headers()["audit-id"]);
+    });
+}
+
+#[test]
 fn long_answers_are_compressed_for_those_who_take_it() {
     run(async {
         let (shared, serving) = serve().await;
