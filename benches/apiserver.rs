@@ -128,7 +128,7 @@ pub(crate) fn memory(table: &mut Table) -> Result<(), String> {
     (0..PODS)
         .try_for_each(|number| write_all(&mut server, &[Write::create(&resources::PODS, pod(number))]))?;
     let taken = resident_kb().saturating_sub(before) / 1024;
-    table.note("100,000 pods of 2 kB", format!("{taken} MB"), "under 600 MB");
+    table.note("100,000 pods of 2 kB", &format!("{taken} MB"), "under 600 MB");
     Ok(())
 }
 

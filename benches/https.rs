@@ -1,15 +1,12 @@
-//! The API server over HTTPS, as kube clients see it; with `--against URL`, another server under the same load.
-//!
-//! `cargo bench --bench speed -- https --against https://127.0.0.1:6443 --token TOKEN` prints both and the ratio. The other
-//! server's certificate is not verified; everything happens in a namespace of its own, which is deleted at the end.
+//! The API server over HTTPS, side by side with another one where `--against URL --token TOKEN` names it: the same
+//! requests, by the same client, on the same machine.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _, stream};
+use http_body_util::BodyExt as _;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::json;
 use windtunnel::apiserver::ApiServer;
@@ -17,181 +14,161 @@ use windtunnel::apiserver::https::{self, Serving, Settings};
 use windtunnel::apiserver::service::Shared;
 use windtunnel::base::clock::{Clock as _, WallClock};
 
-use crate::measure::{Table, Timing, rate};
+use crate::measure::{Table, rate};
 
-const NAMESPACE: &str = "windtunnel-bench";
-const OBJECTS: usize = 10_000;
-/// Requests that are under way at once.
-const AT_ONCE: usize = 32;
+/// Requests of a round.
+const COUNT: usize = 1_000;
+/// Requests at the same time.
+const AT_ONCE: usize = 16;
+/// Watchers that all see each of some writes.
 const WATCHERS: usize = 100;
 const WATCHED: usize = 50;
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// One server under load.
-struct Arm {
-    client: Client,
-    maps: Api<ConfigMap>,
+/// Makes the body of a request.
+type Body<'a> = &'a dyn Fn(usize) -> String;
+
+/// Another server to compare with.
+#[derive(Debug, Clone)]
+pub(crate) struct Against {
+    pub(crate) url: String,
+    pub(crate) token: String,
 }
 
-pub(crate) fn measure(table: &mut Table, arguments: &[String]) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(text)?;
-    runtime.block_on(async {
-        let serving = serve().await?;
-        let ours = load(table, &serving.url(), serving.token(), "").await?;
-        serving.stop().await;
-        let Some(url) = after(arguments, "--against") else { return Ok(()) };
-        let token = after(arguments, "--token").unwrap_or_default();
-        let theirs = load(table, url, token, "there: ").await?;
-        for (what, our) in &ours {
-            let ratio = theirs[what].median.as_secs_f64() / our.median.as_secs_f64();
-            table.note(
-                &format!("{what}: there by here"),
-                format!("{ratio:.1} times"),
-                "10 times for creates",
-            );
-        }
-        Ok(())
-    })
-}
-
-fn after<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
-    let at = arguments.iter().position(|argument| argument == flag)?;
-    arguments.get(at + 1).map(String::as_str)
-}
-
-async fn serve() -> Result<Serving, String> {
-    let server = ApiServer::builder().build(WallClock.now());
-    let settings = Settings { token: "bench".to_owned(), ..Settings::default() };
-    https::serve(Shared::new(server, Arc::new(WallClock)), settings).await.map_err(text)
-}
-
-/// Measures a server; each row's name begins with `prefix`.
-async fn load(
-    table: &mut Table,
-    url: &str,
-    token: &str,
-    prefix: &str,
-) -> Result<BTreeMap<&'static str, Timing>, String> {
-    let arm = Arm::new(url, token).await?;
-    let mut timings = BTreeMap::new();
-    let mut row = |what: &'static str, timing: Timing, count: usize| {
-        table.row(&format!("{prefix}{what}"), timing, rate(count, timing.median), "");
-        timings.insert(what, timing);
-    };
-    row("10,000 creates, 32 at once", clocked(arm.each(Arm::create)).await?, OBJECTS);
-    row("10,000 gets, 32 at once", clocked(arm.each(Arm::get)).await?, OBJECTS);
-    row("10,000 updates, 32 at once", clocked(arm.each(Arm::update)).await?, OBJECTS);
-    row("10,000 merge patches, 32 at once", clocked(arm.each(Arm::patch)).await?, OBJECTS);
-    row("a list of 10,000", clocked(arm.list()).await?, OBJECTS);
-    row("50 creates, seen by 100 watchers", arm.fan_out().await?, WATCHERS * WATCHED);
-    arm.clear().await?;
-    Ok(timings)
-}
-
-impl Arm {
-    async fn new(url: &str, token: &str) -> Result<Self, String> {
-        let mut config = Config::new(url.parse().map_err(text)?);
-        config.accept_invalid_certs = true;
-        config.auth_info.token = Some(token.to_owned().into());
-        let client = Client::try_from(config).map_err(text)?;
-        let namespace = json!({ "metadata": { "name": NAMESPACE } });
-        let namespace: Namespace = serde_json::from_value(namespace).map_err(text)?;
-        Api::all(client.clone()).create(&PostParams::default(), &namespace).await.map_err(text)?;
-        Ok(Self { maps: Api::namespaced(client.clone(), NAMESPACE), client })
-    }
-
-    async fn each<'a, F: Future<Output = kube::Result<()>>>(
-        &'a self,
-        ask: impl Fn(&'a Self, usize) -> F,
-    ) -> Result<(), String> {
-        let asked = stream::iter(0..OBJECTS).map(|number| ask(self, number)).buffer_unordered(AT_ONCE);
-        asked.try_collect().await.map_err(text)
-    }
-
-    async fn create(&self, number: usize) -> kube::Result<()> {
-        self.maps.create(&PostParams::default(), &map(number, "created")).await.map(drop)
-    }
-
-    async fn get(&self, number: usize) -> kube::Result<()> {
-        self.maps.get(&name(number)).await.map(drop)
-    }
-
-    async fn update(&self, number: usize) -> kube::Result<()> {
-        self.maps.replace(&name(number), &PostParams::default(), &map(number, "updated")).await.map(drop)
-    }
-
-    async fn patch(&self, number: usize) -> kube::Result<()> {
-        let patch = Patch::Merge(json!({ "data": { "state": "patched" } }));
-        self.maps.patch(&name(number), &PatchParams::default(), &patch).await.map(drop)
-    }
-
-    async fn list(&self) -> Result<(), String> {
-        self.maps.list(&ListParams::default()).await.map(drop).map_err(text)
-    }
-
-    /// Creates objects that many watch. The watches begin at a known version, so that none misses an object.
-    async fn fan_out(&self) -> Result<Timing, String> {
-        let list = self.maps.list(&ListParams::default().limit(1)).await.map_err(text)?;
-        let version = list.metadata.resource_version.unwrap_or_default();
-        let watches = (0..WATCHERS).map(|_| {
-            let (maps, version) = (self.maps.clone(), version.clone());
-            tokio::spawn(async move {
-                let mut events = maps.watch(&WatchParams::default(), &version).await?.boxed();
-                let mut seen = 0;
-                while seen < WATCHED {
-                    match events.try_next().await? {
-                        Some(WatchEvent::Added(_)) => seen += 1,
-                        Some(_) => {}
-                        None => break,
-                    }
-                }
-                Ok::<usize, kube::Error>(seen)
+pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let first = table.time(
+        || (),
+        |()| {
+            runtime.block_on(async {
+                let (serving, client) = ours().await?;
+                ask(&client, "GET", "/version", String::new()).await?;
+                serving.stop().await;
+                Ok(())
             })
-        });
-        let watches: Vec<tokio::task::JoinHandle<kube::Result<usize>>> = watches.collect();
-        clocked(async {
-            for number in OBJECTS..OBJECTS + WATCHED {
-                self.create(number).await.map_err(text)?;
-            }
-            for watch in watches {
-                let seen = watch.await.map_err(text)?.map_err(text)?;
-                if seen < WATCHED {
-                    return Err(format!("a watch ended after {seen} objects"));
-                }
-            }
-            Ok(())
-        })
-        .await
+        },
+    )?;
+    table.row("from nothing to the first HTTPS answer", first, String::new(), "under 100 ms");
+    let (serving, client) = runtime.block_on(ours())?;
+    compare(table, &runtime, "windtunnel", &client)?;
+    runtime.block_on(serving.stop());
+    if let Some(against) = table.against.clone() {
+        let client = runtime.block_on(async { theirs(&against) })?;
+        compare(table, &runtime, &against.url, &client)?;
     }
+    Ok(())
+}
 
-    async fn clear(&self) -> Result<(), String> {
-        let parameters = DeleteParams::default();
-        self.maps.delete_collection(&parameters, &ListParams::default()).await.map_err(text)?;
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        namespaces.delete(NAMESPACE, &parameters).await.map(drop).map_err(text)
+async fn ours() -> Result<(Serving, Client), String> {
+    let shared = Shared::new(ApiServer::builder().build(WallClock.now()), Arc::new(WallClock));
+    let serving = https::serve(shared, Settings::default()).await.map_err(|error| error.to_string())?;
+    let config = Kubeconfig::from_yaml(&serving.kubeconfig()).map_err(|error| error.to_string())?;
+    let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
+    let client = Client::try_from(config.map_err(|error| error.to_string())?);
+    Ok((serving, client.map_err(|error| error.to_string())?))
+}
+
+fn theirs(against: &Against) -> Result<Client, String> {
+    let url = against.url.parse().map_err(|error| format!("{}: {error}", against.url))?;
+    let mut config = Config::new(url);
+    config.accept_invalid_certs = true;
+    config.auth_info.token = Some(against.token.clone().into());
+    Client::try_from(config).map_err(|error| error.to_string())
+}
+
+async fn ask(client: &Client, method: &str, path: &str, body: String) -> Result<usize, String> {
+    let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder().method(method).uri(path).header("Content-Type", kind);
+    let request = request.body(body.into_bytes().into()).map_err(|error| error.to_string())?;
+    let answer = client.send(request).await.map_err(|error| error.to_string())?;
+    let status = answer.status();
+    let body = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+    if status.is_success() {
+        return Ok(body.len());
     }
+    Err(format!("{method} {path}: {status} {}", String::from_utf8_lossy(&body)))
 }
 
-/// Every round but the first would find the objects of the round before, so there is one.
-#[expect(clippy::disallowed_methods, reason = "wall time is what is measured")]
-async fn clocked(work: impl Future<Output = Result<(), String>>) -> Result<Timing, String> {
-    let start = std::time::Instant::now();
-    work.await?;
-    let time: Duration = start.elapsed();
-    Ok(Timing { median: time, fastest: time })
+fn map(number: usize, round: &str) -> String {
+    let name = format!("bench-{number}");
+    json!({ "metadata": { "name": name, "labels": { "bench": "yes" } }, "data": { "round": round, "text": "x".repeat(500) } })
+        .to_string()
 }
 
-fn map(number: usize, state: &str) -> ConfigMap {
-    ConfigMap {
-        metadata: kube::core::ObjectMeta { name: Some(name(number)), ..Default::default() },
-        data: Some(BTreeMap::from([("state".to_owned(), state.to_owned())])),
-        ..Default::default()
+/// Some requests at the same time.
+async fn many(
+    client: &Client,
+    request: impl Fn(usize) -> (&'static str, String, String),
+) -> Result<(), String> {
+    let requests = (0..COUNT).map(|number| {
+        let (method, path, body) = request(number);
+        async move { ask(client, method, &path, body).await }
+    });
+    stream::iter(requests).buffer_unordered(AT_ONCE).try_for_each(|_| std::future::ready(Ok(()))).await
+}
+
+async fn clear(client: &Client) -> Result<(), String> {
+    ask(client, "DELETE", &format!("{MAPS}?labelSelector=bench%3Dyes"), String::new()).await.map(|_| ())
+}
+
+fn compare(
+    table: &mut Table,
+    runtime: &tokio::runtime::Runtime,
+    who: &str,
+    client: &Client,
+) -> Result<(), String> {
+    let one = |number: usize| format!("{MAPS}/bench-{number}");
+    let prepare = || runtime.block_on(clear(client)).unwrap_or_default();
+    let create = |()| runtime.block_on(many(client, |number| ("POST", MAPS.to_owned(), map(number, "0"))));
+    let timing = table.time(prepare, create)?;
+    table.row(&format!("{who}: create"), timing, rate(COUNT, timing.median), "10 times the real one's");
+    let patch = |_| json!({ "data": { "patched": "x" } }).to_string();
+    let work: [(&str, &'static str, Body<'_>); 3] = [
+        ("get", "GET", &|_| String::new()),
+        ("update", "PUT", &|number| map(number, "1")),
+        ("patch", "PATCH", &patch),
+    ];
+    for (what, method, body) in work {
+        let run = |()| runtime.block_on(many(client, |number| (method, one(number), body(number))));
+        let timing = table.time(|| (), run)?;
+        table.row(&format!("{who}: {what}"), timing, rate(COUNT, timing.median), "");
     }
+    let list = |()| runtime.block_on(ask(client, "GET", MAPS, String::new()));
+    let timing = table.time(|| (), list)?;
+    table.row(&format!("{who}: list of {COUNT}"), timing, rate(1, timing.median), "");
+    let watch = |()| runtime.block_on(watched(client));
+    let timing = table.time(|| (), watch)?;
+    let seen = rate(WATCHERS * WATCHED, timing.median);
+    table.row(&format!("{who}: {WATCHED} patches seen by {WATCHERS} watchers"), timing, seen, "");
+    runtime.block_on(clear(client))
 }
 
-fn name(number: usize) -> String {
-    format!("bench-{number:05}")
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// Begins watches, patches, and waits until each of them has seen everything.
+async fn watched(client: &Client) -> Result<(), String> {
+    let watch = || async {
+        let path = format!("{MAPS}?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dbench-0");
+        let request = http::Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+        let lines = client.request_stream(request).await.map_err(|error| error.to_string())?.lines();
+        Ok::<_, String>(Box::pin(lines))
+    };
+    let mut watches = Vec::new();
+    for _ in 0..WATCHERS {
+        let mut lines = watch().await?;
+        lines.next().await.ok_or("the watch ended")?.map_err(|error| error.to_string())?;
+        watches.push(lines);
+    }
+    let readers = watches.into_iter().map(|lines| async move { lines.take(WATCHED).count().await });
+    let patches = async {
+        for number in 0..WATCHED {
+            let body = json!({ "data": { "seen": number.to_string() } }).to_string();
+            ask(client, "PATCH", &format!("{MAPS}/bench-0"), body).await?;
+        }
+        Ok::<_, String>(())
+    };
+    let all = futures::future::join(futures::future::join_all(readers), patches);
+    let limit = Duration::from_secs(60);
+    let (counts, patched) = tokio::time::timeout(limit, all).await.map_err(|_| "watchers miss something")?;
+    patched?;
+    if counts.iter().any(|count| *count != WATCHED) { Err("a watch ended".to_owned()) } else { Ok(()) }
 }

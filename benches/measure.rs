@@ -18,6 +18,9 @@ pub(crate) struct Timing {
 
 /// A section of results.
 pub(crate) struct Table {
+    /// Another server to compare with.
+    #[cfg(feature = "serve")]
+    pub(crate) against: Option<crate::https::Against>,
     rounds: usize,
     rows: Vec<Vec<String>>,
 }
@@ -26,7 +29,12 @@ impl Table {
     /// A table whose measurements take this many rounds.
     pub(crate) fn new(section: &str, rounds: usize) -> Self {
         let head = [section, "median", "fastest", "figure", "requirement"].map(str::to_owned).to_vec();
-        Self { rounds, rows: vec![head] }
+        Self {
+            #[cfg(feature = "serve")]
+            against: None,
+            rounds,
+            rows: vec![head],
+        }
     }
 
     /// Times `work`, each round on fresh input from `prepare`, which does not count, nor does dropping the output.
@@ -58,8 +66,8 @@ impl Table {
     }
 
     /// Adds a row of something else than time.
-    pub(crate) fn note(&mut self, what: &str, figure: String, requirement: &str) {
-        let row = [what, "", "", &figure, requirement];
+    pub(crate) fn note(&mut self, what: &str, figure: &str, requirement: &str) {
+        let row = [what, "", "", figure, requirement];
         self.rows.push(row.map(str::to_owned).to_vec());
     }
 

@@ -2,7 +2,8 @@
 //! docs/performance.md says how to read it.
 //!
 //! A plain `main`: what is measured takes milliseconds up to a second, so medians of a few rounds say it all, and the
-//! figures wanted are ratios and rates, not only times. Words after `--` choose sections by name.
+//! figures wanted are ratios and rates, not only times. Words after `--` choose sections by name; `--against URL --token TOKEN`
+//! measures another API server beside ours over HTTPS.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
@@ -17,30 +18,37 @@ use measure::Table;
 
 type Section = (&'static str, fn(&mut Table) -> Result<(), String>);
 
-const SECTIONS: [Section; 4] = [
+const SECTIONS: &[Section] = &[
     ("memory", apiserver::memory),
     ("run", run::measure),
     ("parts", parts::measure),
     ("apiserver", apiserver::measure),
+    #[cfg(feature = "serve")]
+    ("https", https::measure),
 ];
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Without `--bench` it is `cargo test --all-targets` that calls: then it matters only that everything works.
     let rounds = if arguments.iter().any(|argument| argument == "--bench") { measure::ROUNDS } else { 1 };
-    let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let option = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).cloned()
+    };
+    let (url, token) = (option("--against"), option("--token"));
+    let is_value = |argument: &String| Some(argument) == url.as_ref() || Some(argument) == token.as_ref();
+    let wanted: Vec<&String> =
+        arguments.iter().filter(|argument| !argument.starts_with('-') && !is_value(argument)).collect();
     for (name, measure) in SECTIONS {
-        if wanted.is_empty() || wanted.iter().any(|word| *word == name) {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             let mut table = Table::new(name, rounds);
+            #[cfg(feature = "serve")]
+            if let Some(url) = url.clone() {
+                table.against = Some(https::Against { url, token: token.clone().unwrap_or_default() });
+            }
             measure(&mut table)?;
             println!("{}", table.text());
         }
-    }
-    #[cfg(feature = "serve")]
-    if wanted.iter().any(|word| *word == "https") {
-        let mut table = Table::new("https", 1);
-        https::measure(&mut table, &arguments)?;
-        println!("{}", table.text());
     }
     Ok(())
 }

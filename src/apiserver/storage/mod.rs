@@ -73,7 +73,9 @@ impl ApiServer {
             }
             self.store.restore(table, &key, &object);
         }
-        self.store.jump(saved.revision.saturating_add(GAP));
+        if saved.revision > 0 {
+            self.store.jump(saved.revision.saturating_add(GAP));
+        }
         for name in definitions {
             self.definition_restored(&name);
         }

@@ -42,8 +42,6 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "resourcequotas", configuration::resource_quota, status::any),
     ("", "secrets", configuration::secret, status::any),
     ("", "services", network::service, status::any),
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", policy::webhooks, status::any),
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations", policy::webhooks, status::any),
     ("apiregistration.k8s.io", "apiservices", policy::api_service, status::any),
     ("apps", "daemonsets", workload::daemon_set, status::daemon_set),
     ("apps", "deployments", workload::deployment, status::deployment),
