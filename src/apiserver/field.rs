@@ -17,6 +17,7 @@ pub(crate) enum Cause {
     Forbidden,
     TooLong,
     TooMany,
+    Internal,
 }
 
 impl Cause {
@@ -32,6 +33,7 @@ impl Cause {
             Self::Forbidden => "FieldValueForbidden",
             Self::TooLong => "FieldValueTooLong",
             Self::TooMany => "FieldValueTooMany",
+            Self::Internal => "InternalError",
         }
     }
 
@@ -46,6 +48,7 @@ impl Cause {
             Self::Forbidden => "Forbidden",
             Self::TooLong => "Too long",
             Self::TooMany => "Too many",
+            Self::Internal => "Internal error",
         }
     }
 }
@@ -61,6 +64,10 @@ pub(crate) enum Shown {
     Strings(Vec<String>),
     /// A value of a Go type of the server's own, as it is printed.
     Text(String),
+    /// No value: the error says nothing about it.
+    Nothing,
+    /// Text that stands as it is, by whether values that are no scalars are JSON (else Go syntax).
+    Raw { json: String, go: String },
 }
 
 /// One error of one field.
@@ -119,7 +126,8 @@ impl FieldError {
     pub(crate) fn body(&self, profile: &Profile) -> String {
         let words = self.cause.words();
         let mut text = match self.cause {
-            Cause::Required | Cause::Forbidden | Cause::TooLong => words.to_owned(),
+            _ if self.value == Shown::Nothing => words.to_owned(),
+            Cause::Required | Cause::Forbidden | Cause::TooLong | Cause::Internal => words.to_owned(),
             _ => format!("{words}: {}", self.value.text(profile)),
         };
         if !self.detail.is_empty() {
@@ -150,6 +158,9 @@ impl Shown {
             Self::Json(value) if profile.json_values => value.to_string(),
             Self::Json(value) => gotext::syntax(value),
             Self::Text(text) => text.clone(),
+            Self::Nothing => String::new(),
+            Self::Raw { json, .. } if profile.json_values => json.clone(),
+            Self::Raw { go, .. } => go.clone(),
             Self::Unsigned(number) if profile.json_values => number.to_string(),
             Self::Unsigned(number) => format!("{number:#x}"),
             Self::Strings(list) if profile.json_values => json!(list).to_string(),

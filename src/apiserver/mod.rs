@@ -32,17 +32,18 @@
 //! ```
 //!
 //! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
-//! pruning, defaulting and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the minor can be
+//! pruning, defaulting, rules in CEL and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the minor can be
 //! changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`), filled with defaults,
 //! prepared and validated as the real server does it (`kinds`), and have their subresources (`subresources`); a log is what
 //! the annotation `log.windtunnel.dev/CONTAINER` of its pod holds. Quotas and limit ranges are kept and not enforced.
-//! Rules of `x-kubernetes-validations` are not evaluated yet; the place for it is the module `schema::rules`. Server-side apply and access control are not served
+//! Server-side apply and access control are not served
 //! yet: an apply is answered with 415, and everyone may do everything. Who accepts protobuf is answered in JSON.
 
 mod accept;
 mod admission;
 mod body;
 mod call;
+mod cel;
 mod crd;
 mod decode;
 mod discovery;

@@ -19,6 +19,16 @@ pub struct Profile {
     pub status_in_text: bool,
     /// Whether an enum violation stops the evaluation of rules (and so adds the remark about it).
     pub enum_blocks_rules: bool,
+    /// Whether rules of schemas are evaluated (`CustomResourceValidationExpressions`).
+    pub rules: bool,
+    /// Whether rules may give their messages by expressions (`messageExpression`).
+    pub rules_have_expressions: bool,
+    /// Whether rules may have a `reason` and a `fieldPath`.
+    pub rules_have_reasons: bool,
+    /// Whether rules about changes may be evaluated without an old value (`optionalOldSelf`).
+    pub rules_may_lack_old: bool,
+    /// Whether the error of a broken rule shows the value if it is a scalar, and else nothing; before, the type.
+    pub rules_show_values: bool,
     /// How a string that is too long is worded.
     pub too_long: TooLong,
     /// Whether values that are no scalars stand in errors as JSON; else in Go syntax.
@@ -64,6 +74,11 @@ const TABLE: &[Profile] = {
         status_in_field: true,
         status_in_text: true,
         enum_blocks_rules: false,
+        rules: false,
+        rules_have_expressions: false,
+        rules_have_reasons: false,
+        rules_may_lack_old: false,
+        rules_show_values: false,
         too_long: TooLong::LongerThan,
         json_values: false,
         watch_list: false,
@@ -71,11 +86,24 @@ const TABLE: &[Profile] = {
         discovery: &[],
         relaxed_service_names: false,
     };
-    const V27: Profile = Profile { minor: 27, discovery: &["v2beta1"], ..OLDEST };
-    const V28: Profile =
-        Profile { minor: 28, status_scope: StatusOnly, status_in_field: false, status_in_text: false, ..V27 };
+    const V25: Profile = Profile { minor: 25, rules: true, ..OLDEST };
+    const V27: Profile = Profile { minor: 27, rules_have_expressions: true, discovery: &["v2beta1"], ..V25 };
+    const V28: Profile = Profile {
+        minor: 28,
+        rules_have_reasons: true,
+        status_scope: StatusOnly,
+        status_in_field: false,
+        status_in_text: false,
+        ..V27
+    };
     const V29: Profile = Profile { minor: 29, enum_blocks_rules: true, ..V28 };
-    const V30: Profile = Profile { minor: 30, ratchets_objects: true, discovery: &["v2", "v2beta1"], ..V29 };
+    const V30: Profile = Profile {
+        minor: 30,
+        ratchets_objects: true,
+        rules_may_lack_old: true,
+        discovery: &["v2", "v2beta1"],
+        ..V29
+    };
     const V31: Profile =
         Profile { minor: 31, status_in_field: true, status_in_text: true, selectable_fields: true, ..V30 };
     const V32: Profile = Profile { minor: 32, too_long: TooLong::Bytes, watch_list: true, ..V31 };
@@ -83,9 +111,9 @@ const TABLE: &[Profile] = {
         Profile { minor: 33, ratchets_status: true, watch_list: false, discovery: &["v2"], ..V32 };
     const V34: Profile =
         Profile { minor: 34, too_long: TooLong::BytesOrByte, json_values: true, watch_list: true, ..V33 };
-    const V35: Profile = Profile { minor: 35, status_in_text: false, ..V34 };
+    const V35: Profile = Profile { minor: 35, status_in_text: false, rules_show_values: true, ..V34 };
     const V36: Profile = Profile { minor: 36, relaxed_service_names: true, ..V35 };
-    &[OLDEST, V27, V28, V29, V30, V31, V32, V33, V34, V35, V36]
+    &[OLDEST, V25, V27, V28, V29, V30, V31, V32, V33, V34, V35, V36]
 };
 
 /// The minors before upstream ratchets status writes in which a distribution may carry that fix

@@ -12,3 +12,4 @@ mod lists;
 mod minors;
 mod odd;
 mod requests;
+mod rules;

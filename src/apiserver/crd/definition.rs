@@ -1,9 +1,10 @@
 //! What a CustomResourceDefinition says, read once per replacement.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use crate::apiserver::schema::rules::Rules;
 use crate::apiserver::schema::{Structural, default, prune};
 use crate::apiserver::subresources::ScalePaths;
 use crate::apiserver::table::PrinterColumn;
@@ -41,6 +42,7 @@ pub(crate) struct Version {
     pub(crate) served: bool,
     pub(crate) storage: bool,
     pub(crate) schema: Structural,
+    rules: OnceLock<Rules>,
     pub(crate) has_defaults: bool,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
@@ -103,6 +105,7 @@ impl Version {
             storage: version["storage"] == true,
             has_defaults: default::has_defaults(&schema),
             schema,
+            rules: OnceLock::new(),
             status: version["subresources"]["status"].is_object(),
             scale: ScalePaths::read(&version["subresources"]["scale"]),
             selectable: selectable.iter().filter_map(path).collect(),
@@ -110,6 +113,11 @@ impl Version {
             warning,
             name,
         }
+    }
+
+    /// The compiled rules of the schema.
+    pub(crate) fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| Rules::compile(&self.schema))
     }
 
     /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.

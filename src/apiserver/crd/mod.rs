@@ -4,6 +4,7 @@ mod definition;
 pub(crate) mod internal;
 pub(crate) mod lifecycle;
 mod naming;
+mod rules;
 mod structure;
 pub(crate) mod validation;
 

@@ -9,6 +9,8 @@ pub(crate) enum Path<'a> {
     Root,
     /// A property.
     Key(&'a Path<'a>, &'a str),
+    /// An entry of a map.
+    Entry(&'a Path<'a>, &'a str),
     /// An element of a list.
     Index(&'a Path<'a>, usize),
 }
@@ -18,8 +20,19 @@ impl<'a> Path<'a> {
         Path::Key(self, key)
     }
 
+    pub(crate) fn entry(&'a self, key: &'a str) -> Path<'a> {
+        Path::Entry(self, key)
+    }
+
     pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
+    }
+
+    /// The path with more parts after it.
+    pub(crate) fn and_below(&self, rest: &str) -> String {
+        let own = self.to_string();
+        let joint = if own.is_empty() || rest.starts_with('[') { "" } else { "." };
+        format!("{own}{joint}{rest}")
     }
 
     /// The path below `prefix`, which may be empty.
@@ -39,6 +52,7 @@ impl fmt::Display for Path<'_> {
             Path::Root => Ok(()),
             Path::Key(Path::Root, key) => f.write_str(key),
             Path::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Path::Entry(parent, key) => write!(f, "{parent}[{key}]"),
             Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }

@@ -108,7 +108,8 @@ impl Structural {
         node
     }
 
-    fn children(&self) -> impl Iterator<Item = &Self> {
+    /// The schemas right below.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &Self> {
         let additional = match &self.additional {
             Some(Additional::Of(schema)) => Some(&**schema),
             _ => None,

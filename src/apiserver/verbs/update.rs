@@ -58,7 +58,8 @@ impl ApiServer {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         count_generation(&kind, &mut object, &old);
-        validation::updated(&kind, &object, &old, call.writes_part(), &self.profile)?;
+        let part = call.writes_part();
+        validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;
             call.warnings.extend(metadata::finalizer_warnings(&object));

@@ -11,7 +11,8 @@ use crate::apiserver::kinds::{Custom, Kind};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::{Profile, StatusScope};
-use crate::apiserver::schema::{embedded, list_type, rules, validate};
+use crate::apiserver::schema::rules::{self, Judged};
+use crate::apiserver::schema::{embedded, list_type, validate};
 use crate::apiserver::status::{Outcome, Refused};
 
 /// The namespace of the path is the object's.
@@ -41,8 +42,9 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
         errors.extend(beyond_schema(custom, object, None));
-        let rules = rules::check(&custom.version.schema, &errors, profile);
-        errors.extend(rules);
+        let judged = Judged { object, old: None, ratchets: false };
+        let version = &custom.version;
+        errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
     } else {
         errors.extend(builtin::check(kind, object, None, false, profile));
     }
@@ -52,17 +54,18 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// Checks an updated object, or with `status` a written status.
+/// Checks an updated object, or with `status` a written status. What is tolerated goes into `warnings`.
 pub(super) fn updated(
     kind: &Kind,
     object: &Value,
     old: &Value,
     status: bool,
     profile: &Profile,
+    warnings: &mut Vec<String>,
 ) -> Outcome<()> {
     let mut errors = metadata_of_update(object, old);
     if let Some(custom) = &kind.custom {
-        errors.extend(custom_update(custom, object, old, status, profile));
+        errors.extend(custom_update(custom, object, old, status, profile, warnings));
     } else {
         errors.extend(builtin::check(kind, object, Some(old), status, profile));
     }
@@ -82,6 +85,7 @@ fn custom_update(
     old: &Value,
     status: bool,
     profile: &Profile,
+    warnings: &mut Vec<String>,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let ratchets = if status { profile.ratchets_status } else { profile.ratchets_objects };
@@ -104,8 +108,10 @@ fn custom_update(
         validate::validate(object, ratchets.then_some(old), schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old)));
-    let rules = rules::check(schema, &errors, profile);
-    errors.extend(rules);
+    let judged = Judged { object, old: Some(old), ratchets };
+    let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
+    errors.extend(broken);
+    warnings.extend(tolerated);
     errors
 }
 

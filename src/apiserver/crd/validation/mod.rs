@@ -17,7 +17,7 @@ use crate::model::condition;
 /// All errors of a definition; `old` is the stored one if this is an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let mut errors = names::check(crd, old.is_none());
-    errors.extend(versions::check(crd, profile));
+    errors.extend(versions::check(crd, old, profile));
     errors.extend(conversion::check(crd, old));
     if let Some(old) = old {
         errors.extend(check_immutable(crd, old));

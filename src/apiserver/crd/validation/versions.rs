@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{list, paths, text};
 use crate::apiserver::crd::internal::Internal;
-use crate::apiserver::crd::structure;
+use crate::apiserver::crd::{rules, structure};
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::names;
 use crate::apiserver::profile::Profile;
@@ -16,7 +16,7 @@ const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,passw
 /// The longest warning of a deprecated version, in bytes.
 const WARNING_MAX: usize = 256;
 
-pub(super) fn check(crd: &Value, profile: &Profile) -> Vec<FieldError> {
+pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let versions = list(crd, "/spec/versions");
     let internal = Internal::of(versions);
     let mut errors = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn check(crd: &Value, profile: &Profile) -> Vec<FieldError> {
     if versions.iter().filter(|version| version["storage"] == true).count() != 1 {
         errors.push(whole("must have exactly one version marked as storage version"));
     }
-    errors.extend(check_schemas(&internal, profile));
+    errors.extend(check_schemas(&internal, old, profile));
     for (value, at) in internal.parts("subresources") {
         errors.extend(scale(&value["scale"], &format!("{at}.scale")));
     }
@@ -58,7 +58,7 @@ pub(super) fn check(crd: &Value, profile: &Profile) -> Vec<FieldError> {
     errors
 }
 
-fn check_schemas(internal: &Internal<'_>, profile: &Profile) -> Vec<FieldError> {
+fn check_schemas(internal: &Internal<'_>, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let has_status = |version: &Value| version["subresources"]["status"].is_object();
     let parts = internal.parts("schema");
@@ -68,7 +68,13 @@ fn check_schemas(internal: &Internal<'_>, profile: &Profile) -> Vec<FieldError> 
         let mut own = internal.versions.iter().skip(index);
         let status = if shared { own.any(has_status) } else { own.next().is_some_and(has_status) };
         if schema.is_object() {
-            errors.extend(structure::check(schema, &format!("{at}.openAPIV3Schema"), status, profile));
+            let at = format!("{at}.openAPIV3Schema");
+            let found = structure::check(schema, &at, status, profile);
+            // Rules are looked at only where the types that they are about are sound.
+            if found.is_empty() {
+                errors.extend(rules::check(schema, &at, &rules::Before::of(old, schema), profile));
+            }
+            errors.extend(found);
         }
     }
     errors

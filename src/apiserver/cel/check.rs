@@ -1,0 +1,328 @@
+//! Types of expressions: finds them, refuses what does not fit, and looks names up (cel-go's `checker`).
+
+mod calls;
+
+use super::issue::Issue;
+use super::library;
+use super::syntax::{Access, Element, Kind, Literal, Loop, LoopKind, Node};
+use super::types::{OPTIONAL, Type};
+use super::unify::{Mapping, most_general};
+
+/// What an expression may refer to.
+#[derive(Debug, Clone)]
+pub(crate) struct Environment {
+    /// Names of variables, which may be dotted, and their types.
+    pub(crate) variables: Vec<(String, Type)>,
+    /// Which functions there are: those of this minor and before.
+    pub(crate) minor: u32,
+}
+
+/// Names of types as expressions write them, and as values of `type()` have them.
+const TYPES: [(&str, &str, Type); 15] = [
+    ("bool", "bool", Type::Bool),
+    ("bytes", "bytes", Type::Bytes),
+    ("double", "double", Type::Double),
+    ("int", "int", Type::Int),
+    ("uint", "uint", Type::Uint),
+    ("string", "string", Type::String),
+    ("list", "list", Type::Dyn),
+    ("map", "map", Type::Dyn),
+    ("null_type", "null_type", Type::Null),
+    ("type", "type", Type::Type(None)),
+    (OPTIONAL, OPTIONAL, Type::Dyn),
+    ("google.protobuf.Timestamp", "google.protobuf.Timestamp", Type::Timestamp),
+    ("google.protobuf.Duration", "google.protobuf.Duration", Type::Duration),
+    ("net.IP", "net.IP", Type::Dyn),
+    ("net.CIDR", "net.CIDR", Type::Dyn),
+];
+
+/// Checks an expression and resolves its names. Gives the type of each node by its number.
+///
+/// # Errors
+/// Everything that is wrong.
+pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<Vec<Type>, Vec<Issue>> {
+    let mut checker = Checker {
+        env,
+        issues: Vec::new(),
+        types: vec![Type::Dyn; nodes],
+        mapping: Mapping::default(),
+        locals: Vec::new(),
+    };
+    checker.visit(node);
+    if !checker.issues.is_empty() {
+        return Err(checker.issues);
+    }
+    Ok(checker.types.iter().map(|found| checker.mapping.substitute(found, true)).collect())
+}
+
+struct Checker<'e> {
+    env: &'e Environment,
+    issues: Vec<Issue>,
+    types: Vec<Type>,
+    mapping: Mapping,
+    /// Variables of macros, the innermost last.
+    locals: Vec<(String, Type)>,
+}
+
+impl Checker<'_> {
+    fn issue(&mut self, at: usize, text: String) -> Type {
+        self.issues.push(Issue::new(at, text));
+        Type::Error
+    }
+
+    fn undeclared(&mut self, at: usize, name: &str) -> Type {
+        self.issue(at, format!("undeclared reference to '{name}' (in container '')"))
+    }
+
+    fn visit(&mut self, node: &mut Node) -> Type {
+        let found = self.node(node);
+        if let Some(place) = self.types.get_mut(node.id) {
+            place.clone_from(&found);
+        }
+        found
+    }
+
+    fn node(&mut self, node: &mut Node) -> Type {
+        let at = node.at;
+        if matches!(node.kind, Kind::Select { .. } | Kind::Ident(_))
+            && let Some(name) = node.qualified_name()
+            && let Some((kind, found)) = self.lookup(&name)
+        {
+            node.kind = kind;
+            return found;
+        }
+        match &mut node.kind {
+            Kind::Literal(literal) => literal_type(literal),
+            Kind::Ident(name) => {
+                let name = name.clone();
+                self.undeclared(at, &name)
+            }
+            Kind::Select { operand, field, how } => {
+                let operand = self.visit(operand);
+                self.select(at, &operand, field, *how)
+            }
+            Kind::Call { .. } => self.call(node),
+            Kind::And(left, right) | Kind::Or(left, right) => {
+                self.expect_bool(left);
+                self.expect_bool(right);
+                Type::Bool
+            }
+            Kind::Conditional(parts) => self.conditional(at, parts),
+            Kind::List(items) => self.list(items),
+            Kind::Map(entries) => {
+                let (mut keys, mut values) = (None, None);
+                for entry in entries {
+                    let key = self.visit(&mut entry.key);
+                    keys = Some(self.join(entry.key.at, keys, key));
+                    let value = self.element(&mut entry.value);
+                    values = Some(self.join(entry.value.value.at, values, value));
+                }
+                let keys = keys.unwrap_or_else(|| self.mapping.fresh());
+                Type::map(keys, values.unwrap_or_else(|| self.mapping.fresh()))
+            }
+            Kind::Message(name, fields) => {
+                let name = name.clone();
+                for (_, element) in fields {
+                    self.visit(&mut element.value);
+                }
+                if name == "Object" || name.starts_with("Object.") || name == "JSONPatch" {
+                    Type::Dyn
+                } else {
+                    self.undeclared(at, &name)
+                }
+            }
+            Kind::Loop(inner) => self.macro_loop(at, inner),
+            Kind::Global(_) | Kind::Local(_) | Kind::TypeName(_) | Kind::Apply(_) => Type::Dyn,
+        }
+    }
+
+    /// A variable or a type by its name.
+    fn lookup(&self, name: &str) -> Option<(Kind, Type)> {
+        if let Some(depth) = self.locals.iter().rposition(|(local, _)| local == name) {
+            return self.locals.get(depth).map(|(_, of)| (Kind::Local(depth), of.clone()));
+        }
+        // A local hides all names that begin with it.
+        let first = name.split('.').next().unwrap_or(name);
+        if first != name && self.locals.iter().any(|(local, _)| local == first) {
+            return None;
+        }
+        if let Some(index) = self.env.variables.iter().position(|(global, _)| global == name) {
+            return self.env.variables.get(index).map(|(_, of)| (Kind::Global(index), of.clone()));
+        }
+        let (_, text, of) = TYPES.iter().find(|(known, ..)| *known == name)?;
+        let of = Type::Type(Some(std::sync::Arc::new(of.clone())));
+        Some((Kind::TypeName((*text).to_owned()), of))
+    }
+
+    fn expect_bool(&mut self, node: &mut Node) {
+        let found = self.visit(node);
+        self.expect(node.at, &found, &Type::Bool);
+    }
+
+    fn expect(&mut self, at: usize, found: &Type, wanted: &Type) {
+        if !self.mapping.assign(std::slice::from_ref(found), std::slice::from_ref(wanted)) {
+            self.mismatch(at, wanted, found);
+        }
+    }
+
+    fn mismatch(&mut self, at: usize, wanted: &Type, found: &Type) -> Type {
+        let (wanted, found) = (self.mapping.substitute(wanted, false), self.mapping.substitute(found, false));
+        self.issue(at, format!("expected type '{wanted}' but found '{found}'"))
+    }
+
+    fn select(&mut self, at: usize, operand: &Type, field: &str, how: Access) -> Type {
+        let operand = self.mapping.substitute(operand, false);
+        let (target, optional) = operand.unwrap_optional();
+        let found = match &target {
+            Type::Map(_, values) => (**values).clone(),
+            Type::Object(decl) => match decl.field(field) {
+                Some(decl) => decl.as_type(),
+                None => self.issue(at, format!("undefined field '{field}'")),
+            },
+            Type::Param(_) => {
+                self.mapping.assign(&[Type::Dyn], std::slice::from_ref(&target));
+                Type::Dyn
+            }
+            other if other.is_dyn_or_error() => Type::Dyn,
+            other => {
+                self.issue(at, format!("type '{other}' does not support field selection"));
+                Type::Dyn
+            }
+        };
+        match how {
+            Access::Presence => Type::Bool,
+            Access::Optional => Type::optional(found),
+            Access::Value if optional => Type::optional(found),
+            Access::Value => found,
+        }
+    }
+
+    fn conditional(&mut self, at: usize, parts: &mut [Node; 3]) -> Type {
+        let types: Vec<Type> = parts.iter_mut().map(|part| self.visit(part)).collect();
+        let result = self.mapping.fresh();
+        if self.mapping.assign(&types, &[Type::Bool, result.clone(), result.clone()]) {
+            return self.mapping.substitute(&result, false);
+        }
+        self.no_overload(at, "_?_:_", &types, false)
+    }
+
+    fn element(&mut self, element: &mut Element) -> Type {
+        let found = self.visit(&mut element.value);
+        if !element.optional {
+            return found;
+        }
+        let (inner, optional) = found.unwrap_optional();
+        if !optional && !found.is_dyn_or_error() {
+            self.mismatch(element.value.at, &Type::optional(inner.clone()), &inner);
+        }
+        inner
+    }
+
+    fn list(&mut self, items: &mut [Element]) -> Type {
+        let mut joined = None;
+        for item in items {
+            let found = self.element(item);
+            joined = Some(self.join(item.value.at, joined, found));
+        }
+        Type::list(joined.unwrap_or_else(|| self.mapping.fresh()))
+    }
+
+    /// The type of several elements; they must be of one.
+    fn join(&mut self, at: usize, before: Option<Type>, found: Type) -> Type {
+        let Some(before) = before else { return found };
+        if self.mapping.assign(std::slice::from_ref(&before), std::slice::from_ref(&found)) {
+            return most_general(&before, &found);
+        }
+        self.mismatch(at, &before, &found)
+    }
+
+    fn macro_loop(&mut self, at: usize, inner: &mut Loop) -> Type {
+        let since = match (inner.kind, inner.vars.len()) {
+            (LoopKind::OptionalMap | LoopKind::OptionalFlatMap, _) => 28,
+            (LoopKind::Sort, _) => 34,
+            (_, 2) => 32,
+            _ => 0,
+        };
+        if since > self.env.minor {
+            let name = "macro of a later version";
+            return self.undeclared(at, name);
+        }
+        let range = self.visit(&mut inner.range);
+        let range = self.mapping.substitute(&range, false);
+        let vars = self.loop_variables(inner, &range);
+        let outer = self.locals.len();
+        self.locals.extend(inner.vars.iter().cloned().zip(vars));
+        if let Some(filter) = &mut inner.filter {
+            self.expect_bool(filter);
+        }
+        let result = self.loop_result(inner, &range);
+        self.locals.truncate(outer);
+        result
+    }
+
+    fn loop_variables(&mut self, inner: &Loop, range: &Type) -> Vec<Type> {
+        let optional = matches!(inner.kind, LoopKind::OptionalMap | LoopKind::OptionalFlatMap);
+        if optional {
+            return match range.unwrap_optional() {
+                (of, true) => vec![of],
+                (of, false) if of.is_dyn_or_error() => vec![Type::Dyn],
+                (of, false) => {
+                    self.no_overload(inner.range.at, "hasValue", &[of], true);
+                    vec![Type::Error]
+                }
+            };
+        }
+        let two = inner.vars.len() == 2;
+        match range {
+            Type::List(items) if two => vec![Type::Int, (**items).clone()],
+            Type::List(items) => vec![(**items).clone()],
+            Type::Map(keys, values) if two => vec![(**keys).clone(), (**values).clone()],
+            Type::Map(keys, _) => vec![(**keys).clone()],
+            other if other.is_dyn_or_error() || matches!(other, Type::Param(_)) => {
+                vec![Type::Dyn; inner.vars.len()]
+            }
+            other => {
+                let why = "cannot be range of a comprehension (must be list, map, or dynamic)";
+                self.issue(inner.range.at, format!("expression of type '{other}' {why}"));
+                vec![Type::Error; inner.vars.len()]
+            }
+        }
+    }
+
+    fn loop_result(&mut self, inner: &mut Loop, range: &Type) -> Type {
+        if matches!(inner.kind, LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne) {
+            self.expect_bool(&mut inner.body);
+            return Type::Bool;
+        }
+        let body = self.visit(&mut inner.body);
+        match inner.kind {
+            LoopKind::Values => match range {
+                Type::Map(keys, _) => Type::map((**keys).clone(), body),
+                Type::List(_) => Type::map(Type::Int, body),
+                _ => Type::map(Type::Dyn, body),
+            },
+            LoopKind::Sort => range.clone(),
+            LoopKind::OptionalMap => Type::optional(body),
+            LoopKind::List => Type::list(body),
+            _ => body,
+        }
+    }
+}
+
+fn literal_type(literal: &Literal) -> Type {
+    match literal {
+        Literal::Null => Type::Null,
+        Literal::Bool(_) => Type::Bool,
+        Literal::Int(_) => Type::Int,
+        Literal::Uint(_) => Type::Uint,
+        Literal::Double(_) => Type::Double,
+        Literal::String(_) => Type::String,
+        Literal::Bytes(_) => Type::Bytes,
+    }
+}
+
+/// Whether a function of this name can be called at all.
+pub(super) fn is_function(name: &str, minor: u32) -> bool {
+    library::find(name)
+        .is_some_and(|function| function.overloads.iter().any(|overload| overload.since <= minor))
+}

@@ -1,0 +1,182 @@
+//! Equality of values.
+
+use serde_json::Value as Json;
+
+use super::decl::{Decl, ListEquality, Shape};
+use super::escape::escape;
+use super::json::read;
+use super::value::{Fault, List, Map, Value};
+
+/// Whether two values are equal; values of different types are not.
+#[expect(clippy::float_cmp, reason = "equality of CEL is that of IEEE 754")]
+pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Fault> {
+    Ok(match (a, b) {
+        (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::String(a), Value::String(b)) | (Value::Type(a), Value::Type(b)) => a == b,
+        (Value::Bytes(a), Value::Bytes(b)) => a == b,
+        (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
+        (Value::Duration(a), Value::Duration(b)) => a == b,
+        (Value::Double(a), Value::Double(b)) => a == b,
+        (
+            Value::Int(_) | Value::Uint(_) | Value::Double(_),
+            Value::Int(_) | Value::Uint(_) | Value::Double(_),
+        ) => compare_numbers(a, b) == Some(std::cmp::Ordering::Equal),
+        (Value::List(a), Value::List(b)) => lists(a, b)?,
+        (Value::Map(a), Value::Map(b)) => maps(a, b)?,
+        (Value::Optional(Some(a)), Value::Optional(Some(b))) => equal(a, b)?,
+        (Value::Opaque(a), Value::Opaque(b)) => a == b,
+        _ => false,
+    })
+}
+
+/// The order of two numbers of any types; `None` with NaN.
+#[expect(clippy::cast_precision_loss, reason = "numbers beyond 2^53 compare as doubles with doubles only")]
+pub(crate) fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<std::cmp::Ordering> {
+    let wide = |value: &Value<'_>| match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::Uint(number) => Some(i128::from(*number)),
+        _ => None,
+    };
+    let float = |value: &Value<'_>| match value {
+        Value::Double(number) => Some(*number),
+        other => wide(other).map(|number| number as f64),
+    };
+    match (wide(a), wide(b)) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => float(a)?.partial_cmp(&float(b)?),
+    }
+}
+
+fn lists(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    match a {
+        List::Json(items, Some(Decl { shape: Shape::List { equality, items: decl }, .. })) => {
+            match equality {
+                ListEquality::Ordered => in_order(a, b),
+                ListEquality::Set => same_set(a, b),
+                ListEquality::Map(keys) => same_by_keys(items, decl, keys, b),
+            }
+        }
+        _ => in_order(a, b),
+    }
+}
+
+fn in_order(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
+    for (a, b) in a.iter().zip(b.iter()) {
+        if !equal(&a?, &b?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn same_set(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
+    for item in b.iter() {
+        if !contains(a, &item?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn same_by_keys(items: &[Json], decl: &Decl, keys: &[String], b: &List<'_>) -> Result<bool, Fault> {
+    for other in b.iter() {
+        let other = other?;
+        let Value::Map(fields) = &other else { return Ok(false) };
+        let mut found = false;
+        for item in items {
+            if !has_keys(item, decl, keys, fields)? {
+                continue;
+            }
+            if !equal(&read(item, Some(decl))?, &other)? {
+                return Ok(false);
+            }
+            found = true;
+        }
+        if !found {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether an element has the same keys as another.
+pub(super) fn has_keys(item: &Json, decl: &Decl, keys: &[String], other: &Map<'_>) -> Result<bool, Fault> {
+    for key in keys {
+        let Some(name) = escape(key) else { continue };
+        let mine =
+            item.get(key).map(|found| read(found, decl.field(&name).map(AsRef::as_ref))).transpose()?;
+        let theirs = other.field(&name).transpose()?;
+        let same = match (mine, theirs) {
+            (Some(mine), Some(theirs)) => equal(&mine, &theirs)?,
+            (mine, theirs) => mine.is_none() && theirs.is_none(),
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a list holds a value. An error of one element counts only if no other is equal.
+pub(crate) fn contains(list: &List<'_>, value: &Value<'_>) -> Result<bool, Fault> {
+    let mut error = None;
+    for item in list.iter() {
+        match item.and_then(|item| equal(&item, value)) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(fault) => error = error.or(Some(fault)),
+        }
+    }
+    error.map_or(Ok(false), Err)
+}
+
+fn maps(a: &Map<'_>, b: &Map<'_>) -> Result<bool, Fault> {
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    if let (Map::Json(mine, Some(decl)), Map::Json(theirs, _)) = (a, b)
+        && let Shape::Object(fields) = &decl.shape
+    {
+        return objects(mine, theirs, fields, b);
+    }
+    for key in a.keys() {
+        let same = match (a.get(&key).transpose()?, b.get(&key).transpose()?) {
+            (Some(mine), Some(theirs)) => equal(&mine, &theirs)?,
+            _ => false,
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+type Fields = std::collections::BTreeMap<String, std::sync::Arc<Decl>>;
+
+/// Objects: declared fields by their types, others as JSON.
+fn objects(
+    mine: &serde_json::Map<String, Json>,
+    theirs: &serde_json::Map<String, Json>,
+    fields: &Fields,
+    other: &Map<'_>,
+) -> Result<bool, Fault> {
+    for (name, value) in mine {
+        let declared = escape(name).and_then(|escaped| fields.get(&*escaped).map(|decl| (escaped, decl)));
+        let same = match declared {
+            Some(_) if value.is_null() => theirs.get(name).is_some_and(Json::is_null),
+            Some((escaped, decl)) => match other.field(&escaped).transpose()? {
+                Some(found) => equal(&read(value, Some(decl))?, &found)?,
+                None => false,
+            },
+            None => theirs.get(name).is_none_or(|found| found == value),
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,224 @@
+//! Evaluation, with the costs that cel-go counts.
+
+pub(super) mod cost;
+mod loops;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::library::Overload;
+use super::syntax::{Access, Apply, Element, Entry, Kind, Literal, Node};
+use super::value::{Fault, Key, List, Map, Outcome, Value};
+
+/// Costs of making things.
+pub(super) const LIST_COST: u64 = 10;
+pub(super) const MAP_COST: u64 = 30;
+pub(super) const MESSAGE_COST: u64 = 40;
+
+/// A value or why there is none, and the cost.
+#[derive(Debug)]
+pub(crate) struct Evaluated<'a> {
+    pub(crate) outcome: Outcome<'a>,
+    pub(crate) cost: u64,
+}
+
+pub(super) fn run<'a>(node: &'a Node, globals: &'a [Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
+    let mut eval = Eval { globals, locals: Vec::new(), cost: 0, limit };
+    let outcome = eval.node(node);
+    Evaluated { outcome, cost: eval.cost }
+}
+
+struct Eval<'a> {
+    globals: &'a [Result<Value<'a>, Fault>],
+    locals: Vec<Value<'a>>,
+    cost: u64,
+    limit: u64,
+}
+
+impl<'a> Eval<'a> {
+    fn charge(&mut self, cost: u64) -> Result<(), Fault> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > self.limit { Err(Fault::Cost) } else { Ok(()) }
+    }
+
+    fn node(&mut self, node: &'a Node) -> Outcome<'a> {
+        match &node.kind {
+            Kind::Literal(literal) => Ok(value_of(literal)),
+            Kind::Global(number) => {
+                self.charge(1)?;
+                self.globals.get(*number).cloned().unwrap_or_else(|| Err(Fault::new("no such attribute")))
+            }
+            Kind::Local(depth) => {
+                self.charge(1)?;
+                self.locals.get(*depth).cloned().ok_or_else(|| Fault::new("no such attribute"))
+            }
+            Kind::TypeName(name) => Ok(Value::Type(Cow::Borrowed(name))),
+            Kind::Select { operand, field, how } => self.select(operand, field, *how),
+            Kind::Apply(apply) => self.apply(apply),
+            Kind::And(left, right) => self.logic(left, right, false),
+            Kind::Or(left, right) => self.logic(left, right, true),
+            Kind::Conditional(parts) => {
+                let [condition, yes, no] = &**parts;
+                match self.node(condition)? {
+                    Value::Bool(true) => self.node(yes),
+                    Value::Bool(false) => self.node(no),
+                    _ => Err(Fault::no_overload()),
+                }
+            }
+            Kind::List(items) => self.list(items),
+            Kind::Map(entries) => self.map(entries),
+            Kind::Message(name, fields) => self.message(name, fields),
+            Kind::Loop(inner) => self.run_loop(inner),
+            Kind::Ident(name) => Err(Fault::new(format!("no such attribute: {name}"))),
+            Kind::Call { function, .. } => Err(Fault::new(format!("no such overload: {function}"))),
+        }
+    }
+
+    fn select(&mut self, operand: &'a Node, field: &str, how: Access) -> Outcome<'a> {
+        let operand = self.node(operand)?;
+        if how != Access::Presence {
+            self.charge(1)?;
+        }
+        let (found, optional) = match &operand {
+            Value::Map(map) => (map.field(field), false),
+            Value::Optional(None) => (None, true),
+            Value::Optional(Some(inner)) => match &**inner {
+                Value::Map(map) => (map.field(field), true),
+                _ => return Err(Fault::no_overload()),
+            },
+            _ => return Err(Fault::no_overload()),
+        };
+        match how {
+            Access::Presence => Ok(Value::Bool(found.is_some())),
+            Access::Value if !optional => {
+                found.unwrap_or_else(|| Err(Fault::new(format!("no such key: {field}"))))
+            }
+            _ => Ok(found.transpose()?.map_or(Value::Optional(None), Value::some)),
+        }
+    }
+
+    /// `&&` and `||`: one side may decide whatever the other is.
+    fn logic(&mut self, left: &'a Node, right: &'a Node, decides: bool) -> Outcome<'a> {
+        let first = self.truth(left);
+        match first {
+            Ok(found) if found == decides => return Ok(Value::Bool(decides)),
+            Err(Fault::Cost) => return Err(Fault::Cost),
+            _ => {}
+        }
+        match (first, self.truth(right)) {
+            (_, Ok(found)) if found == decides => Ok(Value::Bool(decides)),
+            (_, Err(Fault::Cost)) => Err(Fault::Cost),
+            (Err(fault), _) | (_, Err(fault)) => Err(fault),
+            _ => Ok(Value::Bool(!decides)),
+        }
+    }
+
+    fn truth(&mut self, node: &'a Node) -> Result<bool, Fault> {
+        match self.node(node)? {
+            Value::Bool(flag) => Ok(flag),
+            _ => Err(Fault::no_overload()),
+        }
+    }
+
+    fn apply(&mut self, apply: &'a Apply) -> Outcome<'a> {
+        let mut args = Vec::with_capacity(apply.args.len());
+        for arg in &apply.args {
+            args.push(self.node(arg)?);
+        }
+        let Some(overload) = apply.overloads.iter().find(|overload| overload.takes(&args)) else {
+            return Err(no_overload(&apply.function.name, &args));
+        };
+        let outcome = match (&apply.regex, args.first()) {
+            (Some(regex), Some(Value::String(text))) => Ok(Value::Bool(regex.is_match(text))),
+            _ => (overload.run)(&args),
+        };
+        self.charge_call(&apply.function.name, overload, &args, outcome.as_ref().ok())?;
+        outcome
+    }
+
+    fn charge_call(
+        &mut self,
+        name: &str,
+        overload: &Overload,
+        args: &[Value<'a>],
+        result: Option<&Value<'a>>,
+    ) -> Result<(), Fault> {
+        self.charge(cost::call(name, overload, args, result))
+    }
+
+    /// The value of an element; `None` if it is optional and absent.
+    fn element(&mut self, element: &'a Element) -> Result<Option<Value<'a>>, Fault> {
+        let value = self.node(&element.value)?;
+        match value {
+            Value::Optional(inner) if element.optional => Ok(inner.map(|inner| (*inner).clone())),
+            other => Ok(Some(other)),
+        }
+    }
+
+    fn list(&mut self, items: &'a [Element]) -> Outcome<'a> {
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            values.extend(self.element(item)?);
+        }
+        self.charge(LIST_COST)?;
+        Ok(Value::list(values))
+    }
+
+    fn map(&mut self, entries: &'a [Entry]) -> Outcome<'a> {
+        let mut map = BTreeMap::new();
+        for entry in entries {
+            let key = self.node(&entry.key)?;
+            let key = key.as_key().ok_or_else(|| Fault::new("unsupported key type"))?;
+            if let Some(value) = self.element(&entry.value)?
+                && map.insert(key, value).is_some()
+            {
+                return Err(Fault::new("Failed with repeated key"));
+            }
+        }
+        self.charge(MAP_COST)?;
+        Ok(Value::Map(Map::Made(Rc::new(map))))
+    }
+
+    fn message(&mut self, _name: &str, fields: &'a [(String, Element)]) -> Outcome<'a> {
+        let mut map = BTreeMap::new();
+        for (name, element) in fields {
+            if let Some(value) = self.element(element)? {
+                map.insert(Key::String(name.clone()), value);
+            }
+        }
+        self.charge(MESSAGE_COST)?;
+        Ok(Value::Map(Map::Made(Rc::new(map))))
+    }
+}
+
+fn value_of(literal: &Literal) -> Value<'_> {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(flag) => Value::Bool(*flag),
+        Literal::Int(number) => Value::Int(*number),
+        Literal::Uint(number) => Value::Uint(*number),
+        Literal::Double(number) => Value::Double(*number),
+        Literal::String(text) => Value::String(Cow::Borrowed(text)),
+        Literal::Bytes(bytes) => Value::Bytes(bytes.as_slice().into()),
+    }
+}
+
+/// The error of a call whose arguments turn out to be of other types.
+fn no_overload(function: &str, args: &[Value<'_>]) -> Fault {
+    let operator = function.starts_with(['_', '!', '-', '@']);
+    if operator {
+        return Fault::no_overload();
+    }
+    let types: Vec<&str> = args.iter().map(Value::type_name).collect();
+    Fault::new(format!("no such overload: {function}({})", types.join(", ")))
+}
+
+/// The elements that a loop walks over: for a map its keys.
+fn elements<'a>(range: &Value<'a>) -> Result<List<'a>, Fault> {
+    match range {
+        Value::List(list) => Ok(list.clone()),
+        Value::Map(map) => Ok(List::Made(Rc::new(map.keys()))),
+        other => Err(Fault::new(format!("got '{}', expected iterable type", other.type_name()))),
+    }
+}

@@ -1,0 +1,19 @@
+//! Bytes as base64.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::Row;
+
+pub(super) const ROWS: &[Row] = &[];
+
+/// The bytes of a text of format `byte`.
+pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
+/// Bytes as text of format `byte`.
+#[cfg(test)]
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}

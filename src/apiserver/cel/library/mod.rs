@@ -1,0 +1,172 @@
+//! The functions of expressions: their signatures, the minor from which a rule may use them, and what they do.
+//!
+//! Each file is a library: a table of rows, and the functions that the rows name.
+
+pub(crate) mod bytes;
+mod convert;
+mod format;
+mod lists;
+mod net;
+pub(crate) mod opaque;
+mod operators;
+mod optional;
+mod quantity;
+mod regex;
+mod semver;
+mod sets;
+pub(crate) mod signature;
+mod strings;
+pub(crate) mod time;
+mod url;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::types::Type;
+use super::value::{List, Map, Outcome, Value};
+
+pub(crate) use self::lists::sort_by_keys;
+pub(crate) use self::regex::compile as compile_regex;
+
+/// What a function does with its arguments, its target first. Types were checked before.
+pub(crate) type Run = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;
+
+/// A line of a library: from which minor, the signature as [`signature::read`] takes it, the function.
+pub(crate) type Row = (u32, &'static str, Run);
+
+/// All overloads of a name.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) overloads: Vec<Overload>,
+}
+
+/// One signature of a function.
+#[derive(Debug)]
+pub(crate) struct Overload {
+    pub(crate) member: bool,
+    /// Types of the arguments, the target first.
+    pub(crate) params: Vec<Type>,
+    pub(crate) result: Type,
+    /// How many types the signature leaves open.
+    pub(crate) open: u32,
+    /// The minor that brought it.
+    pub(crate) since: u32,
+    pub(crate) run: Run,
+}
+
+static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
+    let tables: [&[Row]; 15] = [
+        operators::ROWS,
+        convert::ROWS,
+        strings::ROWS,
+        lists::ROWS,
+        regex::ROWS,
+        time::ROWS,
+        url::ROWS,
+        net::ROWS,
+        quantity::ROWS,
+        semver::ROWS,
+        format::ROWS,
+        sets::ROWS,
+        optional::ROWS,
+        bytes::ROWS,
+        opaque::ROWS,
+    ];
+    let mut functions: BTreeMap<String, Function> = BTreeMap::new();
+    for (name, overload) in tables.iter().flat_map(|rows| rows.iter()).flat_map(signature::read) {
+        let new = || Function { name: name.clone(), overloads: Vec::new() };
+        functions.entry(name.clone()).or_insert_with(new).overloads.push(overload);
+    }
+    functions
+});
+
+/// The function of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.get(name)
+}
+
+impl Overload {
+    /// Whether values are what the overload takes.
+    pub(crate) fn takes(&self, args: &[Value<'_>]) -> bool {
+        self.params.len() == args.len() && self.params.iter().zip(args).all(|(param, arg)| is(param, arg))
+    }
+}
+
+fn is(param: &Type, value: &Value<'_>) -> bool {
+    match param {
+        Type::Dyn | Type::Param(_) | Type::Error => true,
+        Type::Null => matches!(value, Value::Null),
+        Type::Bool => matches!(value, Value::Bool(_)),
+        Type::Int => matches!(value, Value::Int(_)),
+        Type::Uint => matches!(value, Value::Uint(_)),
+        Type::Double => matches!(value, Value::Double(_)),
+        Type::String => matches!(value, Value::String(_)),
+        Type::Bytes => matches!(value, Value::Bytes(_)),
+        Type::Timestamp => matches!(value, Value::Timestamp(_)),
+        Type::Duration => matches!(value, Value::Duration(_)),
+        Type::Type(_) => matches!(value, Value::Type(_)),
+        Type::List(items) => match value {
+            Value::List(list) => first_is(items, list),
+            _ => false,
+        },
+        Type::Map(..) | Type::Object(_) => matches!(value, Value::Map(_)),
+        Type::Opaque(super::types::OPTIONAL, _) => matches!(value, Value::Optional(_)),
+        Type::Opaque(name, _) => match value {
+            Value::Opaque(opaque) => opaque.type_name() == *name,
+            _ => false,
+        },
+    }
+}
+
+/// Whether a list holds elements of a type, by its first.
+fn first_is(items: &Type, list: &List<'_>) -> bool {
+    match list.get(0) {
+        Some(Ok(first)) => is(items, &first),
+        Some(Err(_)) | None => true,
+    }
+}
+
+/// The text of an argument; types were checked.
+fn text<'v>(args: &'v [Value<'_>], index: usize) -> &'v str {
+    match args.get(index) {
+        Some(Value::String(text)) => text,
+        _ => "",
+    }
+}
+
+fn int(args: &[Value<'_>], index: usize) -> i64 {
+    match args.get(index) {
+        Some(Value::Int(number)) => *number,
+        _ => 0,
+    }
+}
+
+fn list<'a>(args: &[Value<'a>], index: usize) -> List<'a> {
+    match args.get(index) {
+        Some(Value::List(list)) => list.clone(),
+        _ => List::Json(&[], None),
+    }
+}
+
+fn map<'v, 'a>(args: &'v [Value<'a>], index: usize) -> Option<&'v Map<'a>> {
+    match args.get(index) {
+        Some(Value::Map(map)) => Some(map),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_signature_can_be_read_and_says_which_minor_brought_it() {
+        assert!(FUNCTIONS.len() > 100, "{}", FUNCTIONS.len());
+        for (name, since) in
+            [("matches", 0), ("quantity", 28), ("sets.contains", 29), ("ip", 30), ("semver", 33)]
+        {
+            assert_eq!(find(name).unwrap().overloads[0].since, since, "{name}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! A compiled expression.
+
+use super::check::{self, Environment};
+use super::eval::{self, Evaluated};
+use super::issue;
+use super::syntax::{Kind, Node, parse};
+use super::types::Type;
+use super::value::{Fault, Value};
+
+/// An expression that was parsed and checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(super) root: Node,
+    pub(super) types: Vec<Type>,
+}
+
+impl Program {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// All mistakes, as cel-go prints them.
+    pub(crate) fn compile(source: &str, env: &Environment) -> Result<Self, String> {
+        let (mut root, nodes) = parse(source).map_err(|issues| issue::show(source, &issues))?;
+        let types = check::check(&mut root, nodes, env).map_err(|issues| issue::show(source, &issues))?;
+        Ok(Self { root, types })
+    }
+
+    /// The type of the value.
+    pub(crate) fn result(&self) -> &Type {
+        self.types.get(self.root.id).unwrap_or(&Type::Dyn)
+    }
+
+    /// Whether the variable of this number is used.
+    pub(crate) fn uses(&self, variable: usize) -> bool {
+        uses(&self.root, variable)
+    }
+
+    /// The value for given variables, and what it cost. Beyond `limit` there is none.
+    pub(crate) fn run<'a>(&'a self, variables: &'a [Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
+        eval::run(&self.root, variables, limit)
+    }
+}
+
+fn uses(node: &Node, variable: usize) -> bool {
+    matches!(node.kind, Kind::Global(number) if number == variable)
+        || node.children().into_iter().any(|child| uses(child, variable))
+}

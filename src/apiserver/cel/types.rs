@@ -1,0 +1,146 @@
+//! Types of expressions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::decl::Decl;
+
+/// A type.
+#[derive(Debug, Clone)]
+#[expect(clippy::enum_variant_names, reason = "the type of a type is a type")]
+pub(crate) enum Type {
+    /// Anything; checked when it runs.
+    Dyn,
+    /// Of what was refused already.
+    Error,
+    Null,
+    Bool,
+    Int,
+    Uint,
+    Double,
+    String,
+    Bytes,
+    Timestamp,
+    Duration,
+    /// The type of a type.
+    Type(Option<Arc<Type>>),
+    List(Arc<Type>),
+    Map(Arc<Type>, Arc<Type>),
+    /// An object of a schema.
+    Object(Arc<Decl>),
+    /// A type of a library, `optional_type` too.
+    Opaque(&'static str, Vec<Type>),
+    /// A type to be found out.
+    Param(u32),
+}
+
+/// The name of optionals.
+pub(crate) const OPTIONAL: &str = "optional_type";
+
+impl Type {
+    pub(crate) fn list(items: Self) -> Self {
+        Self::List(Arc::new(items))
+    }
+
+    pub(crate) fn map(keys: Self, values: Self) -> Self {
+        Self::Map(Arc::new(keys), Arc::new(values))
+    }
+
+    pub(crate) fn optional(inner: Self) -> Self {
+        Self::Opaque(OPTIONAL, vec![inner])
+    }
+
+    /// What an optional holds, and whether it is one.
+    pub(crate) fn unwrap_optional(&self) -> (Self, bool) {
+        match self {
+            Self::Opaque(OPTIONAL, params) => (params.first().cloned().unwrap_or(Self::Dyn), true),
+            other => (other.clone(), false),
+        }
+    }
+
+    pub(crate) fn is_dyn_or_error(&self) -> bool {
+        matches!(self, Self::Dyn | Self::Error)
+    }
+
+    /// The types that this one is made of.
+    pub(crate) fn parameters(&self) -> Vec<&Self> {
+        match self {
+            Self::List(items) => vec![items],
+            Self::Map(keys, values) => vec![keys, values],
+            Self::Type(Some(of)) => vec![of],
+            Self::Opaque(_, params) => params.iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The type with other types in the places of those that it is made of.
+    pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
+        match self {
+            Self::List(items) => Self::list(change(items)),
+            Self::Map(keys, values) => {
+                let keys = change(keys);
+                Self::map(keys, change(values))
+            }
+            Self::Type(Some(of)) => Self::Type(Some(Arc::new(change(of)))),
+            Self::Opaque(name, params) => Self::Opaque(name, params.iter().map(change).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether two types are the same but for what they are made of.
+    pub(crate) fn same_head(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Object(a), Self::Object(b)) => a.name == b.name,
+            (Self::Opaque(a, p), Self::Opaque(b, q)) => a == b && p.len() == q.len(),
+            (Self::Param(a), Self::Param(b)) => a == b,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
+    /// Whether two types are the same in all parts.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        let (mine, theirs) = (self.parameters(), other.parameters());
+        self.same_head(other) && mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(a, b)| a.same(b))
+    }
+
+    /// Whether values of the type have one size (`isScalar`).
+    pub(crate) fn is_scalar(&self) -> bool {
+        match self {
+            Self::Bool | Self::Double | Self::Duration | Self::Int | Self::Timestamp | Self::Uint => true,
+            Self::Opaque(OPTIONAL, params) => params.first().is_some_and(Self::is_scalar),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    /// The name as errors show it (`FormatCelType`).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Dyn => "dyn",
+            Self::Error => "!error!",
+            Self::Null => "null",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Timestamp => "timestamp",
+            Self::Duration => "duration",
+            Self::Type(_) => "type",
+            Self::List(_) => "list",
+            Self::Map(..) => "map",
+            Self::Object(decl) => &decl.name,
+            Self::Opaque(name, _) => name,
+            Self::Param(number) => return write!(f, "_var{number}"),
+        };
+        f.write_str(name)?;
+        let parameters = self.parameters();
+        if parameters.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<String> = parameters.iter().map(ToString::to_string).collect();
+        write!(f, "({})", texts.join(", "))
+    }
+}
