@@ -28,8 +28,13 @@ pub(super) fn of_kind(kind: &Kind, name: &str) -> String {
         parts.reverse();
         return format!("{}.{}.{name}", parts.join("."), resource.version);
     }
-    let group = if resource.group.is_empty() { "core" } else { first(&resource.group) };
-    format!("{}.{name}", package(group, &resource.version))
+    of_builtin(&resource.group, &resource.version, name)
+}
+
+/// The name of the schema of a built-in type by its API group.
+pub(super) fn of_builtin(group: &str, version: &str, name: &str) -> String {
+    let group = if group.is_empty() { "core" } else { first(group) };
+    format!("{}.{name}", package(group, version))
 }
 
 fn first(group: &str) -> &str {

@@ -90,10 +90,7 @@ pub(super) fn add(paths: &mut Map<String, Value>, kind: &Kind, form: Form) {
 
 fn own_schema(entry: &Entry<'_>) -> String {
     match entry.speaks {
-        Some((group, version, kind)) => {
-            let group = group.split('.').next().unwrap_or_default();
-            format!("io.k8s.api.{group}.{version}.{kind}")
-        }
+        Some((group, version, kind)) => names::of_builtin(group, version, kind),
         None => names::of_kind(entry.kind, &entry.kind.resource.kind),
     }
 }

@@ -163,4 +163,7 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("subresources-and-meta", "namespaces that are missing, do not match or are going away"),
     ("subresources-and-meta", "fieldValidation Strict, Warn and Ignore for unknown and duplicate fields"),
     ("subresources-and-meta", "methods that are not allowed: 405"),
+    ("discovery-and-access", "/version, /api and /apis"),
+    ("discovery-and-access", "discovery of a custom resource with subresources, short names and categories"),
+    ("discovery-and-access", "aggregated discovery of a custom resource group"),
 ];
