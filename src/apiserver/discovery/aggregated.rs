@@ -57,7 +57,9 @@ fn resource(entries: &[Entry<'_>]) -> Option<Value> {
 /// What an endpoint speaks. The built-in groups leave out their own group and version.
 fn response_kind(entry: &Entry<'_>) -> Value {
     let resource = &entry.kind.resource;
-    let own = if entry.kind.custom.is_some() { (&*resource.group, &*resource.version) } else { ("", "") };
+    let own = (&*resource.group, &*resource.version);
     let (group, version, kind) = entry.speaks.unwrap_or((own.0, own.1, &*resource.kind));
+    let (group, version) =
+        if entry.kind.custom.is_none() && (group, version) == own { ("", "") } else { (group, version) };
     json!({ "group": group, "version": version, "kind": kind })
 }

@@ -45,7 +45,10 @@ pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
         let speaks = Some(("autoscaling", "v1", "Scale"));
         entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), speaks });
     }
-    entries[1..].sort_by_key(|entry| entry.subresource);
+    // Those of custom resources stand in the order in which the server adds them.
+    if kind.custom.is_none() {
+        entries[1..].sort_by_key(|entry| entry.subresource);
+    }
     entries
 }
 
@@ -75,7 +78,7 @@ impl Entry<'_> {
         if main {
             self.add_names(&mut entry);
             // What is never stored has no version that it is stored in.
-            if self.verbs.contains(&"get") {
+            if self.verbs.contains(&"get") && self.verbs.contains(&"create") {
                 entry["storageVersionHash"] = json!(storage_version_hash(self.kind));
             }
         }

@@ -163,6 +163,9 @@ impl ApiServer {
             operations::add(&mut paths, kind, form);
         }
         types::add_shared(&mut schemas, form);
+        if kinds.iter().any(|kind| kind.custom.is_some()) {
+            types::add_scale(&mut schemas, form);
+        }
         let info = json!({ "title": "Kubernetes", "version": format!("v1.{}.0", self.profile.minor) });
         match form {
             Form::V2 => json!({ "swagger": "2.0", "info": info, "paths": paths, "definitions": schemas }),

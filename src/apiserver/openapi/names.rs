@@ -31,7 +31,7 @@ pub(super) fn of_kind(kind: &Kind, name: &str) -> String {
     of_builtin(&resource.group, &resource.version, name)
 }
 
-/// The name of the schema of a built-in type of an API group.
+/// The name of the schema of a built-in type by its API group.
 pub(super) fn of_builtin(group: &str, version: &str, name: &str) -> String {
     let group = if group.is_empty() { "core" } else { first(group) };
     format!("{}.{name}", package(group, version))

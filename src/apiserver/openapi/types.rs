@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Form, names};
+use crate::apiserver::discovery::entries;
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::kinds::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
 
@@ -18,10 +19,26 @@ type Schemas = BTreeMap<String, Value>;
 pub(super) fn add_kind(schemas: &mut Schemas, kind: &Kind, form: Form) {
     let resource = &kind.resource;
     for name in [&*resource.kind, &kind.list_kind] {
-        let Some(id) = types().find(&resource.group, &resource.version, name) else { continue };
-        add(schemas, id, form);
-        mark(schemas, &names::schema(types().get(id)), &resource.group, &resource.version, name);
+        add_named(schemas, &resource.group, &resource.version, name, form);
     }
+    for entry in entries(kind) {
+        if let Some((group, version, name)) = entry.speaks {
+            add_named(schemas, group, version, name, form);
+        }
+    }
+}
+
+/// Adds a type by name, as that of a kind. Of versions that there are no facts about it is known that they are objects.
+fn add_named(schemas: &mut Schemas, group: &str, version: &str, name: &str, form: Form) {
+    let schema = names::of_builtin(group, version, name);
+    match types().find(group, version, name) {
+        Some(id) => add(schemas, id, form),
+        None => {
+            let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+            schemas.entry(schema.clone()).or_insert(open);
+        }
+    }
+    mark(schemas, &schema, group, version, name);
 }
 
 /// Makes a schema that of a kind: it has a type of its own, and says of which group and version it is.
@@ -35,6 +52,11 @@ fn mark(schemas: &mut Schemas, name: &str, group: &str, version: &str, kind: &st
         Some(known) => known.push(own),
         None => schema["x-kubernetes-group-version-kind"] = json!([own]),
     }
+}
+
+/// Adds what a custom resource may speak of beside itself.
+pub(super) fn add_scale(schemas: &mut Schemas, form: Form) {
+    add_named(schemas, "autoscaling", "v1", "Scale", form);
 }
 
 /// Adds what operations of all groups speak of.

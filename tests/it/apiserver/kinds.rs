@@ -172,7 +172,7 @@ fn custom_resources_are_scaled_by_the_paths_of_their_definition() {
     let listed = get(&mut server, "/apis/example.io/v1");
     let names: Vec<&str> =
         listed["resources"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
-    assert_eq!(names, ["versions", "versions/scale", "versions/status"]);
+    assert_eq!(names, ["versions", "versions/status", "versions/scale"]);
 }
 
 #[test]

@@ -207,4 +207,7 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("patch", "apply on the status subresource is managed apart"),
     ("patch", "managedFields of create, update, patch and status by several managers"),
     ("crd-upgrade-rollback", "a CRD replaced by server-side apply, and by a patch of one version in place"),
+    ("discovery-and-access", "/version, /api and /apis"),
+    ("discovery-and-access", "discovery of a custom resource with subresources, short names and categories"),
+    ("discovery-and-access", "aggregated discovery of a custom resource group"),
 ];
