@@ -76,18 +76,18 @@ fn body(reply: &Reply) -> Value {
     }
 }
 
-fn create(server: &mut ApiServer, kind: &Resource, name: &str, spec: Value) -> Value {
+fn create(server: &mut ApiServer, kind: &Resource, name: &str, spec: &Value) -> Value {
     let object = json!({ "apiVersion": kind.api_version(), "kind": "Host",
         "metadata": { "name": name, "namespace": "default" }, "spec": spec });
     let mut write = Write::create(kind, object);
-    write.namespace = "default".to_owned();
+    "default".clone_into(&mut write.namespace);
     server.write(&write, &Identity::admin(), now()).unwrap().to_value()
 }
 
 #[test]
 fn the_storage_version_needs_no_webhook() {
     let (mut server, asked) = server(|_| Err(HookError("down".to_owned())));
-    create(&mut server, &V1, "a", json!({ "address": "x" }));
+    create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let reply = get(&mut server, "/apis/example.io/v1/namespaces/default/hosts");
     assert_eq!(reply.code, 200);
     assert_eq!(*asked.lock().unwrap(), Vec::<usize>::new());
@@ -97,7 +97,7 @@ fn the_storage_version_needs_no_webhook() {
 fn objects_are_converted_when_they_are_read_in_another_version_and_a_list_at_once() {
     let (mut server, asked) = server(|call| Ok(answer(call)));
     for name in ["a", "b", "c"] {
-        create(&mut server, &V1, name, json!({ "address": name }));
+        create(&mut server, &V1, name, &json!({ "address": name }));
     }
     let list = body(&get(&mut server, "/apis/example.io/v2/namespaces/default/hosts"));
     let items = list["items"].as_array().unwrap();
@@ -115,7 +115,7 @@ fn objects_are_converted_when_they_are_read_in_another_version_and_a_list_at_onc
 #[test]
 fn a_write_in_another_version_is_stored_in_the_storage_version() {
     let (mut server, _) = server(|call| Ok(answer(call)));
-    let created = create(&mut server, &V2, "a", json!({ "host": "x" }));
+    let created = create(&mut server, &V2, "a", &json!({ "host": "x" }));
     assert_eq!(created["spec"], json!({ "host": "x" }));
     assert_eq!(server.object(&V1, "default", "a").unwrap().to_value()["spec"], json!({ "address": "x" }));
     let patch = Write::merge_patch(&V2, "default", "a", json!({ "spec": { "host": "y" } }));
@@ -135,10 +135,10 @@ fn a_write_in_another_version_is_stored_in_the_storage_version() {
 #[test]
 fn a_watch_sees_the_version_that_it_asked_for() {
     let (mut server, _) = server(|call| Ok(answer(call)));
-    create(&mut server, &V1, "a", json!({ "address": "x" }));
+    create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts?watch=true");
     let ReplyBody::Watch(mut watch) = reply.body else { panic!("no watch") };
-    create(&mut server, &V1, "b", json!({ "address": "y" }));
+    create(&mut server, &V1, "b", &json!({ "address": "y" }));
     let mut hosts = Vec::new();
     while let Poll::Lines(lines) = server.poll(&mut watch, now()) {
         for line in lines {
@@ -153,7 +153,7 @@ fn a_watch_sees_the_version_that_it_asked_for() {
 #[test]
 fn what_is_stored_in_an_old_storage_version_is_converted_when_it_is_read() {
     let (mut server, asked) = server(|call| Ok(answer(call)));
-    create(&mut server, &V1, "a", json!({ "address": "x" }));
+    create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
     let mut crd = definition("v2");
     crd["metadata"]["resourceVersion"] =
@@ -173,7 +173,7 @@ fn a_failing_conversion_fails_the_request_in_the_server_s_words() {
     let start = "conversion webhook for example.io/v1, Kind=Host";
     let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
     let text = |(mut server, _): (ApiServer, Asked)| {
-        create(&mut server, &V1, "a", json!({ "address": "x" }));
+        create(&mut server, &V1, "a", &json!({ "address": "x" }));
         let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts/a");
         (reply.code, body(&reply)["message"].as_str().unwrap().to_owned())
     };

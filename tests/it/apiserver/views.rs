@@ -54,7 +54,9 @@ fn a_watch_of_tables_names_the_columns_once() {
 #[test]
 fn a_table_of_a_page_says_where_it_goes_on() {
     let mut server = server(36);
-    ["a", "b", "c"].iter().for_each(|name| write_map(&mut server, name));
+    for name in ["a", "b", "c"] {
+        write_map(&mut server, name);
+    }
     let table = get(&mut server, "/api/v1/configmaps?limit=1", TABLE).json().unwrap();
     assert_eq!(table["rows"].as_array().unwrap().len(), 1);
     assert_eq!(table["metadata"]["remainingItemCount"], 2);
@@ -69,7 +71,9 @@ fn watchers_share_the_bytes_of_an_event_in_each_view() {
         let mut watches: Vec<Watch> = (0..1000).map(|_| watch(&mut server, &from, accept)).collect();
         let name = format!("m{}", accept.len());
         write_map(&mut server, &format!("{name}-first"));
-        watches.iter_mut().for_each(|watch| assert_eq!(lines(&server, watch).len(), 1));
+        for watch in &mut watches {
+            assert_eq!(lines(&server, watch).len(), 1);
+        }
         write_map(&mut server, &name);
         let places: BTreeSet<usize> = watches
             .iter_mut()
