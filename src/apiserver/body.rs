@@ -9,6 +9,7 @@ use super::duplicates;
 use super::gotext::quote;
 use super::protobuf;
 use super::status::{Outcome, Refused};
+use crate::base::yaml::YamlError;
 
 /// Bodies longer than this are refused.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
@@ -43,7 +44,7 @@ pub(crate) fn parse_as(
             let text = String::from_utf8_lossy(bytes);
             crate::base::yaml::from_str(&text)
                 .map(|value| (value, Vec::new()))
-                .map_err(|error| unrecognized(format!("yaml: line {}: {}", error.line, error.message)))
+                .map_err(|error| unrecognized(yaml_error(&error)))
         }
         protobuf::MEDIA_TYPE => {
             let decoded = protobuf::decode(bytes, (api_version, kind)).map(|value| (value, Vec::new()));
@@ -73,6 +74,16 @@ pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
 /// Go's words for JSON that ends too early; for other mistakes, those of the library in use.
 pub(crate) fn json_error(error: &serde_json::Error) -> String {
     if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+}
+
+/// Go's words for mistakes in YAML that are often made; for others, those of the library in use.
+pub(crate) fn yaml_error(error: &YamlError) -> String {
+    let why = match error.message.as_str() {
+        "unclosed bracket '{'" => "did not find expected ',' or '}'",
+        "unclosed bracket '['" => "did not find expected ',' or ']'",
+        other => other,
+    };
+    format!("yaml: line {}: {why}", error.line)
 }
 
 /// The beginning of a body: text if it looks like JSON, else in hexadecimal.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accept::{self, Media, Offer};
+use super::apply::Managers;
 use super::hooks::Attempt;
 use super::kinds::Kind;
 use super::options::{self, WriteOptions};
@@ -14,6 +15,15 @@ use super::status::{Outcome, Refused};
 use super::view::View;
 use crate::base::clock::Time;
 use crate::model::Key;
+
+/// What is known of the owners of an object's fields before it is written.
+#[derive(Debug)]
+pub(crate) enum Owners {
+    /// `metadata.managedFields` as the body has it.
+    Given(Option<Value>),
+    /// The entries that an apply came to.
+    Decided(Managers),
+}
 
 /// A request to a kind.
 #[derive(Debug)]
@@ -36,6 +46,7 @@ pub(crate) struct Call<'a> {
     pub(crate) after: Option<Arc<Value>>,
     /// The name of an object that is being created: from its metadata, or made from a `generateName`.
     pub(crate) new_name: Option<String>,
+    pub(crate) owners: Owners,
     /// What webhooks said to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
@@ -62,6 +73,7 @@ impl<'a> Call<'a> {
             before: None,
             after: None,
             new_name: None,
+            owners: Owners::Given(None),
             attempt,
         }
     }

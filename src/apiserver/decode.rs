@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Number, Value, json};
 
 use super::body::{parse_as, summary};
-use super::call::Call;
+use super::call::{Call, Owners};
 use super::field::FieldError;
 use super::gotext::quote;
 use super::kinds::{Kind, defaults, typed};
@@ -37,6 +37,7 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     let kind = std::sync::Arc::clone(&call.kind);
     check_type(&kind, &mut value, profile)?;
     let mut unknown = Vec::new();
+    call.owners = Owners::Given(given_owners(&mut value));
     if let Some(custom) = &kind.custom {
         metadata::check_types(&value["metadata"], "ObjectMeta").map_err(|why| unhandled(&kind, &why))?;
         let dropped = metadata::normalise(&mut value["metadata"]);
@@ -54,11 +55,16 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         defaults::fill(&kind, &mut value, profile.minor);
         kind.store_form(&mut value);
     }
-    // Ownership of fields is the server's to keep; no client's word is taken for it.
-    metadata::of(&mut value).remove("managedFields");
     unknown.sort();
     report(call, &kind, &unknown)?;
     Ok(value)
+}
+
+/// Takes out what a body says of the owners of fields: they are the server's to keep, and looked at when it writes. What
+/// is no list is left, for the decoder to complain about.
+fn given_owners(value: &mut Value) -> Option<Value> {
+    let metadata = value.get_mut("metadata")?.as_object_mut()?;
+    if metadata.get("managedFields")?.is_array() { metadata.remove("managedFields") } else { None }
 }
 
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {

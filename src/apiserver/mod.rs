@@ -41,6 +41,7 @@
 
 mod accept;
 mod admission;
+mod apply;
 mod body;
 mod call;
 mod cel;

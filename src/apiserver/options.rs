@@ -9,7 +9,7 @@ use super::profile::Profile;
 use super::request::{Body, Method, Query, Request};
 use super::status::{Outcome, Refused};
 
-pub(crate) use write::{FieldValidation, PatchType, WriteOptions};
+pub(crate) use write::{FieldValidation, MANAGER_MAX, PatchType, WriteOptions, is_printable};
 
 /// The options of a method by name.
 pub(crate) fn kind_of(method: Method) -> &'static str {

@@ -47,7 +47,7 @@ pub struct Request<'a> {
     pub content_type: Cow<'a, str>,
     /// `Accept`; empty is JSON.
     pub accept: Cow<'a, str>,
-    /// `User-Agent`; empty is none.
+    /// `User-Agent`; empty is none. Who writes, where no field manager is named.
     pub user_agent: Cow<'a, str>,
     /// `If-None-Match`; empty is none.
     pub if_none_match: Cow<'a, str>,

@@ -34,6 +34,8 @@ pub struct ApiServer {
     pub(crate) catalog: Catalog,
     pub(crate) profile: Profile,
     backports: bool,
+    /// Whether owners of fields are kept.
+    pub(crate) managed_fields: bool,
     /// Counts replacements of CustomResourceDefinitions.
     pub(crate) epoch: u64,
     pub(crate) crd_table: TableId,
@@ -65,6 +67,7 @@ pub struct Builder {
     seed: u64,
     history: usize,
     backports: bool,
+    managed_fields: bool,
     hooks: Caller,
     saved: Option<Saved>,
     git_version: Option<String>,
@@ -111,6 +114,13 @@ impl Builder {
         Self { backports, ..self }
     }
 
+    /// Whether `metadata.managedFields` is kept, as every real server does and server-side apply needs. Without, writes
+    /// cost less.
+    #[must_use]
+    pub fn managed_fields(self, managed_fields: bool) -> Self {
+        Self { managed_fields, ..self }
+    }
+
     /// Calls admission and conversion webhooks by these. Without, no webhook is reached.
     #[must_use]
     pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
@@ -146,6 +156,7 @@ impl Builder {
             catalog,
             profile: Profile::of(self.minor, self.backports),
             backports: self.backports,
+            managed_fields: self.managed_fields,
             epoch: 0,
             priority_classes: BTreeMap::new(),
             custom_tables: BTreeMap::new(),
@@ -182,6 +193,7 @@ impl ApiServer {
             seed: 0,
             history: 2_000,
             backports: false,
+            managed_fields: true,
             hooks: Caller::default(),
             saved: None,
             git_version: None,

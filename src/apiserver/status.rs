@@ -82,6 +82,11 @@ impl Refused {
         Self::new(409, "Conflict", message, Some(details(name, &resource.group, kind)))
     }
 
+    /// 409 of an apply that would change fields of others.
+    pub(crate) fn apply_conflict(message: String, causes: &[Value]) -> Self {
+        Self::new(409, "Conflict", message, Some(json!({ "causes": causes })))
+    }
+
     /// 409 of an update made from an old version of the object.
     pub(crate) fn modified(resource: &Resource, name: &str) -> Self {
         let text =

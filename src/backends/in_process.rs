@@ -35,6 +35,9 @@ impl InProcess {
             .seed(seed)
             .history(HISTORY)
             .status_ratcheting_backports(true)
+            // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
+            // its writes stay fast, and its records as they are.
+            .managed_fields(false)
             .build(clock.now());
         server.keep_client_log(LOG_LIMIT);
         let seen = server.oldest_revision();

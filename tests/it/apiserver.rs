@@ -1,5 +1,6 @@
 //! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
 
+mod apply;
 mod client;
 mod corpus;
 mod definitions;
@@ -11,5 +12,6 @@ mod kinds;
 mod lists;
 mod minors;
 mod odd;
+mod patches;
 mod requests;
 mod rules;

@@ -30,7 +30,6 @@ pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
     /// Whether an apply takes fields from other managers.
-    #[allow(dead_code, reason = "server-side apply comes next")]
     pub(crate) force: bool,
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Structural {
     pub(crate) checks: Checks,
     pub(crate) list_type: ListType,
     pub(crate) list_map_keys: Vec<String>,
+    /// `x-kubernetes-map-type: atomic`.
+    pub(crate) map_atomic: bool,
     /// `x-kubernetes-validations` of this node, as written.
     pub(crate) rules: Vec<Value>,
     /// Whether this node or any below it has rules.
@@ -99,6 +101,7 @@ impl Structural {
             checks: Checks::read(map, int_or_string),
             list_type: read_list_type(map),
             list_map_keys: read_strings(map.get("x-kubernetes-list-map-keys")),
+            map_atomic: map.get("x-kubernetes-map-type").is_some_and(|kind| kind == "atomic"),
             rules: map.get("x-kubernetes-validations").and_then(Value::as_array).cloned().unwrap_or_default(),
             has_rules: false,
             has_embedded: false,

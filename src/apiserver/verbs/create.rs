@@ -54,6 +54,7 @@ impl ApiServer {
         if kind.table == self.crd_table {
             crd::lifecycle::prepare_create(&mut object, &self.profile);
         }
+        self.track(call, &mut object, None);
         validation::created(&kind, &object, &self.profile)?;
         self.allocate(&kind, &mut object)?;
         if let Some(custom) = &kind.custom {

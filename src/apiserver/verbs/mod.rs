@@ -3,6 +3,7 @@
 mod create;
 mod delete;
 mod list;
+mod owners;
 mod patch;
 mod read;
 mod surroundings;

@@ -1,5 +1,6 @@
 //! Patches. Each is applied to the object as it is read, and then goes the way of an update.
 
+mod apply;
 mod operations;
 mod strategic;
 
@@ -24,16 +25,19 @@ const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-pat
 impl ApiServer {
     pub(crate) fn patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
+        if PatchType::of(call.request) == Some(PatchType::Apply) {
+            return self.apply_patch(call);
+        }
         let kind = patch_type(call)?;
         let patch = read(call, kind)?;
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
-        let patched = apply(kind, &patch, &old, &call.kind)?;
-        let object = decode::object(call, patched, &self.profile).map_err(|refused| {
+        let object = merged(kind, &patch, &old, &call.kind)?;
+        let object = decode::object(call, object, &self.profile).map_err(|refused| {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(&patch),
                 // The text needs the patched object, which is no more; to make it anew is cheaper than to keep it.
-                _ => apply(kind, &patch, &old, &call.kind).unwrap_or_default().to_string(),
+                _ => merged(kind, &patch, &old, &call.kind).unwrap_or_default().to_string(),
             };
             undecodable(refused, &call.kind, shown, &self.profile)
         })?;
@@ -44,7 +48,7 @@ impl ApiServer {
 /// Applies the patch of a call to something that is not the object itself, such as its scale.
 pub(crate) fn patched(call: &Call<'_>, old: &Value) -> Outcome<Value> {
     let kind = patch_type(call)?;
-    apply(kind, &read(call, kind)?, old, &call.kind)
+    merged(kind, &read(call, kind)?, old, &call.kind)
 }
 
 /// How the patch of a call is to be understood; of the types that there are, custom resources take fewer.
@@ -84,7 +88,7 @@ fn read(call: &Call<'_>, kind: PatchType) -> Outcome<Value> {
 }
 
 /// The object with a patch that is no apply.
-fn apply(kind: PatchType, patch: &Value, old: &Value, of: &Kind) -> Outcome<Value> {
+fn merged(kind: PatchType, patch: &Value, old: &Value, of: &Kind) -> Outcome<Value> {
     match (kind, patch) {
         (PatchType::Json, _) => operations::apply(patch, old),
         (PatchType::Strategic, Value::Null) => Ok(old.clone()),

@@ -57,6 +57,7 @@ impl ApiServer {
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
+        self.track(call, &mut object, Some(&old));
         count_generation(&kind, &mut object, &old);
         let part = call.writes_part();
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
@@ -161,7 +162,8 @@ impl ApiServer {
     }
 }
 
-fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
+/// The name of the object must be that of the path.
+pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
     let (name, url) = (metadata::text(object, "name"), &*call.path.name);
     if name.is_empty() {
         let why = "was undeterminable: name must be provided";

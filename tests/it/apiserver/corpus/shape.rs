@@ -142,10 +142,22 @@ pub(super) fn shape(step: &Value, body: &Value) -> Value {
         let picked = pick.iter().map(|pointer| pointer.as_str().unwrap());
         return Value::Object(picked.map(|pointer| (pointer.to_owned(), find(&body, pointer))).collect());
     }
-    let managed =
-        ["/metadata/managedFields", "/items/*/metadata/managedFields", "/object/metadata/managedFields"];
+    let managed = [
+        "/metadata/managedFields",
+        "/items/*/metadata/managedFields",
+        "/rows/*/object/metadata/managedFields",
+        "/object/metadata/managedFields",
+    ];
+    let managed = if step["managedFields"] == true { &managed[..0] } else { &managed[..] };
+    if let Some(Value::Array(entries)) = body.pointer_mut("/metadata/managedFields") {
+        // They stand in the order of their times, which are those of the recording.
+        let text = |entry: &Value| {
+            ["manager", "operation", "subresource", "apiVersion"].map(|field| entry[field].to_string())
+        };
+        entries.sort_by_key(text);
+    }
     let ignored = step["ignore"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    for pointer in managed.into_iter().chain(ignored) {
+    for pointer in managed.iter().copied().chain(ignored) {
         remove(&mut body, &parts(pointer));
     }
     body

@@ -191,4 +191,12 @@ pub(super) const SUPPORTED: &[(&str, &str)] = &[
     ("subresources-and-meta", "namespaces that are missing, do not match or are going away"),
     ("subresources-and-meta", "fieldValidation Strict, Warn and Ignore for unknown and duplicate fields"),
     ("subresources-and-meta", "methods that are not allowed: 405"),
+    ("patch", "apply creates, then updates, and records what it manages"),
+    ("patch", "apply: conflict text, force, and taking over from an update"),
+    ("patch", "apply: fields no longer applied are removed unless someone else owns them"),
+    ("patch", "apply: request errors"),
+    ("patch", "apply on lists of a custom resource: map, set and atomic"),
+    ("patch", "apply on the status subresource is managed apart"),
+    ("patch", "managedFields of create, update, patch and status by several managers"),
+    ("crd-upgrade-rollback", "a CRD replaced by server-side apply, and by a patch of one version in place"),
 ];

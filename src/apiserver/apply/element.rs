@@ -1,0 +1,111 @@
+//! Path elements of field sets: `f:` and a field, `k:` and the keys of a list's element, `v:` and an element itself.
+
+use serde_json::{Map, Value};
+
+use super::shape::Keys;
+use crate::apiserver::gotext;
+
+/// A field.
+pub(super) fn field(name: &str) -> String {
+    format!("f:{name}")
+}
+
+/// The name of a field.
+pub(super) fn name(element: &str) -> Option<&str> {
+    element.strip_prefix("f:")
+}
+
+/// Whether it names an element of a list by its keys.
+pub(super) fn is_key(element: &str) -> bool {
+    element.starts_with("k:")
+}
+
+/// An element of a set.
+///
+/// # Errors
+/// Why it can be none.
+pub(super) fn of_set(item: &Value) -> Result<String, String> {
+    match item {
+        Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
+        Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
+        Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
+        scalar => Ok(format!("v:{scalar}")),
+    }
+}
+
+/// An element of a list that is told apart by keys; keys that have a default need not be there.
+///
+/// # Errors
+/// Why it can be none.
+pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
+    let map = match item {
+        Value::Object(map) => map,
+        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+        _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+    };
+    let mut found: Vec<(&str, &Value)> = Vec::new();
+    for key in keys.names() {
+        let value = map.get(key).or_else(|| keys.default(key)).ok_or_else(|| {
+            format!(
+                "associative list with keys has an element that omits key field {} (and doesn't have default value)",
+                gotext::quote(key)
+            )
+        })?;
+        found.push((key, value));
+    }
+    found.sort_unstable_by_key(|(key, _)| *key);
+    let fields: Vec<String> =
+        found.iter().map(|(key, value)| format!("{}:{value}", Value::String((*key).to_owned()))).collect();
+    Ok(format!("k:{{{}}}", fields.join(",")))
+}
+
+/// A path element as texts show it (`PathElement.String`).
+pub(super) fn text(element: &str) -> String {
+    let (kind, rest) = element.split_at_checked(2).unwrap_or((element, ""));
+    let value = || serde_json::from_str(rest).unwrap_or(Value::Null);
+    match (kind, rest) {
+        ("f:", name) => format!(".{name}"),
+        ("v:", _) => format!("[={}]", shown(&value())),
+        ("i:", index) => format!("[{index}]"),
+        ("k:", _) => {
+            let keys = value();
+            let keys = keys.as_object().into_iter().flatten();
+            let keys: Vec<String> = keys.map(|(key, value)| format!("{key}={}", shown(value))).collect();
+            format!("[{}]", keys.join(","))
+        }
+        _ => String::new(),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => gotext::quote(text),
+        Value::Null => "null".to_owned(),
+        other => gotext::plain(other),
+    }
+}
+
+/// What a client's path element is.
+pub(super) enum Read {
+    Known(String),
+    /// Of a kind that this server does not know; left out.
+    Unknown,
+    Wrong,
+}
+
+/// Brings a client's path element into the form that this server writes.
+pub(super) fn canonical(element: &str) -> Read {
+    let Some((kind, rest)) = element.split_at_checked(2).filter(|(kind, _)| kind.ends_with(':')) else {
+        return Read::Wrong;
+    };
+    match kind {
+        "f:" => Read::Known(element.to_owned()),
+        "v:" => {
+            serde_json::from_str::<Value>(rest).map_or(Read::Wrong, |value| Read::Known(format!("v:{value}")))
+        }
+        "k:" => serde_json::from_str::<Map<String, Value>>(rest)
+            .map_or(Read::Wrong, |keys| Read::Known(format!("k:{}", Value::Object(keys)))),
+        "i:" => rest.parse::<i64>().map_or(Read::Wrong, |index| Read::Known(format!("i:{index}"))),
+        _ => Read::Unknown,
+    }
+}

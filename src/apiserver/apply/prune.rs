@@ -1,0 +1,100 @@
+//! What goes when a manager applies less than it did before, and what `kubectl` may take over.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::conflict::Conflict;
+use super::managers::{Entry, Managers};
+use super::set::FieldSet;
+use super::shape::Shape;
+use super::tracker::Tracker;
+use super::typed::{self, with_named_fields};
+
+/// The annotation in which `kubectl apply` keeps what it applied on the client's side.
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// The manager that `kubectl apply --server-side` names.
+pub(crate) const KUBECTL: &str = "kubectl";
+
+impl Tracker<'_> {
+    /// The merged object without what the manager applied last time, does not apply now, and nobody else owns.
+    pub(super) fn prune(&self, merged: Value, managers: &Managers, last: Option<&Entry>) -> Value {
+        let Some(last) = last.filter(|entry| !entry.fields.is_empty()) else { return merged };
+        let Some((before, shape)) = self.versions.convert(&merged, &last.manager.api_version) else {
+            return merged;
+        };
+        let gone = with_named_fields(&last.fields, shape);
+        let pruned = typed::remove(&before, &gone, shape);
+        let pruned = self.add_back_owned(&before, pruned, managers, &last.manager.api_version);
+        let Some((pruned, _)) = self.versions.convert(&pruned, &last.manager.api_version) else {
+            return merged;
+        };
+        // What was not this manager's stays, whoever's it is.
+        let mut difference = with_named_fields(&typed::fields(&before, shape), shape);
+        difference.subtract(&with_named_fields(&typed::fields(&pruned, shape), shape));
+        let gone = difference.intersection(&gone);
+        let pruned = typed::remove(&before, &gone, shape);
+        self.versions
+            .convert(&pruned, &self.versions.own())
+            .map(|(object, _)| object.into_owned())
+            .unwrap_or(merged)
+    }
+
+    /// Puts back what others, or the manager now, own: version by version, that of the last apply first.
+    fn add_back_owned(&self, merged: &Value, pruned: Value, managers: &Managers, first: &str) -> Value {
+        let mut versions: Vec<(&str, FieldSet)> = Vec::new();
+        for entry in &managers.0 {
+            let version = entry.manager.api_version.as_str();
+            match versions.iter_mut().find(|(found, _)| *found == version) {
+                Some((_, fields)) => fields.add(entry.fields.clone()),
+                None => versions.push((version, entry.fields.clone())),
+            }
+        }
+        versions.sort_by_key(|(version, _)| (*version != first, *version));
+        let (mut merged, mut pruned) = (Cow::Borrowed(merged), pruned);
+        for (version, owned) in versions {
+            let Some((whole, shape)) = self.versions.convert(&merged, version) else { continue };
+            let Some((part, _)) = self.versions.convert(&pruned, version) else { continue };
+            let next = without_unowned(&whole, &part, &owned, shape);
+            merged = Cow::Owned(whole.into_owned());
+            pruned = next;
+        }
+        pruned
+    }
+
+    /// The conflicts that remain when `kubectl` applies what it applied on the client's side before: fields that are as
+    /// its annotation says are its own.
+    pub(super) fn unsettled(&self, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
+        let Some(owned) = (self.name == KUBECTL).then(|| self.last_applied(live)).flatten() else {
+            return conflicts;
+        };
+        let rest = conflicts.into_iter().map(|Conflict { manager, mut fields }| {
+            fields.subtract(&owned);
+            Conflict { manager, fields }
+        });
+        rest.filter(|conflict| !conflict.fields.is_empty()).collect()
+    }
+
+    /// The fields of the annotation that are in the object as it says.
+    fn last_applied(&self, live: &Value) -> Option<FieldSet> {
+        let text = live["metadata"]["annotations"].get(LAST_APPLIED)?.as_str()?;
+        let last: Value = serde_json::from_str(text).ok()?;
+        let shape = self.versions.shape();
+        if last["apiVersion"] != *self.versions.own() || typed::validate(&last, shape, false).is_err() {
+            return None;
+        }
+        let mut fields = typed::fields(&last, shape);
+        let comparison = typed::compare(&last, live, shape);
+        fields.subtract(&comparison.changed());
+        fields.subtract(&comparison.removed);
+        Some(fields)
+    }
+}
+
+/// The whole without what is not in the part, unless it is owned.
+fn without_unowned(whole: &Value, part: &Value, owned: &FieldSet, shape: Shape<'_>) -> Value {
+    let mut gone = with_named_fields(&typed::fields(whole, shape), shape);
+    gone.subtract(&with_named_fields(&typed::fields(part, shape), shape));
+    gone.subtract(&with_named_fields(owned, shape));
+    typed::remove(whole, &gone, shape)
+}

@@ -1,0 +1,54 @@
+//! What can be done with a value whose shape is known: check it, list its fields, compare, merge and remove.
+//!
+//! The rules are those of `structured-merge-diff`, the library of the real server.
+
+mod compare;
+mod fields;
+mod merge;
+mod reconcile;
+mod remove;
+mod validate;
+
+pub(crate) use compare::{Comparison, compare};
+pub(crate) use fields::fields;
+pub(crate) use merge::merge;
+pub(crate) use reconcile::reconcile;
+pub(crate) use remove::{remove, with_named_fields};
+pub(crate) use validate::{Problem, validate};
+
+use serde_json::Value;
+
+use super::element;
+use super::shape::{ListMerge, Member, Shape};
+
+/// The path element of an element of a list that is a set or a map.
+///
+/// # Errors
+/// Why it can have none.
+fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
+    match merge {
+        ListMerge::Map(keys) => element::of_map(item, keys),
+        ListMerge::Set => element::of_set(item),
+        ListMerge::Atomic => Err("invalid indexing of non-associative list".to_owned()),
+    }
+}
+
+/// The shape under a name; what the schema does not know has none of its own.
+fn shape_under<'a>(shape: Shape<'a>, name: &str) -> Shape<'a> {
+    match shape.member(name) {
+        Member::Declared(shape) | Member::Key(shape) => shape,
+        Member::Unknown => Shape::Deduced,
+    }
+}
+
+/// Whether there is nothing in it.
+fn is_blank(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

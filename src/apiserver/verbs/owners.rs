@@ -1,0 +1,129 @@
+//! Keeps `metadata.managedFields` with every write.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::apiserver::apply::{FieldSet, Managers, Tracker, Versions};
+use crate::apiserver::call::{Call, Owners};
+use crate::apiserver::kinds::{Kind, StatusMetadata};
+use crate::apiserver::metadata;
+use crate::apiserver::options::{MANAGER_MAX, is_printable};
+use crate::apiserver::server::ApiServer;
+use crate::base::clock::rfc3339;
+
+impl ApiServer {
+    /// Writes into a new object whose its fields are. `old` is the object before, if there was one.
+    pub(super) fn track(&self, call: &mut Call<'_>, object: &mut Value, old: Option<&Value>) {
+        let owners = std::mem::replace(&mut call.owners, Owners::Given(None));
+        metadata::of(object).remove("managedFields");
+        if !self.managed_fields {
+            return;
+        }
+        let mut managers = match owners {
+            Owners::Decided(managers) => managers,
+            Owners::Given(given) => {
+                let managers = match old {
+                    None => Managers::given(given),
+                    // Through a subresource nobody changes the entries themselves.
+                    Some(old) if !call.path.subresource.is_empty() => Managers::stored(old),
+                    Some(old) => Managers::given_or_stored(given, old, call.kind.custom.is_none()),
+                };
+                self.tracker(call).update(old, object, managers)
+            }
+        };
+        if let Some(old) = old
+            && is_same_but_managers(object, old)
+        {
+            managers.keep_times(&Managers::stored(old));
+        }
+        if !managers.is_empty() {
+            metadata::of(object).insert("managedFields".to_owned(), managers.into_value());
+        }
+    }
+
+    /// What the owners of fields need to know of a write.
+    pub(super) fn tracker<'a>(&'a self, call: &'a Call<'_>) -> Tracker<'a> {
+        let (kind, subresource) = (&*call.kind, &*call.path.subresource);
+        let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
+        Tracker {
+            versions: Versions::new(served, kind),
+            name: match call.request.query.get("fieldManager") {
+                "" => of_user_agent(&call.request.user_agent),
+                given => Cow::Borrowed(given),
+            },
+            subresource,
+            reset: reset_fields(kind, subresource),
+            now: rfc3339(call.now),
+        }
+    }
+}
+
+/// Whether nothing but the owners differs.
+fn is_same_but_managers(object: &Value, old: &Value) -> bool {
+    let (Some(object), Some(old)) = (object.as_object(), old.as_object()) else { return false };
+    let same_metadata = || {
+        let (Some(Value::Object(one)), Some(Value::Object(other))) =
+            (object.get("metadata"), old.get("metadata"))
+        else {
+            return false;
+        };
+        let owned = usize::from(other.contains_key("managedFields"));
+        one.len() == other.len() - owned && one.iter().all(|(name, value)| other.get(name) == Some(value))
+    };
+    object.len() == old.len()
+        && object.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
+        && same_metadata()
+}
+
+/// The manager that a client is: its user agent up to the first slash (`prefixFromUserAgent`).
+fn of_user_agent(agent: &str) -> Cow<'_, str> {
+    let name = agent.split('/').next().unwrap_or_default();
+    if name.len() <= MANAGER_MAX && name.chars().all(is_printable) {
+        return Cow::Borrowed(name);
+    }
+    let mut kept = String::new();
+    for letter in name.chars().filter(|letter| is_printable(*letter)) {
+        if kept.len() + letter.len_utf8() > MANAGER_MAX {
+            break;
+        }
+        kept.push(letter);
+    }
+    Cow::Owned(kept)
+}
+
+/// What an endpoint resets whatever is written to it (`GetResetFields`).
+fn reset_fields(kind: &Kind, subresource: &str) -> FieldSet {
+    match (subresource, &kind.custom) {
+        ("", _) if kind.rules.status => FieldSet::of_names(&[&["status"]]),
+        ("status", Some(custom)) => {
+            let mut reset = FieldSet::of_names(&[&["metadata"], &["spec"]]);
+            let others = custom.version.schema.properties.keys().filter(|name| *name != "status");
+            others.for_each(|name| reset.add(FieldSet::of_names(&[&[name]])));
+            reset
+        }
+        ("status", None) => match kind.rules.status_metadata {
+            StatusMetadata::Ignored => FieldSet::of_names(&[&["spec"], &["metadata"]]),
+            StatusMetadata::TakenButLabels => FieldSet::of_names(&[&["spec"], &["metadata", "labels"]]),
+            StatusMetadata::Taken => FieldSet::of_names(&[&["spec"]]),
+        },
+        _ => FieldSet::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_called_by_its_user_agent_up_to_the_slash() {
+        for (agent, name) in [
+            ("kubectl/v1.36.0 (linux/amd64) kubernetes/abc", "kubectl"),
+            ("", ""),
+            ("a\u{7}b", "ab"),
+            (&"x".repeat(200), &"x".repeat(MANAGER_MAX)),
+        ] {
+            assert_eq!(of_user_agent(agent), name);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Server-side apply as a verb: it updates what is there, and creates what is not.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::apiserver::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
+use crate::apiserver::body;
+use crate::apiserver::call::{Call, Owners};
+use crate::apiserver::decode;
+use crate::apiserver::gotext::json_type;
+use crate::apiserver::kinds::Kind;
+use crate::apiserver::metadata;
+use crate::apiserver::options::FieldValidation;
+use crate::apiserver::reply::Reply;
+use crate::apiserver::request::Body;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::verbs::update;
+
+/// Metadata that is the server's to set on new objects, whatever is applied (`WipeObjectMetaSystemFields`).
+const SYSTEM: [&str; 5] =
+    ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"];
+
+impl ApiServer {
+    pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        let live = match self.entry(call) {
+            Ok(entry) => Some(Self::served(&kind, entry)),
+            Err(refused) if !call.path.subresource.is_empty() => return Err(refused),
+            Err(_) => None,
+        };
+        let config = read(call)?;
+        check_type(&kind, &config)?;
+        if config["metadata"].get("managedFields").is_some_and(Value::is_array) {
+            return Err(Refused::bad_request("metadata.managedFields must be nil"));
+        }
+        let is_new = live.is_none();
+        let managers = live.as_deref().map(Managers::stored).unwrap_or_default();
+        let base = live.map_or_else(
+            || json!({ "apiVersion": kind.resource.api_version(), "kind": kind.resource.kind }),
+            |live| without_managers(&live),
+        );
+        let force = call.options.force;
+        let applied = self.tracker(call).apply(&base, &config, managers, is_new, force)?;
+        let Applied { object, managers } = applied;
+        let mut object = object.unwrap_or(base);
+        note_last_applied(call, &mut object, &config);
+        if is_new {
+            check_new(call, &mut object)?;
+        }
+        // What the kind does not know was refused already, in other words.
+        call.options.field_validation = FieldValidation::Ignore;
+        let object = decode::object(call, object, &self.profile)?;
+        call.owners = Owners::Decided(managers);
+        if is_new { self.create_object(call, object) } else { self.update_object(call, object) }
+    }
+}
+
+/// What is applied: YAML, and so JSON as well.
+fn read(call: &Call<'_>) -> Outcome<Value> {
+    let wrong = |why: String| Refused::bad_request(format!("error decoding YAML: {why}"));
+    let value = match &call.request.body {
+        Body::Value(value) => (*value).clone(),
+        Body::Empty | Body::Delete(_) => json!({}),
+        Body::Bytes(bytes) => {
+            body::check_size(bytes)?;
+            // Most clients send JSON, which is read faster as what it is.
+            match serde_json::from_slice(bytes) {
+                Ok(value) => value,
+                Err(_) => crate::base::yaml::from_str(&String::from_utf8_lossy(bytes)).map_err(|error| {
+                    wrong(format!("error converting YAML to JSON: {}", body::yaml_error(&error)))
+                })?,
+            }
+        }
+    };
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(json!({})),
+        other => Err(wrong(format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
+             map[string]interface {{}}",
+            json_type(&other)
+        ))),
+    }
+}
+
+/// An apply must name the kind and version of the path.
+fn check_type(kind: &Kind, config: &Value) -> Outcome<()> {
+    let text = |field: &str| config[field].as_str().unwrap_or_default();
+    let (given, version) = (text("kind"), text("apiVersion"));
+    if given == kind.resource.kind && version == kind.resource.api_version() {
+        return Ok(());
+    }
+    let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+    Err(Refused::bad_request(format!("invalid object type: {group}/{version}, Kind={given}")))
+}
+
+/// Checks what a new object is called, and drops what the server sets.
+fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+    let (resource, name) = (&call.kind.resource, &*call.path.name);
+    let uid = metadata::text(object, "uid");
+    if !uid.is_empty() {
+        let text = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        return Err(Refused::conflict(resource, &resource.plural, name, &text));
+    }
+    update::check_name(call, object)?;
+    let metadata = metadata::of(object);
+    for field in SYSTEM {
+        metadata.remove(field);
+    }
+    Ok(())
+}
+
+/// Keeps the annotation of the client's own apply true, if there is one and it is `kubectl` that applies.
+fn note_last_applied(call: &Call<'_>, object: &mut Value, config: &Value) {
+    let noted = object["metadata"]["annotations"].get(LAST_APPLIED).and_then(Value::as_str);
+    if call.request.query.get("fieldManager") != KUBECTL || noted.is_none_or(str::is_empty) {
+        return;
+    }
+    let mut config = config.clone();
+    if let Some(Value::Object(annotations)) = config["metadata"].get_mut("annotations") {
+        annotations.remove(LAST_APPLIED);
+    }
+    let text = format!("{config}\n");
+    object["metadata"]["annotations"][LAST_APPLIED] = json!(text);
+}
+
+fn without_managers(object: &Value) -> Value {
+    let mut object = object.clone();
+    metadata::of(&mut object).remove("managedFields");
+    object
+}
