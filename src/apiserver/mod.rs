@@ -36,8 +36,8 @@
 //! changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`), filled with defaults,
 //! prepared and validated as the real server does it (`kinds`), and have their subresources (`subresources`); a log is what
 //! the annotation `log.windtunnel.dev/CONTAINER` of its pod holds. Quotas and limit ranges are kept and not enforced.
-//! Server-side apply and access control are not served
-//! yet: an apply is answered with 415, and everyone may do everything. Who accepts protobuf is answered in JSON.
+//! All four kinds of patches are served; who owns which fields (`apply`) is kept with every write, unless the builder is
+//! told otherwise. There is no access control yet: everyone may do everything. Who accepts protobuf is answered in JSON.
 
 mod accept;
 mod admission;
