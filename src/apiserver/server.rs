@@ -293,6 +293,12 @@ impl ApiServer {
         if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
             call.warnings.push(warning);
         }
+        if let Some((_, text)) =
+            call.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor)
+        {
+            let text = text.clone();
+            call.warnings.push(text);
+        }
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }

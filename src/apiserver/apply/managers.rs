@@ -151,16 +151,6 @@ impl Managers {
         }
         self.0.extend(first.into_values());
     }
-
-    /// Takes the times of entries that are otherwise as they were: that alone is no change.
-    pub(crate) fn keep_times(&mut self, before: &Self) {
-        let same = |one: &Entry, other: &Entry| one.manager == other.manager && one.fields == other.fields;
-        let all = self.0.len() == before.0.len()
-            && self.0.iter().all(|entry| before.0.iter().any(|other| same(entry, other)));
-        if all {
-            *self = before.clone();
-        }
-    }
 }
 
 fn is_blank(entry: &Value) -> bool {

@@ -248,6 +248,7 @@ fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kin
             },
             minors: 0..=u32::MAX,
             view: View::Storage,
+            deprecation: None,
             defaults: None,
             validators: None,
             subresources: &[],

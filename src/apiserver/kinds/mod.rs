@@ -38,6 +38,8 @@ pub(crate) struct Kind {
     pub(crate) minors: RangeInclusive<u32>,
     /// How it looks at what is stored; custom resources have their own conversions.
     pub(crate) view: View,
+    /// Since which minor its use is warned of, and the warning; definitions have their own.
+    pub(crate) deprecation: Option<(u32, String)>,
     /// What fills in what an object lacks.
     pub(crate) defaults: Option<defaults::Filler>,
     /// What checks its objects.

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
+use crate::apiserver::field::{Cause, FieldError};
 use crate::apiserver::reply::Reply;
 use crate::apiserver::request::Method;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::status::Outcome;
+use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::verbs::patched;
 
 impl ApiServer {
@@ -35,17 +36,58 @@ impl ApiServer {
         match &*call.path.subresource {
             "approval" => approve(&mut next, &given),
             "resize" => resize(&mut next, &given),
-            _ => add_ephemeral(&mut next, &given),
+            _ => {
+                let errors = add_ephemeral(&mut next, &given);
+                if !errors.is_empty() {
+                    return Err(Refused::invalid("", "Pod", &call.path.name, &errors, &self.profile));
+                }
+            }
         }
         self.update_object(call, next)
     }
 }
 
-/// Only containers are added; those that are there stay as they are.
-fn add_ephemeral(pod: &mut Value, given: &Value) {
-    if let Some(list) = given["spec"].get("ephemeralContainers") {
-        pod["spec"]["ephemeralContainers"] = list.clone();
+/// Only adds containers: those that are there stay as they are (`ValidatePodEphemeralContainersUpdate`).
+fn add_ephemeral(pod: &mut Value, given: &Value) -> Vec<FieldError> {
+    const FIELD: &str = "spec.ephemeralContainers";
+    let list = |pod: &Value, field: &str| pod["spec"][field].as_array().cloned().unwrap_or_default();
+    let (before, after) = (list(pod, "ephemeralContainers"), list(given, "ephemeralContainers"));
+    let mut errors = Vec::new();
+    for old in &before {
+        let name = old["name"].as_str().unwrap_or_default();
+        match after.iter().find(|new| new["name"] == old["name"]) {
+            None => {
+                let why = format!("existing ephemeral containers {name:?} may not be removed\n");
+                errors.push(FieldError::forbidden(FIELD, why));
+            }
+            Some(new) if new != old => {
+                let why = format!("existing ephemeral containers {name:?} may not be changed\n");
+                errors.push(FieldError::forbidden(FIELD, why));
+            }
+            Some(_) => {}
+        }
     }
+    let mut taken: Vec<Value> =
+        ["containers", "initContainers"].into_iter().flat_map(|of| list(pod, of)).collect();
+    for (index, new) in after.iter().enumerate() {
+        let at = |field: &str| format!("{FIELD}[{index}].{field}");
+        for field in ["name", "image"] {
+            if new[field].as_str().is_none_or(str::is_empty) {
+                errors.push(FieldError::required(at(field), ""));
+            }
+        }
+        if taken.iter().any(|one| one["name"] == new["name"]) {
+            errors.push(FieldError::new(Cause::Duplicate, at("name"), new["name"].clone(), ""));
+        }
+        for field in ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
+            if !new[field].is_null() {
+                errors.push(FieldError::forbidden(at(field), "cannot be set for an Ephemeral Container"));
+            }
+        }
+        taken.push(new.clone());
+    }
+    pod["spec"]["ephemeralContainers"] = json!(after);
+    errors
 }
 
 /// The resources of containers, by name.

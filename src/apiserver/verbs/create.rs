@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::validation;
+use super::{owners, validation};
 use crate::apiserver::access;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
@@ -33,6 +33,7 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         validation::match_namespace(call, &mut object)?;
+        let owners = self.owners(call, &object, None);
         self.admit_create(call, &object)?;
         let given = metadata::text(&object, "name").to_owned();
         let namespace = metadata::text(&object, "namespace").to_owned();
@@ -57,7 +58,7 @@ impl ApiServer {
         if kind.table == self.crd_table {
             crd::lifecycle::prepare_create(&mut object, &self.profile);
         }
-        self.track(call, &mut object, None);
+        owners::set(&mut object, owners, None);
         validation::created(&kind, &object, &self.profile)?;
         self.allocate(&kind, &mut object)?;
         if let Some(custom) = &kind.custom {

@@ -13,14 +13,14 @@ use crate::apiserver::server::ApiServer;
 use crate::base::clock::rfc3339;
 
 impl ApiServer {
-    /// Writes into a new object whose its fields are. `old` is the object before, if there was one.
-    pub(super) fn track(&self, call: &mut Call<'_>, object: &mut Value, old: Option<&Value>) {
+    /// Whose the fields of an object will be, as `metadata.managedFields` has it. It is asked about the object as it was
+    /// decoded: what admission and the strategy of the kind do to it later is nobody's. `old` is the object before.
+    pub(super) fn owners(&self, call: &mut Call<'_>, object: &Value, old: Option<&Value>) -> Option<Value> {
         let owners = std::mem::replace(&mut call.owners, Owners::Given(None));
-        metadata::of(object).remove("managedFields");
         if !self.managed_fields {
-            return;
+            return None;
         }
-        let mut managers = match owners {
+        let managers = match owners {
             Owners::Decided(managers) => managers,
             Owners::Given(given) => {
                 let managers = match old {
@@ -32,14 +32,7 @@ impl ApiServer {
                 self.tracker(call).update(old, object, managers)
             }
         };
-        if let Some(old) = old
-            && is_same_but_managers(object, old)
-        {
-            managers.keep_times(&Managers::stored(old));
-        }
-        if !managers.is_empty() {
-            metadata::of(object).insert("managedFields".to_owned(), managers.into_value());
-        }
+        (!managers.is_empty()).then(|| managers.into_value())
     }
 
     /// What the owners of fields need to know of a write.
@@ -59,8 +52,34 @@ impl ApiServer {
     }
 }
 
+/// Writes the owners of fields into an object that is about to be stored. Where nothing else changes, the times of their
+/// entries do not either.
+pub(super) fn set(object: &mut Value, owners: Option<Value>, old: Option<&Value>) {
+    metadata::of(object).remove("managedFields");
+    let before = old.and_then(|old| old["metadata"].get("managedFields"));
+    let owners = match (owners, before, old) {
+        (Some(owners), Some(before), Some(old))
+            if owners != *before && is_same_but_times(&owners, before) && is_same_but_owners(object, old) =>
+        {
+            Some(before.clone())
+        }
+        (owners, ..) => owners,
+    };
+    if let Some(owners) = owners {
+        metadata::of(object).insert("managedFields".to_owned(), owners);
+    }
+}
+
+/// Whether two lists of entries differ in nothing but their times, and so maybe in their order.
+fn is_same_but_times(one: &Value, other: &Value) -> bool {
+    const REST: [&str; 5] = ["manager", "operation", "apiVersion", "subresource", "fieldsV1"];
+    let (Some(one), Some(other)) = (one.as_array(), other.as_array()) else { return false };
+    let same = |one: &Value, other: &Value| REST.iter().all(|field| one.get(field) == other.get(field));
+    one.len() == other.len() && one.iter().all(|entry| other.iter().any(|found| same(entry, found)))
+}
+
 /// Whether nothing but the owners differs.
-fn is_same_but_managers(object: &Value, old: &Value) -> bool {
+fn is_same_but_owners(object: &Value, old: &Value) -> bool {
     let (Some(object), Some(old)) = (object.as_object(), old.as_object()) else { return false };
     let same_metadata = || {
         let (Some(Value::Object(one)), Some(Value::Object(other))) =
@@ -107,6 +126,7 @@ fn reset_fields(kind: &Kind, subresource: &str) -> FieldSet {
             StatusMetadata::TakenButLabels => FieldSet::of_names(&[&["spec"], &["metadata", "labels"]]),
             StatusMetadata::Taken => FieldSet::of_names(&[&["spec"]]),
         },
+        ("finalize", _) => FieldSet::of_names(&[&["status"], &["metadata"]]),
         _ => FieldSet::default(),
     }
 }

@@ -9,10 +9,11 @@ use serde_json::Value;
 use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
+use crate::apiserver::duplicates;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext::{self, json_type};
 use crate::apiserver::kinds::Kind;
-use crate::apiserver::options::PatchType;
+use crate::apiserver::options::{FieldValidation, PatchType};
 use crate::apiserver::profile::Profile;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::request::{Body, JSON_PATCH, MERGE_PATCH};
@@ -29,10 +30,25 @@ impl ApiServer {
             return self.apply_patch(call);
         }
         let kind = patch_type(call)?;
-        let patch = read(call, kind)?;
+        let (patch, repeated) = read(call, kind)?;
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
         let object = merged(kind, &patch, &old, &call.kind)?;
+        if kind == PatchType::Json {
+            let odd = odd_operations(&patch, repeated);
+            match call.options.field_validation {
+                FieldValidation::Ignore => {}
+                FieldValidation::Warn => call.warnings.extend(odd),
+                FieldValidation::Strict if odd.is_empty() => {}
+                FieldValidation::Strict => {
+                    let why = format!("strict decoding error: {}", odd.join(", "));
+                    let error = FieldError::invalid("patch", object.to_string(), why);
+                    return Err(Refused::invalid("", "", "", &[error], &self.profile));
+                }
+            }
+        } else {
+            call.duplicates = repeated;
+        }
         let object = decode::object(call, object, &self.profile).map_err(|refused| {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(&patch),
@@ -48,7 +64,7 @@ impl ApiServer {
 /// Applies the patch of a call to something that is not the object itself, such as its scale.
 pub(crate) fn patched(call: &Call<'_>, old: &Value) -> Outcome<Value> {
     let kind = patch_type(call)?;
-    merged(kind, &read(call, kind)?, old, &call.kind)
+    merged(kind, &read(call, kind)?.0, old, &call.kind)
 }
 
 /// How the patch of a call is to be understood; of the types that there are, custom resources take fewer.
@@ -71,20 +87,38 @@ fn undecodable(refused: Refused, kind: &Kind, shown: String, profile: &Profile) 
     Refused::invalid("", "", "", &[error], profile)
 }
 
-fn read(call: &Call<'_>, kind: PatchType) -> Outcome<Value> {
+/// The patch, with the paths of fields that stand in it more than once.
+fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
     // The server names the mistakes of strategic merge patches without saying that it was decoding one.
     let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
     match &call.request.body {
-        Body::Value(value) => Ok((*value).clone()),
+        Body::Value(value) => Ok(((*value).clone(), Vec::new())),
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
-            serde_json::from_slice(bytes)
+            duplicates::parse(bytes)
                 .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error))))
         }
         Body::Empty | Body::Delete(_) => {
             Err(Refused::bad_request(format!("{prefix}unexpected end of JSON input")))
         }
     }
+}
+
+/// What strict decoding finds in a JSON patch: repeated members of operations, and unknown ones.
+fn odd_operations(patch: &Value, repeated: Vec<String>) -> Vec<String> {
+    const KNOWN: [&str; 4] = ["op", "path", "from", "value"];
+    let mut texts: Vec<String> = repeated
+        .into_iter()
+        .map(|path| format!("json patch duplicate field {}", gotext::quote(&path)))
+        .collect();
+    for (index, operation) in patch.as_array().into_iter().flatten().enumerate() {
+        let members = operation.as_object().into_iter().flat_map(serde_json::Map::keys);
+        for name in members.filter(|name| !KNOWN.contains(&name.as_str())) {
+            let path = gotext::quote(&format!("[{index}].{name}"));
+            texts.push(format!("json patch unknown field {path}"));
+        }
+    }
+    texts
 }
 
 /// The object with a patch that is no apply.

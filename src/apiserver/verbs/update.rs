@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::validation;
+use super::{owners, validation};
 use crate::apiserver::access;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
@@ -53,6 +53,7 @@ impl ApiServer {
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let attributes =
             Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
+        let owners = self.owners(call, &object, Some(&old));
         self.mutate(call, attributes, Some(&mut object))?;
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
@@ -61,7 +62,7 @@ impl ApiServer {
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
-        self.track(call, &mut object, Some(&old));
+        owners::set(&mut object, owners, Some(&old));
         count_generation(&kind, &mut object, &old);
         let part = call.writes_part();
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;

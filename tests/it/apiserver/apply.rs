@@ -1,7 +1,7 @@
 //! Server-side apply and owners of fields, beyond what the recorded exchanges show.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Request};
+use windtunnel::apiserver::{ApiServer, Body, Method, Request};
 use windtunnel::model::Identity;
 
 use super::requests::{now, server};
@@ -278,4 +278,40 @@ fn a_tried_apply_stores_nothing_and_a_server_without_owners_keeps_none() {
     let mut plain = ApiServer::builder().managed_fields(false).build(now());
     let (code, created) = apply(&mut plain, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
     assert_eq!((code, owners(&created)), (201, Vec::new()));
+}
+
+#[test]
+fn a_patch_tells_of_repeated_and_unknown_fields_or_is_refused_for_them() {
+    let text = |server: &mut ApiServer, how: &str, content_type: &str, body: &'static str| {
+        let admin = Identity::admin();
+        let path = format!("{CONFIG_MAP}?fieldValidation={how}");
+        let mut request = Request::new(Method::Patch, &path, &admin).with_content_type(content_type);
+        request.body = Body::Bytes(body.into());
+        let reply = server.handle(&request, now());
+        let message = reply.json().unwrap_or_default()["message"].as_str().unwrap_or_default().to_owned();
+        (reply.code, reply.warnings, message)
+    };
+    const JSON: &str = "application/json-patch+json";
+    let mut server = server(36);
+    apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
+    for (content_type, body, found) in [
+        (
+            MERGE,
+            r#"{"data":{"k":"2","k":"3"},"extra":1}"#,
+            ["duplicate field \"data.k\"", "unknown field \"extra\""],
+        ),
+        (
+            JSON,
+            r#"[{"op":"add","op":"add","path":"/data/z","value":"1","x":2}]"#,
+            ["json patch duplicate field \"[0].op\"", "json patch unknown field \"[0].x\""],
+        ),
+    ] {
+        let (code, warnings, _) = text(&mut server, "Warn", content_type, body);
+        assert_eq!((code, warnings), (200, found.map(str::to_owned).to_vec()), "{body}");
+        let (code, _, message) = text(&mut server, "Strict", content_type, body);
+        assert_eq!(code, 422, "{message}");
+        let why = format!("strict decoding error: {}", found.join(", "));
+        assert!(message.ends_with(&why), "{message}");
+        assert_eq!(text(&mut server, "Ignore", content_type, body).1, Vec::<String>::new());
+    }
 }

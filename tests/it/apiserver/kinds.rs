@@ -49,6 +49,10 @@ fn versions_come_and_go_with_the_minor_while_the_objects_stay() {
     let old = "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets";
     assert_eq!(answer(&mut server, Method::Post, old, &budget), (201, String::new()));
     assert_eq!(get(&mut server, &format!("{old}/b"))["apiVersion"], "policy/v1beta1");
+    let warnings = ask(&mut server, Method::Get, &format!("{old}/b"), &Value::Null).warnings;
+    let text = "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+; use policy/v1 \
+                PodDisruptionBudget";
+    assert_eq!(warnings, [text]);
     server.set_kubernetes_minor(25);
     assert_eq!(answer(&mut server, Method::Get, &format!("{old}/b"), &Value::Null).0, 404);
     let new = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b";
@@ -274,4 +278,67 @@ fn services_get_addresses_and_ports_of_their_own() {
     taken["spec"]["clusterIP"] = one["spec"]["clusterIP"].clone();
     let why = answer(&mut server, Method::Post, all, &taken).1;
     assert!(why.ends_with("provided IP is already allocated"), "{why}");
+}
+
+#[test]
+fn a_daemon_set_counts_its_templates() {
+    let mut server = server(36);
+    let all = "/apis/apps/v1/namespaces/default/daemonsets";
+    let set = json!({ "kind": "DaemonSet", "metadata": { "name": "d" }, "spec": {
+        "selector": { "matchLabels": { "a": "b" } },
+        "template": { "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
+    let created = ask(&mut server, Method::Post, all, &set).json().unwrap();
+    let count = |object: &Value| {
+        object["metadata"]["annotations"]["deprecated.daemonset.template.generation"].clone()
+    };
+    assert_eq!(count(&created), "1");
+    assert_eq!(
+        created["spec"]["updateStrategy"]["rollingUpdate"],
+        json!({ "maxUnavailable": 1, "maxSurge": 0 })
+    );
+    let patch = json!({ "spec": { "minReadySeconds": 3 } });
+    let same = ask(&mut server, Method::Patch, &format!("{all}/d"), &patch).json().unwrap();
+    assert_eq!(count(&same), "1");
+    let patch = json!({ "spec": { "template": { "spec": { "hostNetwork": true } } } });
+    let changed = ask(&mut server, Method::Patch, &format!("{all}/d"), &patch).json().unwrap();
+    assert_eq!((count(&changed), &changed["metadata"]["generation"]), (json!("2"), &json!(3)));
+}
+
+#[test]
+fn volumes_are_kept_while_they_are_in_use() {
+    let mut server = server(36);
+    let all = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let claim = json!({ "kind": "PersistentVolumeClaim", "metadata": { "name": "c" }, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1024Mi" } } } });
+    let created = ask(&mut server, Method::Post, all, &claim).json().unwrap();
+    assert_eq!(created["metadata"]["finalizers"], json!(["kubernetes.io/pvc-protection"]));
+    assert_eq!(
+        (&created["spec"]["volumeMode"], &created["status"]),
+        (&json!("Filesystem"), &json!({ "phase": "Pending" }))
+    );
+    assert_eq!(created["spec"]["resources"]["requests"]["storage"], "1Gi");
+    let deleted = ask(&mut server, Method::Delete, &format!("{all}/c"), &Value::Null).json().unwrap();
+    assert!(deleted["metadata"]["deletionTimestamp"].is_string());
+}
+
+#[test]
+fn ephemeral_containers_are_only_added() {
+    let mut server = server(36);
+    ask(&mut server, Method::Post, PODS, &pod("p", &json!({})));
+    let path = format!("{PODS}/p/ephemeralcontainers");
+    let with = |name: &str| json!({ "spec": { "ephemeralContainers": [{ "name": name, "image": "i" }] } });
+    let added = ask(&mut server, Method::Patch, &path, &with("debug"));
+    assert_eq!(added.code, 200);
+    let added = added.json().unwrap();
+    assert_eq!(added["spec"]["ephemeralContainers"][0]["imagePullPolicy"], "Always");
+    let (code, why) = answer(&mut server, Method::Patch, &path, &with("other"));
+    assert_eq!(code, 422);
+    assert!(why.contains("existing ephemeral containers \"debug\" may not be removed"), "{why}");
+    let (code, why) =
+        answer(&mut server, Method::Patch, &format!("{PODS}/p"), &json!({ "spec": { "hostname": "h" } }));
+    assert_eq!(code, 422);
+    assert!(
+        why.starts_with("Pod \"p\" is invalid: spec: Forbidden: pod updates may not change fields"),
+        "{why}"
+    );
 }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod core;
+mod deprecations;
 mod extensions;
 mod subresources;
 mod workloads;
@@ -116,6 +117,7 @@ pub(crate) fn all(mut table: impl FnMut() -> TableId) -> Vec<Kind> {
             validators: validation::of(&resource.group, &resource.plural),
             defaults: defaults::of(group, &resource.plural),
             subresources: subresources::of(resource),
+            deprecation: deprecations::of(resource),
             custom: None,
             resource: resource.clone(),
         });

@@ -36,8 +36,9 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
         ("", "nodes") => taint(object),
         ("", "services") => service::prepare_create(object),
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
-            object["status"] = json!({ "phase": "Pending" });
+            volume(kind, object, context);
         }
+        ("apps", "daemonsets") => count_templates(object, None),
         ("batch", "jobs") => job::prepare_create(object, context.minor),
         ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
         ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
@@ -62,8 +63,46 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
             label_namespace(object);
         }
         ("", "services") => service::prepare_update(object, old),
+        ("apps", "daemonsets") => count_templates(object, Some(old)),
         ("certificates.k8s.io", "certificatesigningrequests") => take(object, old, "spec"),
         _ => {}
+    }
+}
+
+/// The annotation that counts the templates of a DaemonSet: where its API once had a field.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// Counts the templates that a DaemonSet had.
+fn count_templates(object: &mut Value, old: Option<&Value>) {
+    let before = old.map(|old| {
+        let count = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str().unwrap_or_default();
+        (count.parse::<i64>().unwrap_or(1), object["spec"]["template"] != old["spec"]["template"])
+    });
+    let count = match before {
+        None => 1,
+        Some((count, changed)) => count.saturating_add(i64::from(changed)),
+    };
+    if let Some(annotations) = made(object, &["metadata", "annotations"]) {
+        annotations.insert(TEMPLATE_GENERATION.to_owned(), json!(count.to_string()));
+    }
+}
+
+/// The first minor that says since when a volume has its phase (`PersistentVolumeLastPhaseTransitionTime`, beta).
+const PHASE_TIME_FROM: u32 = 29;
+
+/// A new volume or claim: it waits, and is kept while it is in use (`StorageObjectInUseProtection`).
+fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
+    object["status"] = json!({ "phase": "Pending" });
+    let is_volume = kind.is("", "persistentvolumes");
+    if is_volume && context.minor >= PHASE_TIME_FROM {
+        object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
+    }
+    let protection = if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" };
+    let finalizers = metadata::of(object).entry("finalizers").or_insert_with(|| json!([]));
+    if let Some(finalizers) = finalizers.as_array_mut()
+        && !finalizers.iter().any(|name| name == protection)
+    {
+        finalizers.push(json!(protection));
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) const ALWAYS: &[(&str, &[&str])] = &[
     ("EventSeries", &["lastObservedTime"]),
     ("FlowSchemaCondition", &["lastTransitionTime"]),
     ("HorizontalPodAutoscalerCondition", &["lastTransitionTime"]),
+    ("HorizontalPodAutoscalerStatus", &["currentMetrics"]),
     ("IngressServiceBackend", &["port"]),
     ("IngressStatus", &["loadBalancer"]),
     ("JobCondition", &["lastProbeTime", "lastTransitionTime"]),
@@ -53,6 +54,7 @@ pub(super) const ALWAYS: &[(&str, &[&str])] = &[
     ("ServiceStatus", &["loadBalancer"]),
     ("StatefulSetCondition", &["lastTransitionTime"]),
     ("StatefulSetSpec", &["updateStrategy"]),
+    ("StatefulSetStatus", &["availableReplicas"]),
     ("VolumeError", &["time"]),
 ];
 
@@ -127,8 +129,7 @@ pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("ServicePort", &["nodePort"]),
     ("ServiceSpec", &["publishNotReadyAddresses", "healthCheckNodePort"]),
     ("StatefulSetSpec", &["minReadySeconds"]),
-    ("StatefulSetStatus", &["observedGeneration", "readyReplicas", "currentReplicas", "updatedReplicas",
-        "availableReplicas"]),
+    ("StatefulSetStatus", &["observedGeneration", "readyReplicas", "currentReplicas", "updatedReplicas"]),
     ("StorageOSVolumeSource", &["readOnly"]),
     ("SubjectAccessReviewStatus", &["denied"]),
     ("VolumeMount", &["readOnly"]),

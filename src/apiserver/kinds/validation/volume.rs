@@ -71,7 +71,7 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>
         errors.required(Path::Key(&resources, "storage"), "");
     }
     one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, Path::Field(&at, "volumeMode"), errors);
-    let Some(old) = old else { return };
+    let Some(old) = old.filter(|old| old["spec"] != *spec) else { return };
     let fields = |spec: &Value| -> Vec<(String, Value)> {
         let all = spec.as_object().into_iter().flatten();
         all.filter(|(name, _)| !FREE.contains(&name.as_str()))

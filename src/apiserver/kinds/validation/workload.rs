@@ -200,7 +200,7 @@ pub(super) fn stateful_set(object: &Value, old: Option<&Value>, errors: &mut Err
     let strategies = ["RollingUpdate", "OnDelete"];
     one_of(&spec["updateStrategy"]["type"], &strategies, Path::Field(&strategy, "type"), errors);
     selected_template(spec, errors);
-    let Some(old) = old else { return };
+    let Some(old) = old.filter(|old| old["spec"] != *spec) else { return };
     let frozen = |spec: &Value, name: &String| !FREE.contains(&name.as_str()) && !spec[name].is_null();
     let fields = |spec: &Value| -> Vec<(String, Value)> {
         let all = spec.as_object().into_iter().flatten();
