@@ -6,6 +6,8 @@ use windtunnel::model::Identity;
 
 use super::requests::{now, server};
 
+const JSON: &str = "application/json-patch+json";
+
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 const CONFIG_MAP: &str = "/api/v1/namespaces/default/configmaps/a";
@@ -291,7 +293,6 @@ fn a_patch_tells_of_repeated_and_unknown_fields_or_is_refused_for_them() {
         let message = reply.json().unwrap_or_default()["message"].as_str().unwrap_or_default().to_owned();
         (reply.code, reply.warnings, message)
     };
-    const JSON: &str = "application/json-patch+json";
     let mut server = server(36);
     apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
     for (content_type, body, found) in [
