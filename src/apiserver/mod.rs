@@ -36,7 +36,8 @@
 //! minor can be changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`),
 //! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
 //! (`subresources`); a log is what the annotation `log.windtunnel.dev/CONTAINER` of its pod holds. Quotas and limit ranges
-//! are kept and not enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
+//! are kept and not enforced. Policies in CEL decide about writes (`admission::policy`), but for `authorizer`;
+//! MutatingAdmissionPolicy is not served yet. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
 //! write, unless the builder is told otherwise. Who accepts protobuf is answered in JSON.
 //!
 //! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
