@@ -38,7 +38,8 @@
 //! (`subresources`); a log is what the annotation `log.windtunnel.dev/CONTAINER` of its pod holds. Quotas and limit ranges
 //! are kept and not enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
 //! write, unless the builder is told otherwise. Admission and conversion webhooks are called through the [`Hooks`] that the
-//! server is built with, without their `matchConditions`. Who accepts protobuf is answered in JSON.
+//! server is built with; ValidatingAdmissionPolicies decide about writes but for `authorizer`, MutatingAdmissionPolicies
+//! are kept only. Who accepts protobuf is answered in JSON.
 //!
 //! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
 //! ([`AuthorizationMode`]); [`ApiServer::authenticate`] finds who sends an HTTP request.

@@ -14,6 +14,7 @@ mod lists;
 mod minors;
 mod odd;
 mod patches;
+mod policies;
 mod requests;
 mod rules;
 mod two_arms;

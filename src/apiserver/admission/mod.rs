@@ -4,10 +4,12 @@
 //! its kind, and [`ApiServer::validate`] last before it is stored. A deletion passes both with the object that is to go.
 //! Nothing here costs anything while nothing is configured.
 
+pub(crate) mod policy;
 pub(crate) mod webhook;
 
 use serde_json::Value;
 
+use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
 use super::call::Call;
 use super::kinds::Kind;
@@ -50,6 +52,7 @@ pub(crate) struct Attributes<'a> {
 pub(crate) struct Admission {
     mutating: Vec<Webhook>,
     validating: Vec<Webhook>,
+    policies: Policies,
 }
 
 impl ApiServer {
@@ -79,7 +82,13 @@ impl ApiServer {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<()> {
-        if self.admission.validating.is_empty() || is_exempt(&call.kind) {
+        if is_exempt(&call.kind) {
+            return Ok(());
+        }
+        if !self.admission.policies.bindings.is_empty() {
+            self.ask_policies(call, attributes, object)?;
+        }
+        if self.admission.validating.is_empty() {
             return Ok(());
         }
         self.ask_validating(call, attributes, object)
@@ -87,11 +96,20 @@ impl ApiServer {
 
     /// Reads what is configured anew if an object of this kind has a say in it.
     pub(crate) fn admission_written(&mut self, kind: &Kind) {
-        if !configuration::is_configuration(kind) {
+        let is_policy = policy::is_policy(kind);
+        if !is_policy && !configuration::is_configuration(kind) {
             return;
         }
         // In the order of their names, and each in its own order.
         let stored = self.store.list(kind.table, "").map(|(_, _, entry)| entry.served());
+        if is_policy && kind.resource.plural.ends_with("bindings") {
+            self.admission.policies.bindings = stored.map(|object| Binding::read(&object)).collect();
+            return;
+        }
+        if is_policy {
+            self.admission.policies.policies = stored.map(|object| Policy::read(&object)).collect();
+            return;
+        }
         let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();
         if kind.resource.plural.starts_with("mutating") {
             self.admission.mutating = webhooks;

@@ -23,20 +23,20 @@ pub(crate) struct Evaluated<'a> {
     pub(crate) cost: u64,
 }
 
-pub(super) fn run<'a>(node: &'a Node, globals: &'a [Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
+pub(super) fn run<'a>(node: &'a Node, globals: &[Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
     let mut eval = Eval { globals, locals: Vec::new(), cost: 0, limit };
     let outcome = eval.node(node);
     Evaluated { outcome, cost: eval.cost }
 }
 
-struct Eval<'a> {
-    globals: &'a [Result<Value<'a>, Fault>],
+struct Eval<'a, 'v> {
+    globals: &'v [Result<Value<'a>, Fault>],
     locals: Vec<Value<'a>>,
     cost: u64,
     limit: u64,
 }
 
-impl<'a> Eval<'a> {
+impl<'a> Eval<'a, '_> {
     fn charge(&mut self, cost: u64) -> Result<(), Fault> {
         self.cost = self.cost.saturating_add(cost);
         if self.cost > self.limit { Err(Fault::Cost) } else { Ok(()) }
@@ -218,7 +218,7 @@ fn no_overload(function: &str, args: &[Value<'_>]) -> Fault {
 fn elements<'a>(range: &Value<'a>) -> Result<List<'a>, Fault> {
     match range {
         Value::List(list) => Ok(list.clone()),
-        Value::Map(map) => Ok(List::Made(Rc::new(map.keys()))),
+        Value::Map(map) => Ok(List::Made(Rc::new(map.keys()), None)),
         other => Err(Fault::new(format!("got '{}', expected iterable type", other.type_name()))),
     }
 }

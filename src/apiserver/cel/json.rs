@@ -102,7 +102,7 @@ pub(crate) fn write(value: &Value<'_>) -> Result<Json, Fault> {
         Value::Timestamp(found) => Json::String(time::show_timestamp(*found)),
         Value::Duration(found) => Json::String(time::show_duration(*found)),
         Value::List(List::Json(items, _)) => Json::Array(items.to_vec()),
-        Value::List(List::Made(items)) => {
+        Value::List(List::Made(items, _)) => {
             Json::Array(items.iter().map(write).collect::<Result<Vec<_>, _>>()?)
         }
         Value::Map(Map::Json(map, _)) => Json::Object((*map).clone()),
@@ -125,7 +125,14 @@ impl<'a> List<'a> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Json(items, _) => items.len(),
-            Self::Made(items) => items.len(),
+            Self::Made(items, _) => items.len(),
+        }
+    }
+
+    /// What makes the list equal to others, and the declaration of its elements.
+    pub(crate) fn decl(&self) -> Option<&'a Decl> {
+        match self {
+            Self::Json(_, decl) | Self::Made(_, decl) => *decl,
         }
     }
 
@@ -136,7 +143,7 @@ impl<'a> List<'a> {
                 let element = decl.and_then(Decl::element).map(AsRef::as_ref);
                 items.get(index).map(|item| read(item, element))
             }
-            Self::Made(items) => items.get(index).cloned().map(Ok),
+            Self::Made(items, _) => items.get(index).cloned().map(Ok),
         }
     }
 
@@ -147,7 +154,7 @@ impl<'a> List<'a> {
     /// All elements as values.
     pub(crate) fn values(&self) -> Result<Rc<Vec<Value<'a>>>, Fault> {
         match self {
-            Self::Made(items) => Ok(Rc::clone(items)),
+            Self::Made(items, _) => Ok(Rc::clone(items)),
             Self::Json(..) => Ok(Rc::new(self.iter().collect::<Result<_, _>>()?)),
         }
     }

@@ -36,7 +36,7 @@ impl Program {
     }
 
     /// The value for given variables, and what it cost. Beyond `limit` there is none.
-    pub(crate) fn run<'a>(&'a self, variables: &'a [Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
+    pub(crate) fn run<'a>(&'a self, variables: &[Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
         eval::run(&self.root, variables, limit)
     }
 }

@@ -1,5 +1,6 @@
 //! Expressions and their values, errors and texts.
 
+use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::types::Type;
@@ -231,4 +232,71 @@ fn no_text_makes_the_parser_panic() {
     assert!(Program::compile(&deep, &environment(36)).is_err());
     assert_eq!(Value::Null.size(), None);
     assert_eq!(Fault::Cost.text(), "operation cancelled: actual cost limit exceeded");
+}
+
+/// What random expressions are made of.
+const WORDS: [&str; 44] = [
+    "self",
+    "x",
+    "y",
+    "1",
+    "-",
+    "2.5",
+    "3u",
+    "'a'",
+    "b'z'",
+    "true",
+    "null",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ".",
+    ".?",
+    "[?",
+    ",",
+    "?",
+    ":",
+    "==",
+    "!=",
+    "<",
+    ">=",
+    "&&",
+    "||",
+    "!",
+    "+",
+    "*",
+    "/",
+    "%",
+    " in ",
+    ".all(x, ",
+    ".map(x, ",
+    ".filter(x, ",
+    "has(",
+    ".size()",
+    "type(",
+    "duration('1h')",
+    ".matches('a+')",
+    "optional.of(",
+];
+
+proptest! {
+    #[test]
+    fn random_expressions_neither_panic_nor_cost_more_than_their_limit(
+        words in prop::collection::vec(0..WORDS.len(), 1..24)
+    ) {
+        let source: String = words.iter().map(|index| WORDS[*index]).collect();
+        let input = json!({"n": 3, "l": [1, "a", null, {"k": [2]}], "m": {"a": 1.5}});
+        if let Ok(program) = Program::compile(&source, &environment(36)) {
+            let evaluated = program.run(&[json::read(&input, None)], 1000);
+            prop_assert!(evaluated.outcome.is_err() || evaluated.cost <= 1000);
+        }
+    }
+
+    #[test]
+    fn random_text_is_no_trouble(source in "\\PC{0,40}") {
+        let _ = Program::compile(&source, &environment(36));
+    }
 }

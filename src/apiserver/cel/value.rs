@@ -35,7 +35,8 @@ pub(crate) enum Value<'a> {
 #[derive(Debug, Clone)]
 pub(crate) enum List<'a> {
     Json(&'a [Json], Option<&'a Decl>),
-    Made(Rc<Vec<Value<'a>>>),
+    /// With the declaration of the list that it continues, which says what makes it equal to others.
+    Made(Rc<Vec<Value<'a>>>, Option<&'a Decl>),
 }
 
 /// A map or an object.
@@ -89,7 +90,7 @@ impl Value<'_> {
     }
 
     pub(crate) fn list(items: Vec<Self>) -> Self {
-        Self::List(List::Made(Rc::new(items)))
+        Self::List(List::Made(Rc::new(items), None))
     }
 
     pub(crate) fn some(inner: Self) -> Self {

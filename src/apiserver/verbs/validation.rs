@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::apiserver::access;
+use crate::apiserver::admission::policy;
 use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -54,6 +55,8 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
         errors.extend(crd::validation::check(object, None, profile));
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object));
+    } else if policy::is_policy(kind) {
+        errors.extend(policy::check::check(kind, object, profile));
     }
     errors.extend(access::objects::check(kind, object, None));
     finish(kind, object, &errors, profile)
@@ -82,6 +85,8 @@ pub(super) fn updated(
         });
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object));
+    } else if policy::is_policy(kind) {
+        errors.extend(policy::check::check(kind, object, profile));
     }
     errors.extend(access::objects::check(kind, object, Some(old)));
     finish(kind, object, &errors, profile)

@@ -1,5 +1,7 @@
 //! Rules of custom resources, by the public face: what they judge, what is tolerated, what each minor does.
 
+mod values;
+
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -332,4 +334,11 @@ fn the_rules_of_every_release_are_accepted_by_its_server_and_by_the_newest() {
             }
         }
     }
+}
+
+#[test]
+fn a_default_must_keep_the_rules_of_its_schema() {
+    let spec = json!({ "type": "object", "properties": { "a": { "type": "string", "default": "bad",
+        "x-kubernetes-validations": [rule("self != 'bad'")] } } });
+    assert_eq!(define_text(33, &spec), "S.properties[a].default: Invalid value: \"string\": no");
 }

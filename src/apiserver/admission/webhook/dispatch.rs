@@ -107,7 +107,15 @@ impl ApiServer {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<Option<Arc<Kind>>> {
-        webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)
+        let chosen = webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)?;
+        if chosen.is_none() {
+            return Ok(None);
+        }
+        match self.meets(&webhook.conditions, call, attributes, object) {
+            Ok(met) => Ok(chosen.filter(|_| met)),
+            Err(_) if webhook.ignores_failure => Ok(None),
+            Err(why) => Err(Refused::forbidden(&call.kind.resource, attributes.name, &why)),
+        }
     }
 
     /// Calls a webhook; gives its patch.

@@ -13,7 +13,7 @@ use crate::model::resources;
 
 /// The part of a webhook that chooses.
 #[derive(Debug)]
-pub(super) struct Matching {
+pub(in crate::apiserver::admission) struct Matching {
     rules: Vec<Rule>,
     /// Whether rules for another version of the kind match as well (`matchPolicy: Equivalent`).
     equivalent: bool,
@@ -32,7 +32,7 @@ struct Rule {
 }
 
 impl Matching {
-    pub(super) fn read(webhook: &Value) -> Self {
+    pub(in crate::apiserver::admission) fn read(webhook: &Value) -> Self {
         let rules = webhook["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
         Self {
             rules: rules.iter().map(Rule::read).collect(),
@@ -43,7 +43,7 @@ impl Matching {
     }
 
     /// The kind under which a write concerns this webhook, if it does.
-    pub(super) fn choose(
+    pub(in crate::apiserver::admission) fn choose(
         &self,
         server: &ApiServer,
         kind: &Arc<Kind>,

@@ -3,14 +3,15 @@
 pub(crate) mod client;
 pub(crate) mod configuration;
 mod dispatch;
-mod matching;
-mod review;
+pub(super) mod matching;
+pub(super) mod review;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use self::matching::Matching;
+use super::policy::expression::{self, Condition};
 use crate::apiserver::hooks::HookTarget;
 
 /// How long a webhook may take that does not say.
@@ -23,6 +24,7 @@ pub(crate) struct Webhook {
     target: HookTarget,
     timeout: Duration,
     matching: Matching,
+    conditions: Vec<Condition>,
     /// Whether a webhook that cannot be asked admits (`failurePolicy: Ignore`).
     ignores_failure: bool,
     /// Whether it may be asked about a dry run.
@@ -50,6 +52,7 @@ impl Webhook {
             target: client::target(&webhook["clientConfig"]),
             timeout: Duration::from_secs(seconds),
             matching: Matching::read(webhook),
+            conditions: expression::conditions(webhook),
             ignores_failure: webhook["failurePolicy"] == "Ignore",
             dry_run: matches!(webhook["sideEffects"].as_str(), Some("None" | "NoneOnDryRun")),
             reinvoked: webhook["reinvocationPolicy"] == "IfNeeded",

@@ -13,16 +13,16 @@ use crate::apiserver::status::Refused;
 
 /// What a webhook said.
 #[derive(Debug)]
-pub(super) struct Verdict {
+pub(in crate::apiserver::admission) struct Verdict {
     /// The refusal, if it objects.
-    pub(super) denied: Option<Refused>,
+    pub(in crate::apiserver::admission) denied: Option<Refused>,
     /// Operations of a JSON patch, of a mutating webhook.
-    pub(super) patch: Option<Value>,
-    pub(super) warnings: Vec<String>,
+    pub(in crate::apiserver::admission) patch: Option<Value>,
+    pub(in crate::apiserver::admission) warnings: Vec<String>,
 }
 
 /// The review of a write as `kind`, without its uid.
-pub(super) fn request(
+pub(in crate::apiserver::admission) fn request(
     version: &str,
     call: &Call<'_>,
     kind: &Kind,
@@ -68,7 +68,7 @@ pub(super) fn request(
 ///
 /// # Errors
 /// Why it is none, in the server's words.
-pub(super) fn response(
+pub(in crate::apiserver::admission) fn response(
     webhook: &str,
     asked: &Value,
     answer: &Value,

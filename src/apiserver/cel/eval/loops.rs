@@ -8,7 +8,7 @@ use crate::apiserver::cel::library::sort_by_keys;
 use crate::apiserver::cel::syntax::{Loop, LoopKind, Node};
 use crate::apiserver::cel::value::{Fault, Key, Map, Outcome, Value};
 
-impl<'a> Eval<'a> {
+impl<'a> Eval<'a, '_> {
     pub(super) fn run_loop(&mut self, inner: &'a Loop) -> Outcome<'a> {
         let range = self.node(&inner.range)?;
         match inner.kind {

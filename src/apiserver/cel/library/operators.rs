@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Row, list, map};
-use crate::apiserver::cel::decl::{Decl, ListEquality, Shape};
+use crate::apiserver::cel::decl::{ListEquality, Shape};
 use crate::apiserver::cel::equal::{compare_numbers, contains, equal, has_keys};
 use crate::apiserver::cel::library::time;
 use crate::apiserver::cel::value::{Fault, List, Map, Outcome, Value};
@@ -99,34 +99,34 @@ fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 /// Lists after each other; sets and lists with keys are merged.
 fn concat<'a>(a: &List<'a>, b: &List<'a>) -> Outcome<'a> {
     let mut items = a.values()?.to_vec();
-    let equality = match a {
-        List::Json(_, Some(Decl { shape: Shape::List { equality, items }, .. })) => Some((equality, items)),
-        _ => None,
+    let equality = match a.decl().map(|decl| &decl.shape) {
+        Some(Shape::List { equality, .. }) => equality,
+        _ => &ListEquality::Ordered,
     };
     for item in b.iter() {
         let item = item?;
         match equality {
-            Some((ListEquality::Set, _)) if contains(a, &item)? => continue,
-            Some((ListEquality::Map(keys), decl)) => {
-                if let (List::Json(old, _), Value::Map(fields)) = (a, &item) {
-                    let mut place = None;
-                    for (at, found) in old.iter().enumerate() {
-                        if has_keys(found, decl, keys, fields)? {
-                            place = items.get_mut(at);
-                            break;
-                        }
-                    }
-                    if let Some(place) = place {
-                        *place = item;
-                        continue;
-                    }
+            ListEquality::Set if contains(a, &item)? => {}
+            ListEquality::Map(keys) => {
+                match place_of(&items, keys, &item)?.and_then(|at| items.get_mut(at)) {
+                    Some(place) => *place = item,
+                    None => items.push(item),
                 }
             }
-            _ => {}
+            _ => items.push(item),
         }
-        items.push(item);
     }
-    Ok(Value::list(items))
+    Ok(Value::List(List::Made(std::rc::Rc::new(items), a.decl())))
+}
+
+/// Where the element with the keys of another stands.
+fn place_of(items: &[Value<'_>], keys: &[String], other: &Value<'_>) -> Result<Option<usize>, Fault> {
+    for (at, item) in items.iter().enumerate() {
+        if has_keys(item, keys, other)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
 }
 
 fn subtract<'a>(args: &[Value<'a>]) -> Outcome<'a> {

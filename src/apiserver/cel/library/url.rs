@@ -151,7 +151,21 @@ fn port<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn path<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    with(args, |url| url.path.clone())
+    with(args, |url| escaped(&url.path))
+}
+
+/// A path with everything escaped that must be (`EscapedPath`): if anything is not, all is escaped anew.
+fn escaped(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*[]%".contains(&byte);
+    if path.bytes().all(plain) {
+        return path.to_owned();
+    }
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte);
+    let decoded = decode(&path.replace('+', "%2B"));
+    decoded
+        .bytes()
+        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 fn query<'a>(args: &[Value<'a>]) -> Outcome<'a> {

@@ -65,6 +65,13 @@ impl Rules {
         Self::node(schema, schema, decl, true).unwrap_or_else(|| Self::empty(decl_kind(schema, true)))
     }
 
+    /// Compiles the rules of a part of a schema.
+    pub(crate) fn compile_part(schema: &Structural) -> Self {
+        let root = schema.embedded_resource;
+        let decl = declare(schema, root, "object");
+        Self::node(schema, schema, decl, root).unwrap_or_else(|| Self::empty(decl_kind(schema, root)))
+    }
+
     fn empty(kind: &'static str) -> Self {
         Self {
             own: Vec::new(),

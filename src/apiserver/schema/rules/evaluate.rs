@@ -163,12 +163,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn rule<'a>(
-        &mut self,
-        rule: &'a Rule,
-        variables: &'a [Result<Value<'a>, Fault>],
-        node: &Node<'_>,
-    ) -> Step {
+    fn rule<'a>(&mut self, rule: &'a Rule, variables: &[Result<Value<'a>, Fault>], node: &Node<'_>) -> Step {
         if self.budget == 0 {
             self.fail(node, OUT_OF_BUDGET);
             return Err(Exhausted);
@@ -205,7 +200,7 @@ impl Judge<'_> {
     fn broken<'a>(
         &mut self,
         rule: &'a Rule,
-        variables: &'a [Result<Value<'a>, Fault>],
+        variables: &[Result<Value<'a>, Fault>],
         node: &Node<'_>,
     ) -> Step {
         let field = match rule.field_path.as_ref().filter(|_| self.profile.rules_have_reasons) {

@@ -18,7 +18,7 @@ pub(super) const CALL_LIMIT: u64 = 1_000_000;
 /// The budget is used up, in the words of the server.
 pub(super) fn from_expression<'a>(
     rule: &'a Rule,
-    variables: &'a [Result<Value<'a>, Fault>],
+    variables: &[Result<Value<'a>, Fault>],
     budget: &mut u64,
 ) -> Result<Option<String>, String> {
     let Some(Ok(program)) = &rule.expression else { return Ok(None) };

@@ -1,22 +1,24 @@
 //! Whether the rules of a schema may be written: they compile, their other fields make sense, and they cannot cost too
 //! much.
 
+mod texts;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use self::texts::{exceeded, show};
 use crate::apiserver::cel::Program;
 use crate::apiserver::cel::decl::Decl;
 use crate::apiserver::cel::escape::escape;
 use crate::apiserver::cel::estimate::estimate;
 use crate::apiserver::cel::types::Type;
 use crate::apiserver::field::{Cause, FieldError, Shown};
-use crate::apiserver::gotext;
 use crate::apiserver::profile::Profile;
 use crate::apiserver::schema::Structural;
 use crate::apiserver::schema::rules::compile::{OLD_SELF, Rule, STORED};
-use crate::apiserver::schema::rules::{declare, field_path};
+use crate::apiserver::schema::rules::{self, Judged, Rules, declare, field_path};
 use crate::apiserver::schema::structural::{Additional, ListType};
 
 /// The most that a rule may be estimated to cost.
@@ -105,6 +107,9 @@ impl Check<'_> {
         at: &str,
         place: Place<'_>,
     ) {
+        if std::ptr::eq(stated, schema) && schema.has_rules {
+            self.default(schema, at);
+        }
         for (index, rule) in stated.rules.iter().enumerate() {
             self.rule(rule, schema, decl, &format!("{at}.x-kubernetes-validations[{index}]"), place);
         }
@@ -142,6 +147,18 @@ impl Check<'_> {
         for (index, branch) in stated.checks.all_of.iter().enumerate() {
             self.node(branch, schema, decl, &format!("{at}.allOf[{index}]"), place);
         }
+    }
+
+    /// A default must keep the rules of its own schema.
+    fn default(&mut self, schema: &Structural, at: &str) {
+        let Some(default) = &schema.default else { return };
+        let compiled = Rules::compile_part(schema);
+        let judged = Judged { object: default, old: Some(default), ratchets: false };
+        let (errors, _) = rules::check(&compiled, schema, judged, &[], self.profile);
+        self.errors.extend(errors.into_iter().map(|error| {
+            let joint = if error.field.is_empty() || error.field.starts_with('[') { "" } else { "." };
+            FieldError { field: format!("{at}.default{joint}{}", error.field), ..error }
+        }));
     }
 
     fn rule(
@@ -322,52 +339,4 @@ impl Check<'_> {
 /// How many values there may be within one of so many others.
 fn within(outer: Option<u64>, most: Option<u64>) -> Option<u64> {
     Some(outer?.saturating_mul(most?))
-}
-
-/// A rule as the server's own type prints it.
-fn show(rule: &Value) -> Shown {
-    let text = |field: &str| rule[field].as_str().unwrap_or_default();
-    let json = |field: &str| rule.get(field).unwrap_or(&Value::Null).to_string();
-    let quoted = |field: &str| json!(text(field)).to_string();
-    let pointer = |field: &str, of: &str| match rule.get(field).filter(|value| !value.is_null()) {
-        Some(_) => format!("(*{of})(0xc000000000)"),
-        None => format!("(*{of})(nil)"),
-    };
-    Shown::Raw {
-        json: format!(
-            "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
-            quoted("rule"),
-            quoted("message"),
-            quoted("messageExpression"),
-            json("reason"),
-            quoted("fieldPath"),
-            json("optionalOldSelf")
-        ),
-        go: format!(
-            "apiextensions.ValidationRule{{Rule:{}, Message:{}, MessageExpression:{}, Reason:{}, FieldPath:{}, \
-             OptionalOldSelf:{}}}",
-            gotext::quote(text("rule")),
-            gotext::quote(text("message")),
-            gotext::quote(text("messageExpression")),
-            pointer("reason", "apiextensions.FieldValueErrorReason"),
-            gotext::quote(text("fieldPath")),
-            pointer("optionalOldSelf", "bool")
-        ),
-    }
-}
-
-/// The words for a cost beyond its limit (`getCostErrorMessage`).
-#[expect(clippy::cast_precision_loss, reason = "the factor is printed with few digits")]
-fn exceeded(what: &str, cost: u64, limit: u64) -> String {
-    let factor = cost as f64 / limit as f64;
-    let factor = if factor > 100.0 {
-        "more than 100x".to_owned()
-    } else if factor < 1.5 {
-        format!("{factor:.6}x")
-    } else {
-        format!("{factor:.1}x")
-    };
-    let advice = "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and \
-                  strings are declared";
-    format!("{what} exceeds budget by factor of {factor} ({advice})")
 }
