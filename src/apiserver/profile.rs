@@ -143,6 +143,28 @@ impl Profile {
     }
 }
 
+/// What built-in kinds begin to do, each with the first minor that does it.
+pub(crate) mod since {
+    /// From here on, pods count their generation (`PodObservedGenerationTracking`, beta).
+    pub(crate) const POD_GENERATION: u32 = 33;
+    /// From here on, the labels of a job's pods have the prefix of the group.
+    pub(crate) const JOB_LABEL_PREFIX: u32 = 27;
+    /// From here on, a volume says since when it has its phase (`PersistentVolumeLastPhaseTransitionTime`, beta).
+    pub(crate) const VOLUME_PHASE_TIME: u32 = 29;
+    /// From here on, jobs have a `podReplacementPolicy` (`JobPodReplacementPolicy`, beta).
+    pub(crate) const JOB_REPLACEMENT_POLICY: u32 = 29;
+    /// From here on, jobs write `manualSelector` out.
+    pub(crate) const JOB_MANUAL_SELECTOR: u32 = 30;
+    /// From here on, StatefulSets have a policy for their claims (`StatefulSetAutoDeletePVC`, beta).
+    pub(crate) const CLAIM_RETENTION: u32 = 27;
+    /// From here on, nearly any name of an environment variable goes (`RelaxedEnvironmentVariableValidation`, beta).
+    pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
+    /// From here on, an evicted pod says so in its status (`PodDisruptionConditions`, beta).
+    pub(crate) const EVICTION_CONDITION: u32 = 26;
+    /// From here on, budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
+    pub(crate) const EVICTION_POLICY: u32 = 27;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use crate::apiserver::call::Call;
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::metadata;
 use crate::apiserver::options::Deletion;
+use crate::apiserver::profile::since;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::selector;
 use crate::apiserver::server::ApiServer;
@@ -18,10 +19,6 @@ use crate::base::clock::{Time, rfc3339};
 
 /// How many evictions a budget may have open that its controller has not seen.
 const MOST_DISRUPTED: usize = 2000;
-/// The first minor that marks evicted pods (`PodDisruptionConditions`, beta).
-const CONDITION_FROM: u32 = 26;
-/// The first minor that knows `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
-const POLICY_FROM: u32 = 27;
 const BLOCKED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 impl ApiServer {
@@ -59,7 +56,7 @@ impl ApiServer {
         pod: Arc<Value>,
         options: &Deletion,
     ) -> Arc<Value> {
-        if options.dry_run || self.profile.minor < CONDITION_FROM {
+        if options.dry_run || self.profile.minor < since::EVICTION_CONDITION {
             return pod;
         }
         let mut marked = (*pod).clone();
@@ -89,7 +86,7 @@ impl ApiServer {
         }
         drop(mine);
         let count = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
-        let any_unhealthy = self.profile.minor >= POLICY_FROM
+        let any_unhealthy = self.profile.minor >= since::EVICTION_POLICY
             && budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
         let spare = count("currentHealthy") >= count("desiredHealthy") && count("desiredHealthy") > 0;
         if !is_ready(pod) && (any_unhealthy || spare) {

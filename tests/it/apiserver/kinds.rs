@@ -342,3 +342,48 @@ fn ephemeral_containers_are_only_added() {
         "{why}"
     );
 }
+
+#[test]
+fn what_built_in_kinds_do_begins_with_the_minor_of_its_feature() {
+    let container = json!({ "name": "c", "image": "i" });
+    let mut odd = container.clone();
+    odd["env"] = json!([{ "name": "1 a", "value": "b" }]);
+    let template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [container] } });
+    let mut once = template.clone();
+    once["spec"]["restartPolicy"] = json!("Never");
+    let job = json!({ "metadata": { "name": "x" }, "spec": { "template": once } });
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let cases = [
+        (
+            PODS,
+            json!({ "metadata": { "name": "x" }, "spec": { "containers": [container] } }),
+            "/metadata/generation",
+            33,
+        ),
+        (PODS, json!({ "metadata": { "name": "x" }, "spec": { "containers": [odd] } }), "/metadata/uid", 32),
+        (jobs, job.clone(), "/spec/template/metadata/labels/batch.kubernetes.io~1job-name", 27),
+        (jobs, job.clone(), "/spec/podReplacementPolicy", 29),
+        (jobs, job, "/spec/manualSelector", 30),
+        (
+            "/apis/apps/v1/namespaces/default/statefulsets",
+            json!({ "metadata": { "name": "x" }, "spec": { "selector": { "matchLabels": { "a": "b" } },
+                "template": template, "serviceName": "s" } }),
+            "/spec/persistentVolumeClaimRetentionPolicy",
+            27,
+        ),
+        (
+            "/api/v1/persistentvolumes",
+            json!({ "metadata": { "name": "x" }, "spec": { "accessModes": ["ReadWriteOnce"],
+                "capacity": { "storage": "1Gi" }, "hostPath": { "path": "/x" } } }),
+            "/status/lastPhaseTransitionTime",
+            29,
+        ),
+    ];
+    for (path, body, pointer, first) in cases {
+        let mut has = |minor| {
+            let created = ask(&mut server(minor), Method::Post, path, &body).json().unwrap();
+            created.pointer(pointer).is_some()
+        };
+        assert_eq!((has(first - 1), has(first)), (false, true), "{pointer} of 1.{first}");
+    }
+}

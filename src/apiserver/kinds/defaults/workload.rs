@@ -3,13 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Fields, each, made, pod, set, within};
-
-/// The first minor of `podReplacementPolicy` (`JobPodReplacementPolicy`, beta).
-const REPLACEMENT_POLICY_FROM: u32 = 29;
-/// The first minor that writes `manualSelector` out.
-const MANUAL_SELECTOR_FROM: u32 = 30;
-/// The first minor of `persistentVolumeClaimRetentionPolicy` (`StatefulSetAutoDeletePVC`, beta).
-const CLAIM_RETENTION_FROM: u32 = 27;
+use crate::apiserver::profile::since;
 
 pub(super) fn deployment(object: &mut Fields, _minor: u32) {
     let Some(spec) = within(object, "spec") else { return };
@@ -76,7 +70,7 @@ pub(super) fn stateful_set(object: &mut Fields, minor: u32) {
             set(rolling, "partition", 0);
         }
     }
-    if minor >= CLAIM_RETENTION_FROM
+    if minor >= since::CLAIM_RETENTION
         && let Some(retention) = made(spec, "persistentVolumeClaimRetentionPolicy")
     {
         set(retention, "whenDeleted", "Retain");
@@ -101,10 +95,10 @@ pub(super) fn job(object: &mut Fields, minor: u32) {
     set(spec, "backoffLimit", if per_index { i32::MAX } else { 6 });
     set(spec, "completionMode", "NonIndexed");
     set(spec, "suspend", false);
-    if minor >= MANUAL_SELECTOR_FROM {
+    if minor >= since::JOB_MANUAL_SELECTOR {
         set(spec, "manualSelector", false);
     }
-    if minor >= REPLACEMENT_POLICY_FROM {
+    if minor >= since::JOB_REPLACEMENT_POLICY {
         let policy = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
         set(spec, "podReplacementPolicy", policy);
     }

@@ -4,16 +4,14 @@ use serde_json::{Value, json};
 
 use super::made;
 use crate::apiserver::metadata;
-
-/// The first minor whose labels have the prefix of the group.
-const PREFIXED_FROM: u32 = 27;
+use crate::apiserver::profile::since;
 
 pub(super) fn prepare_create(job: &mut Value, minor: u32) {
     if job["spec"]["manualSelector"] == true {
         return;
     }
     let (uid, name) = (metadata::text(job, "uid").to_owned(), metadata::text(job, "name").to_owned());
-    let prefixed = minor >= PREFIXED_FROM;
+    let prefixed = minor >= since::JOB_LABEL_PREFIX;
     if let Some(labels) = made(job, &["spec", "template", "metadata", "labels"]) {
         for (label, value) in [("controller-uid", &uid), ("job-name", &name)] {
             labels.insert(label.to_owned(), json!(value));

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Kind, typed};
 use crate::apiserver::metadata;
+use crate::apiserver::profile::since;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::Identity;
 
@@ -87,14 +88,11 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// The first minor that says since when a volume has its phase (`PersistentVolumeLastPhaseTransitionTime`, beta).
-const PHASE_TIME_FROM: u32 = 29;
-
 /// A new volume or claim: it waits, and is kept while it is in use (`StorageObjectInUseProtection`).
 fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     object["status"] = json!({ "phase": "Pending" });
     let is_volume = kind.is("", "persistentvolumes");
-    if is_volume && context.minor >= PHASE_TIME_FROM {
+    if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
         object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
     }
     let protection = if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" };

@@ -3,9 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::apiserver::metadata;
-
-/// The first minor whose pods count their generation (`PodObservedGenerationTracking`).
-const COUNT_FROM: u32 = 33;
+use crate::apiserver::profile::since;
 
 pub(super) fn prepare_create(object: &mut Value, minor: u32) {
     let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(object) });
@@ -18,7 +16,7 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
     }
     object["status"] = status;
     tolerate(object);
-    if minor < COUNT_FROM {
+    if minor < since::POD_GENERATION {
         metadata::of(object).remove("generation");
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Errors, NON_NEGATIVE, Path, absent, items, one_of, one_of_if_given, text};
 use crate::apiserver::kinds::quantity::Quantity;
 use crate::apiserver::names;
+use crate::apiserver::profile::since;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
@@ -101,11 +102,8 @@ fn ports(list: &Value, at: Path<'_>, host_network: bool, errors: &mut Errors<'_>
     }
 }
 
-/// The first minor that takes nearly any name (`RelaxedEnvironmentVariableValidation`, beta).
-const RELAXED_NAMES_FROM: u32 = 32;
-
 fn environment(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let relaxed = errors.profile.minor >= RELAXED_NAMES_FROM;
+    let relaxed = errors.profile.minor >= since::RELAXED_ENVIRONMENT;
     for (index, variable) in items(list).iter().enumerate() {
         let at = Path::Index(&at, index);
         let name = text(&variable["name"]);
