@@ -44,7 +44,7 @@ pub(crate) fn parse_as(
             let text = String::from_utf8_lossy(bytes);
             crate::base::yaml::from_str(&text)
                 .map(|value| (value, Vec::new()))
-                .map_err(|error| unrecognized(yaml_error(&error)))
+                .map_err(|error| unrecognized(yaml_error(&error, &text)))
         }
         protobuf::MEDIA_TYPE => {
             let decoded = protobuf::decode(bytes, (api_version, kind)).map(|value| (value, Vec::new()));
@@ -77,8 +77,12 @@ pub(crate) fn json_error(error: &serde_json::Error) -> String {
 }
 
 /// Go's words for mistakes in YAML that are often made; for others, those of the library in use.
-pub(crate) fn yaml_error(error: &YamlError) -> String {
+pub(crate) fn yaml_error(error: &YamlError, text: &str) -> String {
     let why = match error.message.as_str() {
+        // Where an element is due, that is missed first.
+        "unclosed bracket '{'" | "unclosed bracket '['" if text.trim_end().ends_with(['[', '{', ',']) => {
+            "did not find expected node content"
+        }
         "unclosed bracket '{'" => "did not find expected ',' or '}'",
         "unclosed bracket '['" => "did not find expected ',' or ']'",
         other => other,

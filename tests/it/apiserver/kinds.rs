@@ -380,7 +380,7 @@ fn what_built_in_kinds_do_begins_with_the_minor_of_its_feature() {
         ),
     ];
     for (path, body, pointer, first) in cases {
-        let mut has = |minor| {
+        let has = |minor| {
             let created = ask(&mut server(minor), Method::Post, path, &body).json().unwrap();
             created.pointer(pointer).is_some()
         };

@@ -68,9 +68,13 @@ fn read(call: &Call<'_>) -> Outcome<Value> {
             // Most clients send JSON, which is read faster as what it is.
             match serde_json::from_slice(bytes) {
                 Ok(value) => value,
-                Err(_) => crate::base::yaml::from_str(&String::from_utf8_lossy(bytes)).map_err(|error| {
-                    wrong(format!("error converting YAML to JSON: {}", body::yaml_error(&error)))
-                })?,
+                Err(_) => {
+                    let text = String::from_utf8_lossy(bytes);
+                    crate::base::yaml::from_str(&text).map_err(|error| {
+                        let why = body::yaml_error(&error, &text);
+                        wrong(format!("error converting YAML to JSON: {why}"))
+                    })?
+                }
             }
         }
     };
