@@ -133,3 +133,59 @@ fn a_distribution_that_carries_the_fix_ratchets_status_on_1_31() {
         assert_eq!(put_status(&mut server, message).is_empty(), accepted);
     }
 }
+
+#[test]
+fn objects_are_ratcheted_from_1_30_on() {
+    for (minor, accepted) in [(29, false), (30, true)] {
+        let mut server = rolled_back(minor, true);
+        let label = json!({ "metadata": { "labels": { "x": "y" } }, "spec": { "channel": "other" } });
+        // Up to 1.29 the stored status, which the patch does not touch, is judged as well.
+        let answer = ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", label));
+        assert_eq!(answer.is_ok(), accepted, "1.{minor}");
+    }
+}
+
+#[test]
+fn a_number_that_is_zero_is_hexadecimal_before_1_34() {
+    for (minor, zero) in [(33, "0x0"), (34, "0")] {
+        let mut server = rolled_back(minor, false);
+        let body =
+            json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" } });
+        let refusal = ask(&mut server, &Write::update(&VERSIONS, body)).unwrap_err();
+        assert_eq!(
+            refusal.message,
+            format!(
+                "versions.example.io \"version\" is invalid: metadata.resourceVersion: Invalid value: {zero}: must be \
+                 specified for an update"
+            )
+        );
+    }
+}
+
+#[test]
+fn selectable_fields_are_kept_and_served_from_1_31_on() {
+    for (minor, served) in [(30, false), (31, true)] {
+        let mut server = server(minor);
+        let mut crd = definition(&["a"], false);
+        crd["spec"]["versions"][0]["selectableFields"] = json!([{ "jsonPath": ".spec.channel" }]);
+        define(&mut server, crd);
+        let kind = &windtunnel::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
+        let stored = server.object(kind, "", "versions.example.io").unwrap().to_value();
+        assert_eq!(stored["spec"]["versions"][0]["selectableFields"].is_array(), served, "1.{minor}");
+        let path = "/apis/example.io/v1/versions?fieldSelector=spec.channel%3Dfast";
+        let who = windtunnel::model::Identity::admin();
+        let request = windtunnel::apiserver::Request::new(windtunnel::apiserver::Method::Get, path, &who);
+        assert_eq!(server.handle(&request, now()).code, if served { 200 } else { 400 }, "1.{minor}");
+    }
+}
+
+#[test]
+fn definitions_tell_of_no_observed_generation_on_1_35_and_1_36() {
+    for minor in [35, 36] {
+        let mut server = server(minor);
+        define(&mut server, definition(&["a"], false));
+        let kind = &windtunnel::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
+        let status = server.object(kind, "", "versions.example.io").unwrap().to_value()["status"].take();
+        assert!(!status.to_string().contains("observedGeneration"), "1.{minor}: {status}");
+    }
+}
