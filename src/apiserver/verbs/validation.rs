@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::apiserver::access;
 use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -55,7 +54,6 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object));
     }
-    errors.extend(access::objects::check(kind, object, None));
     finish(kind, object, &errors, profile)
 }
 
@@ -83,7 +81,6 @@ pub(super) fn updated(
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object));
     }
-    errors.extend(access::objects::check(kind, object, Some(old)));
     finish(kind, object, &errors, profile)
 }
 
