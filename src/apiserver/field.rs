@@ -68,8 +68,6 @@ pub(crate) enum Shown {
     Nothing,
     /// Text that stands as it is, by whether values that are no scalars are JSON (else Go syntax).
     Raw { json: String, go: String },
-    /// A Go struct: the name of its type, and its fields.
-    Struct(&'static str, Vec<(&'static str, String)>),
 }
 
 /// One error of one field.
@@ -165,14 +163,6 @@ impl Shown {
             Self::Raw { go, .. } => go.clone(),
             Self::Unsigned(number) if profile.json_values => number.to_string(),
             Self::Unsigned(number) => format!("{number:#x}"),
-            Self::Struct(_, fields) if profile.json_values => {
-                let fields = fields.iter().map(|(name, text)| format!("{}:{}", json!(name), json!(text)));
-                format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-            }
-            Self::Struct(name, fields) => {
-                let fields = fields.iter().map(|(name, text)| format!("{name}:{}", gotext::quote(text)));
-                format!("{name}{{{}}}", fields.collect::<Vec<_>>().join(", "))
-            }
             Self::Strings(list) if profile.json_values => json!(list).to_string(),
             Self::Strings(list) => {
                 let quoted: Vec<String> = list.iter().map(|text| gotext::quote(text)).collect();

@@ -1,5 +1,6 @@
 //! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
 
+mod access;
 mod apply;
 mod client;
 mod conversion;

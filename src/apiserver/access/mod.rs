@@ -14,7 +14,6 @@ mod binding;
 mod bootstrap;
 mod escalation;
 mod impersonate;
-pub(crate) mod objects;
 mod policy;
 mod reviews;
 mod rule;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{owners, validation};
-use crate::apiserver::access;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -40,7 +39,6 @@ impl ApiServer {
         let attributes =
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.mutate(call, attributes(&given), Some(&mut object))?;
-        access::objects::fill(&kind, &mut object);
         self.check_escalation(call, &object, None)?;
         self.make_name(call, &mut object);
         self.prioritise(&kind, &mut object)?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{owners, validation};
-use crate::apiserver::access;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -57,7 +56,6 @@ impl ApiServer {
         self.mutate(call, attributes, Some(&mut object))?;
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
-        access::objects::fill(&kind, &mut object);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);

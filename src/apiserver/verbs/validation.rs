@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::apiserver::access;
 use crate::apiserver::admission::policy;
 use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
@@ -58,7 +57,6 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     } else if policy::is_policy(kind) {
         errors.extend(policy::check::check(kind, object, profile));
     }
-    errors.extend(access::objects::check(kind, object, None));
     finish(kind, object, &errors, profile)
 }
 
@@ -88,7 +86,6 @@ pub(super) fn updated(
     } else if policy::is_policy(kind) {
         errors.extend(policy::check::check(kind, object, profile));
     }
-    errors.extend(access::objects::check(kind, object, Some(old)));
     finish(kind, object, &errors, profile)
 }
 

@@ -53,7 +53,11 @@ impl ApiServer {
         call.options.field_validation = FieldValidation::Ignore;
         let object = decode::object(call, object, &self.profile)?;
         call.owners = Owners::Decided(managers);
-        if is_new { self.create_object(call, object) } else { self.update_object(call, object) }
+        if is_new {
+            self.check_create_on_update(call)?;
+            return self.create_object(call, object);
+        }
+        self.update_object(call, object)
     }
 }
 

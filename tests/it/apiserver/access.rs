@@ -1,0 +1,166 @@
+//! Who asks and whether they may, as clients of a real server see it.
+
+use http::header::{AUTHORIZATION, HeaderMap};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+use windtunnel::apiserver::service::Shared;
+use windtunnel::apiserver::{ApiServer, AuthorizationMode, Impersonate, Method, Request};
+use windtunnel::base::clock::VirtualClock;
+use windtunnel::model::{Identity, Write, resources};
+
+use super::requests::now;
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+fn server() -> ApiServer {
+    ApiServer::builder().build(now())
+}
+
+fn ask(
+    server: &mut ApiServer,
+    who: &Identity,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> (u16, Value) {
+    let mut request = Request::new(method, path, who);
+    if let Some(body) = body {
+        request = request.with_body(body);
+    }
+    let reply = server.handle(&request, now());
+    (reply.code, reply.json().unwrap_or_default())
+}
+
+fn make(server: &mut ApiServer, path: &str, body: &Value) {
+    let (code, answer) = ask(server, &Identity::admin(), Method::Post, path, Some(body));
+    assert_eq!(code, 201, "{answer}");
+}
+
+/// A role of the namespace `default`, bound to a user.
+fn grant(server: &mut ApiServer, user: &str, rule: &Value) {
+    let role = json!({ "metadata": { "name": user }, "rules": [rule] });
+    make(server, &format!("{RBAC}/namespaces/default/roles"), &role);
+    let binding = json!({
+        "metadata": { "name": user }, "roleRef": { "kind": "Role", "name": user },
+        "subjects": [{ "kind": "User", "name": user }],
+    });
+    make(server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding);
+}
+
+#[test]
+fn a_controller_under_a_role_that_is_too_small_sees_what_a_real_one_sees() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let mut server = server();
+        let rule = json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] });
+        grant(&mut server, "system:serviceaccount:default:robot", &rule);
+        let shared = Shared::new(server, VirtualClock::starting_at(now()));
+        let robot = Identity::service_account("default", "robot");
+        let maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&robot));
+        assert!(maps.get_opt("none").await.unwrap().is_none());
+        let Err(kube::Error::Api(refused)) = maps.list(&ListParams::default()).await else { panic!() };
+        assert_eq!(
+            refused.message,
+            "configmaps is forbidden: User \"system:serviceaccount:default:robot\" cannot list resource \
+             \"configmaps\" in API group \"\" in the namespace \"default\""
+        );
+        // What is granted later holds at once.
+        let patch = json!({ "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] }] });
+        let name = "system:serviceaccount:default:robot";
+        let write = Write::merge_patch(&resources::ROLES, "default", name, patch);
+        shared.write(&write, &Identity::admin(), now()).unwrap();
+        assert!(maps.list(&ListParams::default()).await.unwrap().items.is_empty());
+    });
+}
+
+#[test]
+fn impersonation_is_refused_in_the_words_of_the_minor() {
+    let wanted = Impersonate { user: "bob".to_owned(), ..Impersonate::default() };
+    for (minor, text) in [
+        (
+            35,
+            "users \"bob\" is forbidden: User \"alice\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope",
+        ),
+        (
+            36,
+            "pods is forbidden: User \"alice\" cannot impersonate-on:user-info:list resource \"pods\" in API group \"\" at the cluster scope",
+        ),
+    ] {
+        let mut server = ApiServer::builder().kubernetes_minor(minor).build(now());
+        let alice = Identity::new("alice", &[]);
+        let request = Request::new(Method::Get, "/api/v1/pods", &alice).with_impersonation(wanted.clone());
+        let reply = server.handle(&request, now());
+        assert_eq!((reply.code, reply.json().unwrap()["message"].as_str()), (403, Some(text)));
+    }
+}
+
+#[test]
+fn a_group_without_a_user_is_nobody_to_impersonate() {
+    let mut headers = HeaderMap::new();
+    headers.insert("impersonate-group", "devs".parse().unwrap());
+    let (mut server, admin) = (server(), Identity::admin());
+    let mut request = Request::new(Method::Get, "/api/v1/pods", &admin);
+    request.impersonate = Impersonate::read(&headers).map(Box::new);
+    let reply = server.handle(&request, now());
+    let text = "requested &user.DefaultInfo{Name:\"\", UID:\"\", Groups:[]string{\"devs\"}, \
+                Extra:map[string][]string(nil)} without impersonating a user name";
+    assert_eq!((reply.code, reply.json().unwrap()["message"].as_str()), (400, Some(text)));
+}
+
+#[test]
+fn a_token_ends_with_its_time_and_with_its_account() {
+    let mut server = server();
+    let account = json!({ "metadata": { "name": "sa" } });
+    make(&mut server, "/api/v1/namespaces/default/serviceaccounts", &account);
+    let path = "/api/v1/namespaces/default/serviceaccounts/sa/token";
+    let body = json!({ "spec": { "expirationSeconds": 600 } });
+    let (code, answer) = ask(&mut server, &Identity::admin(), Method::Post, path, Some(&body));
+    assert_eq!(code, 201, "{answer}");
+    let mut headers = HeaderMap::<http::HeaderValue>::new();
+    let token = format!("Bearer {}", answer["status"]["token"].as_str().unwrap());
+    headers.insert(AUTHORIZATION, token.parse().unwrap());
+    let who = server.authenticate(&headers, None, now()).unwrap();
+    assert_eq!(who.user, "system:serviceaccount:default:sa");
+    let late = now() + jiff::SignedDuration::from_secs(601);
+    assert_eq!(server.authenticate(&headers, None, late).unwrap_err().code, 401);
+    let gone = Write::delete(&resources::SERVICE_ACCOUNTS, "default", "sa");
+    server.write(&gone, &Identity::admin(), now()).unwrap();
+    assert_eq!(server.authenticate(&headers, None, now()).unwrap_err().code, 401);
+}
+
+#[test]
+fn a_binding_keeps_its_role_and_says_so_once() {
+    let mut server = server();
+    grant(&mut server, "a", &json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }));
+    let path = format!("{RBAC}/namespaces/default/rolebindings/a");
+    let (_, mut binding) = ask(&mut server, &Identity::admin(), Method::Get, &path, None);
+    assert_eq!(binding["subjects"][0]["apiGroup"], "rbac.authorization.k8s.io");
+    binding["roleRef"]["name"] = json!("other");
+    let (code, answer) = ask(&mut server, &Identity::admin(), Method::Put, &path, Some(&binding));
+    assert_eq!((code, answer["details"]["causes"].as_array().unwrap().len()), (422, 1), "{answer}");
+    assert!(answer["message"].as_str().unwrap().ends_with("cannot change roleRef"), "{answer}");
+}
+
+#[test]
+fn a_role_made_of_others_follows_them() {
+    let mut server = server();
+    let label = json!({ "rbac.authorization.k8s.io/aggregate-to-view": "true" });
+    let rule = json!({ "apiGroups": ["example.io"], "resources": ["things"], "verbs": ["get"] });
+    let role = json!({ "metadata": { "name": "things", "labels": label }, "rules": [rule] });
+    make(&mut server, &format!("{RBAC}/clusterroles"), &role);
+    for name in ["view", "edit", "admin"] {
+        let path = format!("{RBAC}/clusterroles/{name}");
+        let (_, found) = ask(&mut server, &Identity::admin(), Method::Get, &path, None);
+        assert!(found["rules"].as_array().unwrap().contains(&rule), "{name}");
+    }
+}
+
+#[test]
+fn everybody_may_do_everything_where_nobody_decides() {
+    let mut server = ApiServer::builder().authorization_mode(AuthorizationMode::AlwaysAllow).build(now());
+    let nobody = Identity::anonymous();
+    assert_eq!(ask(&mut server, &nobody, Method::Get, "/api/v1/secrets", None).0, 200);
+}
