@@ -79,9 +79,8 @@ impl ApiServer {
         for name in definitions {
             self.definition_restored(&name);
         }
-        if let Some(kind) = self.catalog.find("scheduling.k8s.io", "v1", "priorityclasses").cloned() {
-            self.priority_classes_written(&kind);
-        }
+        let kinds: Vec<_> = self.catalog.all().map(Arc::clone).collect();
+        kinds.iter().for_each(|kind| self.derive(kind));
         // Nobody has seen any of this happen.
         self.store.compact();
     }

@@ -164,8 +164,7 @@ impl ApiServer {
         if kind.custom.is_some() {
             self.definition_emptied(kind, now);
         }
-        self.admission_written(kind);
-        self.priority_classes_written(kind);
+        self.derive(kind);
         removed
     }
 }

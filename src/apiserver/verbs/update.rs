@@ -151,6 +151,11 @@ impl ApiServer {
         if kind.table == self.crd_table {
             self.definition_written(key, old, now);
         }
+        self.derive(kind);
+    }
+
+    /// Makes anew what is kept beside the store of the objects of a kind.
+    pub(crate) fn derive(&mut self, kind: &Kind) {
         self.admission_written(kind);
         self.priority_classes_written(kind);
     }

@@ -74,6 +74,11 @@ fn what_was_answered_before_a_kill_is_there_after_a_restart() {
             .unwrap();
         api.create(&PostParams::default(), &object(&widget, "gone", json!({}))).await.unwrap();
         api.delete("gone", &DeleteParams::default()).await.unwrap();
+        let classes = resource("scheduling.k8s.io", "PriorityClass");
+        let urgent = object(&classes, "urgent", json!({ "value": 7 }));
+        let classes = ApiResource { plural: "priorityclasses".to_owned(), ..classes };
+        let classes: Api<DynamicObject> = Api::all_with(client.clone(), &classes);
+        classes.create(&PostParams::default(), &urgent).await.unwrap();
         let made = create_until_killed(client.clone(), &served).await;
         let last = made.iter().map(|(.., version)| version.parse::<u64>().unwrap()).max().unwrap();
         (made, before, last)
@@ -110,6 +115,12 @@ fn what_was_answered_before_a_kill_is_there_after_a_restart() {
         };
         let second: Api<DynamicObject> = Api::all_with(client.clone(), &second);
         assert_eq!(second.get("w").await.unwrap().types.unwrap().api_version, "example.io/v2");
+        // What the server keeps beside the objects is made again: a pod's priority is that of its class.
+        let pods: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &resource("", "Pod"));
+        let spec = json!({ "spec": { "priorityClassName": "urgent", "containers": [{ "name": "c", "image": "i" }] } });
+        let pod =
+            pods.create(&PostParams::default(), &object(&resource("", "Pod"), "p", spec)).await.unwrap();
+        assert_eq!(pod.data["spec"]["priority"], 7);
         // Uids are new, revisions go on, and a watch from before is told that it missed something.
         let after = maps
             .create(&PostParams::default(), &object(&resource("", "ConfigMap"), "after", json!({})))
