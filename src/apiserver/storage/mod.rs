@@ -80,7 +80,9 @@ impl ApiServer {
             self.definition_restored(&name);
         }
         let kinds: Vec<_> = self.catalog.all().map(Arc::clone).collect();
-        kinds.iter().for_each(|kind| self.derive(kind));
+        for kind in &kinds {
+            self.derive(kind);
+        }
         // Nobody has seen any of this happen.
         self.store.compact();
     }

@@ -31,14 +31,13 @@ fn widgets() -> Value {
 }
 
 /// Creates config maps until the server is gone; the names, uids and resource versions of those that were answered.
-async fn create_until_killed(client: kube::Client, served: &Served) -> Vec<(String, String, String)> {
-    let maps: Api<DynamicObject> = Api::default_namespaced_with(client, &resource("", "ConfigMap"));
+async fn create_until_killed(site: &Site, served: &Served) -> Vec<(String, String, String)> {
+    let maps = site.maps();
     let answered = AtomicUsize::new(0);
     let creates = stream::iter(0..100_000).map(|number| {
         let (maps, answered) = (maps.clone(), &answered);
         async move {
-            let map =
-                object(&resource("", "ConfigMap"), &format!("m{number}"), json!({ "data": { "k": "v" } }));
+            let map = object(&site.map, &format!("m{number}"), json!({ "data": { "k": "v" } }));
             let made = maps.create(&PostParams::default(), &map).await.ok()?;
             if answered.fetch_add(1, Ordering::Relaxed) == 200 {
                 served.signal("-KILL");
@@ -54,34 +53,96 @@ async fn create_until_killed(client: kube::Client, served: &Served) -> Vec<(Stri
         .await
 }
 
+/// A client and its kinds.
+struct Site {
+    client: kube::Client,
+    map: ApiResource,
+    widget: ApiResource,
+}
+
+impl Site {
+    async fn new(config: &str) -> Self {
+        let client = client(config).await;
+        Self { client, map: resource("", "ConfigMap"), widget: resource("example.io", "Widget") }
+    }
+
+    fn maps(&self) -> Api<DynamicObject> {
+        Api::default_namespaced_with(self.client.clone(), &self.map)
+    }
+
+    fn widgets(&self) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &self.widget)
+    }
+
+    async fn create(&self, api: Api<DynamicObject>, object: DynamicObject) -> DynamicObject {
+        api.create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    /// A definition with an object, one that is deleted again, and a priority class.
+    async fn fill(&self) -> DynamicObject {
+        let crds = resource("apiextensions.k8s.io", "CustomResourceDefinition");
+        let definitions = Api::all_with(self.client.clone(), &crds);
+        self.create(definitions, object(&crds, "widgets.example.io", widgets())).await;
+        let kept = object(&self.widget, "w", json!({ "spec": { "size": 1 } }));
+        let kept = self.create(self.widgets(), kept).await;
+        self.create(self.widgets(), object(&self.widget, "gone", json!({}))).await;
+        self.widgets().delete("gone", &DeleteParams::default()).await.unwrap();
+        let classes = resource("scheduling.k8s.io", "PriorityClass");
+        let classes = ApiResource { plural: "priorityclasses".to_owned(), ..classes };
+        let api = Api::all_with(self.client.clone(), &classes);
+        self.create(api, object(&classes, "urgent", json!({ "value": 7 }))).await;
+        kept
+    }
+
+    /// All that was answered is there as it was.
+    async fn check_maps(&self, made: &[(String, String, String)]) {
+        let found = self.maps().list(&ListParams::default()).await.unwrap();
+        for (name, uid, version) in made {
+            let map = found.items.iter().find(|map| map.metadata.name.as_ref() == Some(name));
+            let meta = &map.unwrap_or_else(|| panic!("{name} is lost")).metadata;
+            assert_eq!((meta.uid.as_ref(), meta.resource_version.as_ref()), (Some(uid), Some(version)));
+        }
+    }
+
+    /// Custom resources are read in all versions, and what the server keeps beside objects is there again.
+    async fn check_kinds(&self, kept: &DynamicObject) {
+        assert_eq!(self.widgets().get("w").await.unwrap(), *kept);
+        assert_eq!(self.widgets().list(&ListParams::default()).await.unwrap().items.len(), 1);
+        let (version, api_version) = ("v2".to_owned(), "example.io/v2".to_owned());
+        let second = ApiResource { version, api_version, ..self.widget.clone() };
+        let second: Api<DynamicObject> = Api::all_with(self.client.clone(), &second);
+        assert_eq!(second.get("w").await.unwrap().types.unwrap().api_version, "example.io/v2");
+        let pod = resource("", "Pod");
+        let spec = json!({ "spec": { "priorityClassName": "urgent", "containers": [{ "name": "c", "image": "i" }] } });
+        let pods = Api::default_namespaced_with(self.client.clone(), &pod);
+        let created = self.create(pods, object(&pod, "p", spec)).await;
+        assert_eq!(created.data["spec"]["priority"], 7);
+    }
+
+    /// Uids are new, revisions go on, and a watch from before is told that it missed something.
+    async fn check_goes_on(&self, made: &[(String, String, String)]) {
+        let last = made.iter().map(|(.., version)| version.parse::<u64>().unwrap()).max().unwrap();
+        let after = self.create(self.maps(), object(&self.map, "after", json!({}))).await.metadata;
+        assert!(after.resource_version.unwrap().parse::<u64>().unwrap() > last);
+        assert!(made.iter().all(|(_, uid, _)| Some(uid) != after.uid.as_ref()));
+        let mut watch = self.maps().watch(&WatchParams::default(), &last.to_string()).await.unwrap().boxed();
+        match watch.next().await.unwrap() {
+            Ok(WatchEvent::Error(error)) => assert_eq!(error.code, 410),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn what_was_answered_before_a_kill_is_there_after_a_restart() {
     let environment = TestEnvironment::new();
     let arguments = ["--data-dir", "data", "--kubeconfig", "config"];
     let served = Served::start(&environment, &arguments);
-    let (crds, widget) =
-        (resource("apiextensions.k8s.io", "CustomResourceDefinition"), resource("example.io", "Widget"));
     let config = environment.read("config");
-    let (made, before, last) = run(async {
-        let client = client(&config).await;
-        let definitions: Api<DynamicObject> = Api::all_with(client.clone(), &crds);
-        let definition = object(&crds, "widgets.example.io", widgets());
-        definitions.create(&PostParams::default(), &definition).await.unwrap();
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &widget);
-        let before = api
-            .create(&PostParams::default(), &object(&widget, "w", json!({ "spec": { "size": 1 } })))
-            .await
-            .unwrap();
-        api.create(&PostParams::default(), &object(&widget, "gone", json!({}))).await.unwrap();
-        api.delete("gone", &DeleteParams::default()).await.unwrap();
-        let classes = resource("scheduling.k8s.io", "PriorityClass");
-        let urgent = object(&classes, "urgent", json!({ "value": 7 }));
-        let classes = ApiResource { plural: "priorityclasses".to_owned(), ..classes };
-        let classes: Api<DynamicObject> = Api::all_with(client.clone(), &classes);
-        classes.create(&PostParams::default(), &urgent).await.unwrap();
-        let made = create_until_killed(client.clone(), &served).await;
-        let last = made.iter().map(|(.., version)| version.parse::<u64>().unwrap()).max().unwrap();
-        (made, before, last)
+    let (made, kept) = run(async {
+        let site = Site::new(&config).await;
+        let kept = site.fill().await;
+        (create_until_killed(&site, &served).await, kept)
     });
     assert!(made.len() > 200, "{}", made.len());
     drop(served);
@@ -90,49 +151,10 @@ fn what_was_answered_before_a_kill_is_there_after_a_restart() {
     let line = config.lines().find(|line| line.contains("server: ")).unwrap();
     let config = config.replace(line, &format!("    server: \"{}\"", served.url));
     run(async {
-        let client = client(&config).await;
-        let maps: Api<DynamicObject> =
-            Api::default_namespaced_with(client.clone(), &resource("", "ConfigMap"));
-        let found = maps.list(&ListParams::default()).await.unwrap();
-        for (name, uid, version) in &made {
-            let map = found
-                .items
-                .iter()
-                .find(|map| map.metadata.name.as_deref() == Some(name))
-                .unwrap_or_else(|| panic!("{name} is lost"));
-            assert_eq!(
-                (map.metadata.uid.as_ref(), map.metadata.resource_version.as_ref()),
-                (Some(uid), Some(version))
-            );
-        }
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &widget);
-        assert_eq!(api.get("w").await.unwrap(), before);
-        assert_eq!(api.list(&ListParams::default()).await.unwrap().items.len(), 1);
-        let second = ApiResource {
-            version: "v2".to_owned(),
-            api_version: "example.io/v2".to_owned(),
-            ..widget.clone()
-        };
-        let second: Api<DynamicObject> = Api::all_with(client.clone(), &second);
-        assert_eq!(second.get("w").await.unwrap().types.unwrap().api_version, "example.io/v2");
-        // What the server keeps beside the objects is made again: a pod's priority is that of its class.
-        let pods: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &resource("", "Pod"));
-        let spec = json!({ "spec": { "priorityClassName": "urgent", "containers": [{ "name": "c", "image": "i" }] } });
-        let pod =
-            pods.create(&PostParams::default(), &object(&resource("", "Pod"), "p", spec)).await.unwrap();
-        assert_eq!(pod.data["spec"]["priority"], 7);
-        // Uids are new, revisions go on, and a watch from before is told that it missed something.
-        let after = maps
-            .create(&PostParams::default(), &object(&resource("", "ConfigMap"), "after", json!({})))
-            .await
-            .unwrap();
-        assert!(after.metadata.resource_version.unwrap().parse::<u64>().unwrap() > last);
-        assert!(made.iter().all(|(_, uid, _)| Some(uid) != after.metadata.uid.as_ref()));
-        let mut watch = maps.watch(&WatchParams::default(), &last.to_string()).await.unwrap().boxed();
-        match watch.next().await.unwrap() {
-            Ok(WatchEvent::Error(error)) => assert_eq!(error.code, 410),
-            other => panic!("{other:?}"),
-        }
+        let site = Site::new(&config).await;
+        site.check_maps(&made).await;
+        site.check_kinds(&kept).await;
+        site.check_goes_on(&made).await;
     });
     let second = environment.run(&["serve", "--port", "0", "--data-dir", "data"]);
     assert_eq!((second.code, second.stderr.as_str()), (Some(2), "error: data: another process uses it\n"));
