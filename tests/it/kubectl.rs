@@ -1,5 +1,8 @@
 //! The real kubectl against a served API server: whichever is on the PATH, 1.20 or newer.
 
+mod apply;
+mod operate;
+
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
@@ -279,82 +282,3 @@ spec:
             properties:
               size: {type: integer, description: How much of it there is.}
 ";
-
-#[test]
-fn apply_changes_what_the_file_changed_and_prunes_what_it_no_longer_has() {
-    with_kubectl(&["--bare"], |kubectl| {
-        let write = |data: &str| {
-            let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
-            kubectl.environment.write("a.yaml", map);
-        };
-        write("{one: first, two: second}");
-        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a created\n");
-        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a unchanged\n");
-        kubectl.run_with("patch configmap a --type merge -p", &[r#"{"data":{"other":"z"}}"#]);
-        write("{one: changed}");
-        let difference = kubectl.answer(&["diff", "-f", "a.yaml"]);
-        assert!(
-            !difference.ok && difference.out.contains("+  one: changed"),
-            "{}{}",
-            difference.out,
-            difference.err
-        );
-        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a configured\n");
-        assert_eq!(kubectl.json("get configmap a")["data"], json!({ "one": "changed", "other": "z" }));
-        assert_eq!(kubectl.run("delete -f a.yaml").lines().count(), 1);
-    });
-}
-
-/// Two ready pods of a Deployment on a node, as controllers and a kubelet would leave them.
-const WORKLOAD: &str = "apiVersion: v1
-kind: Node
-metadata: {name: worker}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: p, labels: {app: d}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u, controller: true}]}
-spec: {nodeName: worker, containers: [{name: c, image: i}]}
----
-apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: r}
-spec: {replicas: 1, selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c, image: i}]}}}
-";
-
-#[test]
-fn a_node_is_drained_by_evictions() {
-    with_kubectl(&["--bare"], |kubectl| {
-        kubectl.environment.write("workload.yaml", WORKLOAD);
-        kubectl.run("apply -f workload.yaml");
-        assert!(kubectl.run("describe node worker").contains("worker"));
-        kubectl.run("delete pod p --grace-period=0 --force --dry-run=server");
-        let drain =
-            kubectl.command(&["drain", "worker", "--timeout=20s", "--grace-period=0"]).output().unwrap();
-        let said =
-            String::from_utf8_lossy(&drain.stdout).into_owned() + &String::from_utf8_lossy(&drain.stderr);
-        assert!(drain.status.success(), "{said}");
-        assert!(said.contains("evicting pod default/p") && said.contains("node/worker drained"), "{said}");
-        assert!(kubectl.fails("get pod p").contains("not found"));
-        assert_eq!(kubectl.json("get node worker")["spec"]["unschedulable"], true);
-    });
-}
-
-#[test]
-fn a_rollout_is_followed_and_a_deployment_scaled() {
-    with_kubectl(&["--bare"], |kubectl| {
-        kubectl.run("create deployment d --image=i:1");
-        kubectl.run("scale deployment d --replicas=3");
-        assert_eq!(kubectl.json("get deployment d")["spec"]["replicas"], 3);
-        let waiting = kubectl.answer(&["rollout", "status", "deployment/d", "--timeout=1s"]);
-        assert!(!waiting.ok && waiting.out.starts_with("Waiting for deployment"), "{}", waiting.out);
-        if kubectl.minor >= 24 {
-            let status = r#"{"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3}}"#;
-            kubectl.run_with("patch deployment d --subresource=status --type merge -p", &[status]);
-            let done = kubectl.run("rollout status deployment/d --timeout=10s");
-            assert!(done.contains("deployment \"d\" successfully rolled out"), "{done}");
-        }
-        kubectl.run("rollout restart deployment/d");
-        let annotations = &kubectl.json("get deployment d")["spec"]["template"]["metadata"]["annotations"];
-        assert!(annotations["kubectl.kubernetes.io/restartedAt"].is_string(), "{annotations}");
-    });
-}

@@ -1,0 +1,56 @@
+//! `kubectl apply`, from either side.
+
+use serde_json::json;
+
+use super::with_kubectl;
+
+#[test]
+fn apply_changes_what_the_file_changed_and_prunes_what_it_no_longer_has() {
+    with_kubectl(&["--bare"], |kubectl| {
+        let write = |data: &str| {
+            let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
+            kubectl.environment.write("a.yaml", map);
+        };
+        write("{one: first, two: second}");
+        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a created\n");
+        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a unchanged\n");
+        kubectl.run_with("patch configmap a --type merge -p", &[r#"{"data":{"other":"z"}}"#]);
+        write("{one: changed}");
+        let difference = kubectl.answer(&["diff", "-f", "a.yaml"]);
+        assert!(
+            !difference.ok && difference.out.contains("+  one: changed"),
+            "{}{}",
+            difference.out,
+            difference.err
+        );
+        assert_eq!(kubectl.run("apply -f a.yaml"), "configmap/a configured\n");
+        assert_eq!(kubectl.json("get configmap a")["data"], json!({ "one": "changed", "other": "z" }));
+        assert_eq!(kubectl.run("delete -f a.yaml").lines().count(), 1);
+    });
+}
+
+#[test]
+fn server_side_apply_owns_fields_and_tells_of_conflicts() {
+    with_kubectl(&["--bare"], |kubectl| {
+        let write = |data: &str| {
+            let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
+            kubectl.environment.write("a.yaml", map);
+        };
+        write("{one: first, two: second}");
+        let applied = kubectl.run("apply --server-side -f a.yaml");
+        assert_eq!(applied, "configmap/a serverside-applied\n");
+        write("{one: other}");
+        let err = kubectl.fails("apply --server-side --field-manager=rival -f a.yaml");
+        assert!(
+            err.contains("Apply failed with 1 conflict: conflict with \"kubectl\"")
+                && err.contains(".data.one"),
+            "{err}"
+        );
+        kubectl.run("apply --server-side --field-manager=rival --force-conflicts -f a.yaml");
+        write("{two: second}");
+        kubectl.run("apply --server-side -f a.yaml");
+        assert_eq!(kubectl.json("get configmap a")["data"], json!({ "one": "other", "two": "second" }));
+        let fields = kubectl.run("get configmap a -o yaml --show-managed-fields");
+        assert!(fields.contains("manager: rival") && fields.contains("f:one"), "{fields}");
+    });
+}

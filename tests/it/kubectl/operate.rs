@@ -1,0 +1,80 @@
+//! What an administrator does: rights, nodes, rollouts.
+
+use super::with_kubectl;
+
+#[test]
+fn who_may_do_what_is_told_and_held() {
+    with_kubectl(&["--bare"], |kubectl| {
+        assert_eq!(kubectl.run("auth can-i create pods"), "yes\n");
+        kubectl.run("create role reader --verb=get,list --resource=configmaps");
+        kubectl.run("create rolebinding reader --role=reader --user=jane");
+        assert_eq!(kubectl.run("auth can-i get configmaps --as jane"), "yes\n");
+        assert_eq!(kubectl.answer(&["auth", "can-i", "get", "secrets", "--as", "jane"]).out, "no\n");
+        assert_eq!(kubectl.run("get configmaps -o name --as jane"), "");
+        let err = kubectl.fails("get secrets --as jane");
+        let text = "Error from server (Forbidden): secrets is forbidden: User \"jane\" cannot list resource \"secrets\" in API group \"\" in the namespace \"default\"";
+        assert!(err.contains(text), "{err}");
+        kubectl.run("create serviceaccount robot");
+        if kubectl.minor >= 24 {
+            let token = kubectl.run("create token robot");
+            let err = kubectl.fails(&format!("--token={} get secrets", token.trim()));
+            assert!(err.contains("User \"system:serviceaccount:default:robot\" cannot list"), "{err}");
+        }
+        let listed = kubectl.run("auth can-i --list --as jane");
+        assert!(listed.contains("configmaps"), "{listed}");
+    });
+}
+
+/// Two ready pods of a Deployment on a node, as controllers and a kubelet would leave them.
+const WORKLOAD: &str = "apiVersion: v1
+kind: Node
+metadata: {name: worker}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {app: d}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u, controller: true}]}
+spec: {nodeName: worker, containers: [{name: c, image: i}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: r}
+spec: {replicas: 1, selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c, image: i}]}}}
+";
+
+#[test]
+fn a_node_is_drained_by_evictions() {
+    with_kubectl(&["--bare"], |kubectl| {
+        kubectl.environment.write("workload.yaml", WORKLOAD);
+        kubectl.run("apply -f workload.yaml");
+        assert!(kubectl.run("describe node worker").contains("worker"));
+        kubectl.run("delete pod p --grace-period=0 --force --dry-run=server");
+        let drain =
+            kubectl.command(&["drain", "worker", "--timeout=20s", "--grace-period=0"]).output().unwrap();
+        let said =
+            String::from_utf8_lossy(&drain.stdout).into_owned() + &String::from_utf8_lossy(&drain.stderr);
+        assert!(drain.status.success(), "{said}");
+        assert!(said.contains("evicting pod default/p") && said.contains("node/worker drained"), "{said}");
+        assert!(kubectl.fails("get pod p").contains("not found"));
+        assert_eq!(kubectl.json("get node worker")["spec"]["unschedulable"], true);
+    });
+}
+
+#[test]
+fn a_rollout_is_followed_and_a_deployment_scaled() {
+    with_kubectl(&["--bare"], |kubectl| {
+        kubectl.run("create deployment d --image=i:1");
+        kubectl.run("scale deployment d --replicas=3");
+        assert_eq!(kubectl.json("get deployment d")["spec"]["replicas"], 3);
+        let waiting = kubectl.answer(&["rollout", "status", "deployment/d", "--timeout=1s"]);
+        assert!(!waiting.ok && waiting.out.starts_with("Waiting for deployment"), "{}", waiting.out);
+        if kubectl.minor >= 24 {
+            let status = r#"{"status":{"observedGeneration":2,"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3}}"#;
+            kubectl.run_with("patch deployment d --subresource=status --type merge -p", &[status]);
+            let done = kubectl.run("rollout status deployment/d --timeout=10s");
+            assert!(done.contains("deployment \"d\" successfully rolled out"), "{done}");
+        }
+        kubectl.run("rollout restart deployment/d");
+        let annotations = &kubectl.json("get deployment d")["spec"]["template"]["metadata"]["annotations"];
+        assert!(annotations["kubectl.kubernetes.io/restartedAt"].is_string(), "{annotations}");
+    });
+}
