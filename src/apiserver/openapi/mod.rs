@@ -26,7 +26,10 @@ use super::status::{Outcome, Refused};
 use crate::base::clock::Time;
 
 const JSON: &str = "application/json";
-const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// What a document in protobuf is called. The `@` of the name that clients ask by is allowed in no media type, and Go's
+/// parser refuses an answer that carries it.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const V2_PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 /// How long a document may be kept that is asked for by its hash.
 const FOREVER: SignedDuration = SignedDuration::from_hours(365 * 24);
 
@@ -115,8 +118,9 @@ fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version
 fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
     let stamp = (server.epoch, server.profile.minor);
     let wanted = request.accept.split(',').map(str::trim);
-    let protobuf =
-        wanted.take_while(|clause| !clause.starts_with(JSON)).any(|clause| clause.starts_with(V2_PROTOBUF));
+    let protobuf = wanted
+        .take_while(|clause| !clause.starts_with(JSON))
+        .any(|clause| [V2_PROTOBUF, V2_PROTOBUF_ASKED].iter().any(|name| clause.starts_with(name)));
     let made = |server: &ApiServer| server.openapi_v2();
     let mut documents = std::mem::take(&mut server.documents);
     let document = if protobuf {
