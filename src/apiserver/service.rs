@@ -1,6 +1,21 @@
 //! The server behind a `tower::Service`, for kube clients in process.
 //!
-//! [`Shared`] is the handle that others lock for direct calls; whatever door a write came through, watchers wake.
+//! [`Shared`] is the handle that others lock for direct calls; whatever door a write came through, watchers wake. A
+//! controller's test needs no more than this:
+//!
+//! ```
+//! # use k8s_openapi::api::core::v1::Namespace;
+//! # use kube::api::{Api, ListParams};
+//! # use windtunnel::{apiserver::ApiServer, model::Identity};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> kube::Result<()> {
+//! let server = ApiServer::builder().kubernetes_minor(33).start();
+//! let client = server.client(&Identity::admin());
+//! let namespaces = Api::<Namespace>::all(client).list(&ListParams::default()).await?;
+//! assert_eq!(namespaces.items.len(), 4);
+//! # Ok(())
+//! # }
+//! ```
 
 pub(crate) mod body;
 pub(crate) mod http;
@@ -21,11 +36,11 @@ use tokio::sync::watch;
 use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::Reply;
 use super::request::Request;
-use super::server::ApiServer;
+use super::server::{ApiServer, Builder};
 use super::status::{Outcome, Refused};
 use super::storage::writer::Writer;
 use super::storage::{Change, Storage, StorageError};
-use crate::base::clock::{Clock, Time};
+use crate::base::clock::{Clock, Time, WallClock};
 use crate::base::limits::REQUEST_LATENCY_MS;
 use crate::model::{Identity, Object, Refusal, Write};
 
@@ -187,6 +202,13 @@ impl Shared {
     /// A kube client that acts as `who`. Must be called on a tokio runtime, and lives as long as that.
     pub fn client(&self, who: &Identity) -> kube::Client {
         kube::Client::new(self.service(who), "default")
+    }
+}
+
+impl Builder {
+    /// Makes the server by the clock of this machine, ready to be shared with clients.
+    pub fn start(self) -> Shared {
+        Shared::new(self.build(WallClock.now()), Arc::new(WallClock))
     }
 }
 
