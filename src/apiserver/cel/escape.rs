@@ -2,39 +2,23 @@
 
 use std::borrow::Cow;
 
-/// Words that no identifier may be.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use super::syntax::RESERVED;
+
+/// Words that no identifier may be, beside those that the language keeps for itself.
+const LITERALS: [&str; 4] = ["true", "false", "null", "in"];
 /// Escapes and what they stand for.
 const ESCAPES: [(&str, &str); 4] = [("underscores", "__"), ("dot", "."), ("dash", "-"), ("slash", "/")];
+
+fn is_reserved(word: &str) -> bool {
+    LITERALS.contains(&word) || RESERVED.contains(&word)
+}
 
 /// The identifier of a property; `None` if it has none.
 pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    if RESERVED.contains(&name) {
+    if is_reserved(name) {
         return Some(Cow::Owned(format!("__{name}__")));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -78,7 +62,7 @@ pub(crate) fn unescape(identifier: &str) -> Option<Cow<'_, str>> {
         out.push_str(&rest[..start]);
         match ESCAPES.iter().find(|(known, _)| *known == word) {
             Some((_, text)) => out.push_str(text),
-            None if RESERVED.contains(&word) && identifier.len() == word.len() + 4 => out.push_str(word),
+            None if is_reserved(word) && identifier.len() == word.len() + 4 => out.push_str(word),
             None => return None,
         }
         rest = &after[end + 2..];

@@ -16,7 +16,6 @@ pub(crate) struct TypeId(usize);
 
 /// A struct of the API.
 #[derive(Debug)]
-#[allow(dead_code, reason = "facts for all that read types; who comes first does not read them all")]
 pub(crate) struct Type {
     /// The API group's first word: `apps`, `core`, `rbac`.
     pub(crate) group: &'static str,
@@ -35,7 +34,6 @@ pub(crate) struct Type {
 
 /// A field of a struct.
 #[derive(Debug)]
-#[allow(dead_code, reason = "as above")]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// Its number in protobuf; 0 if it is never sent.
@@ -171,7 +169,6 @@ impl Types {
         }
     }
 
-    #[allow(dead_code, reason = "as above")]
     /// All fields as JSON has them: lent ones stand where their lender does.
     pub(crate) fn fields(&self, id: TypeId) -> Vec<&Field> {
         let of = self.get(id).fields.iter();

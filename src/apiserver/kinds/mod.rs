@@ -2,7 +2,6 @@
 
 pub(crate) mod builtin;
 pub(crate) mod catalog;
-#[allow(dead_code, reason = "patches, decoding and OpenAPI build on it, one after the other")]
 pub(crate) mod defaults;
 pub(crate) mod facts;
 pub(crate) mod quantity;

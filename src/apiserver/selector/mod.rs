@@ -3,12 +3,14 @@
 mod fields;
 mod labels;
 mod page;
+mod text;
 
 use serde_json::Value;
 
 pub(crate) use fields::FieldSelector;
 pub(crate) use labels::LabelSelector;
 pub(crate) use page::Continue;
+pub(crate) use text::text;
 
 use super::kinds::Kind;
 use super::request::Query;

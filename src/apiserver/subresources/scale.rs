@@ -8,6 +8,7 @@ use crate::apiserver::field::FieldError;
 use crate::apiserver::kinds::typed;
 use crate::apiserver::reply::{Reply, ReplyBody};
 use crate::apiserver::request::Method;
+use crate::apiserver::selector;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::verbs::patched;
@@ -116,7 +117,7 @@ fn shown(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
     });
     let selector = match &paths.selector {
         Some(path) => object.pointer(&pointer(path)).and_then(Value::as_str).unwrap_or_default().to_owned(),
-        None if paths.own_selector => selector_text(&object["spec"]["selector"]),
+        None if paths.own_selector => selector::text(&object["spec"]["selector"]),
         None => String::new(),
     };
     if !selector.is_empty() {
@@ -132,50 +133,5 @@ fn shown(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
 fn write(object: &mut Value, path: &str, number: i64) {
     if let Some(place) = object.pointer_mut(&pointer(path)) {
         *place = json!(number);
-    }
-}
-
-/// A selector as a text, its requirements in the order of their keys (`labels.Selector.String`).
-fn selector_text(selector: &Value) -> String {
-    let mut parts: Vec<(String, String)> = Vec::new();
-    // ReplicationControllers have a plain map.
-    let plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
-    let labels = if plain { selector } else { &selector["matchLabels"] };
-    for (key, value) in labels.as_object().into_iter().flatten() {
-        parts.push((key.clone(), format!("{key}={}", value.as_str().unwrap_or_default())));
-    }
-    for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
-        let key = expression["key"].as_str().unwrap_or_default();
-        let mut values: Vec<&str> =
-            expression["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        values.sort_unstable();
-        let values = values.join(",");
-        let text = match expression["operator"].as_str().unwrap_or_default() {
-            "In" => format!("{key} in ({values})"),
-            "NotIn" => format!("{key} notin ({values})"),
-            "DoesNotExist" => format!("!{key}"),
-            _ => key.to_owned(),
-        };
-        parts.push((key.to_owned(), text));
-    }
-    parts.sort();
-    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn selectors_are_written_in_the_order_of_their_keys() {
-        let selector = json!({
-            "matchLabels": { "b": "1" },
-            "matchExpressions": [
-                { "key": "a", "operator": "In", "values": ["y", "x"] },
-                { "key": "c", "operator": "DoesNotExist" },
-            ],
-        });
-        assert_eq!(selector_text(&selector), "a in (x,y),b=1,!c");
-        assert_eq!(selector_text(&json!({ "app": "x" })), "app=x");
     }
 }

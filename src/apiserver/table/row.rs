@@ -1,10 +1,9 @@
 //! An object as its row is made from it: fields by pointer, with the words that stand for what is missing.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::ages;
+use crate::apiserver::selector;
 use crate::base::clock::Time;
 
 /// The word for nothing there.
@@ -98,32 +97,8 @@ impl<'a> Row<'a> {
 
     /// A label selector as text; `<none>` if it is empty.
     pub(super) fn selector(&self, pointer: &str) -> String {
-        self.get(pointer).map_or_else(|| NONE.to_owned(), |selector| or_owned(selector_text(selector)))
+        self.get(pointer).map_or_else(|| NONE.to_owned(), |selector| or_owned(selector::text(selector)))
     }
-}
-
-/// `metav1.FormatLabelSelector`: requirements in order of their keys.
-pub(super) fn selector_text(selector: &Value) -> String {
-    let mut requirements: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-        let text = format!("{key}={}", value.as_str().unwrap_or_default());
-        requirements.entry(key).or_default().push(text);
-    }
-    for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
-        let key = expression["key"].as_str().unwrap_or_default();
-        let values = expression["values"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-        values.sort_unstable();
-        let values = values.join(",");
-        let text = match expression["operator"].as_str().unwrap_or_default() {
-            "In" => format!("{key} in ({values})"),
-            "NotIn" => format!("{key} notin ({values})"),
-            "DoesNotExist" => format!("!{key}"),
-            _ => key.to_owned(),
-        };
-        requirements.entry(key).or_default().push(text);
-    }
-    joined(requirements.into_values().flatten())
 }
 
 /// Texts with commas between them.
@@ -166,18 +141,6 @@ pub(super) fn plain(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn selectors_are_shown_in_order_of_their_keys() {
-        let selector = json!({
-            "matchLabels": { "b": "1" },
-            "matchExpressions": [
-                { "key": "c", "operator": "In", "values": ["y", "x"] },
-                { "key": "a", "operator": "DoesNotExist" },
-            ],
-        });
-        assert_eq!(selector_text(&selector), "!a,b=1,c in (x,y)");
-    }
 
     #[test]
     fn long_lists_are_cut() {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::ages;
-use super::row::{Cells, NONE, Row, UNSET, plain, selector_text};
+use super::row::{Cells, NONE, Row, UNSET, plain};
+use crate::apiserver::selector;
 
 const TEMPLATE: &str = "/spec/template/spec/containers";
 
@@ -22,7 +23,7 @@ pub(super) fn deployment(row: &Row<'_>) -> Cells {
         row.age(),
         names,
         images,
-        json!(row.get("/spec/selector").map(selector_text).unwrap_or_default()),
+        json!(row.get("/spec/selector").map(selector::text).unwrap_or_default()),
     ]
 }
 

@@ -2,8 +2,6 @@
 
 mod values;
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 use windtunnel::apiserver::{ApiServer, Body, Method, Reply, Request};
 use windtunnel::model::{Identity, Resource, Write, resources};
@@ -308,32 +306,6 @@ fn new_rules_may_use_functions_of_the_minor_before_and_stored_ones_any() {
     let mut again = sets.clone();
     again["description"] = json!("changed");
     define(&mut server, definition(&again));
-}
-
-/// The definitions of all releases that lie beside this crate.
-fn released() -> Vec<(u32, PathBuf)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
-    let mut files = Vec::new();
-    for minor in 25..=36 {
-        let release = if minor == 36 { "5.0".to_owned() } else { format!("4.{}", minor - 13) };
-        let entries = std::fs::read_dir(folder.join(release)).into_iter().flatten().flatten();
-        files.extend(entries.map(|entry| (minor, entry.path())));
-    }
-    files
-}
-
-#[test]
-fn the_rules_of_every_release_are_accepted_by_its_server_and_by_the_newest() {
-    for (minor, path) in released() {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let definition: Value = windtunnel::base::yaml::from_str(&text).unwrap();
-        for minor in [minor, 36] {
-            let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition.clone());
-            if let Err(refusal) = ask(&mut server(minor), &write) {
-                panic!("1.{minor} {}: {}", path.display(), refusal.message);
-            }
-        }
-    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-pub(crate) use parser::parse;
+pub(crate) use parser::{RESERVED, parse};
 
 use super::library::{Function, Overload};
 
