@@ -16,6 +16,11 @@ mod run;
 
 use measure::Table;
 
+/// The allocator of the program.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Section = (&'static str, fn(&mut Table) -> Result<(), String>);
 
 const SECTIONS: &[Section] = &[

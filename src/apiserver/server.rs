@@ -104,8 +104,8 @@ impl Builder {
         Self { seed, ..self }
     }
 
-    /// Remembers this many events of each kind for watches, and four times as many of all kinds together. What was not
-    /// written since is kept as text, which takes a tenth of the memory and some microseconds more to read.
+    /// Remembers this many events of each kind for watches, and as many of all kinds together. What was written before
+    /// those is kept as text, which takes a tenth of the memory and some microseconds more to read.
     #[must_use]
     pub fn history(self, events: usize) -> Self {
         Self { history: events, ..self }

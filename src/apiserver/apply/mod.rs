@@ -2,12 +2,14 @@
 //!
 //! [`FieldSet`](set::FieldSet) is a set of fields, [`Shape`] what must be known of a schema, `typed` what can be done
 //! with values that have one; [`Managers`] are the entries of `metadata.managedFields`. On top of these stand
-//! [`Tracker::update`], which tells after a write whose the changed fields are now, and [`Tracker::apply`].
+//! [`Tracker::update`], which tells after a write whose the changed fields are now, [`Tracker::renewed`], which tells the
+//! same of most writes sooner, and [`Tracker::apply`].
 
 mod conflict;
 mod element;
 mod managers;
 mod prune;
+mod renew;
 mod set;
 mod shape;
 mod tracker;

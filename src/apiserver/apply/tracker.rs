@@ -15,7 +15,7 @@ use crate::apiserver::metadata;
 use crate::apiserver::status::{Outcome, Refused};
 
 /// What nobody owns, because everybody must say it or the server sets it.
-static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+pub(super) static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of_names(&[
         &["apiVersion"],
         &["kind"],

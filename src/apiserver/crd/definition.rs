@@ -46,7 +46,6 @@ pub(crate) struct Version {
     pub(crate) storage: bool,
     pub(crate) schema: Structural,
     rules: OnceLock<Rules>,
-    pub(crate) has_defaults: bool,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
     /// Where the scale subresource finds its numbers, if there is one.
@@ -106,7 +105,6 @@ impl Version {
         Self {
             served: version["served"] == true,
             storage: version["storage"] == true,
-            has_defaults: default::has_defaults(&schema),
             schema,
             rules: OnceLock::new(),
             status: version["subresources"]["status"].is_object(),
@@ -126,18 +124,14 @@ impl Version {
     /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.
     pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
         let mut object = self.convert(stored, group);
-        if self.has_defaults {
-            default::fill(&mut object, &self.schema);
-        }
+        default::fill(&mut object, &self.schema);
         object
     }
 
     /// Prunes an object of this version and fills in its defaults.
     pub(crate) fn read_as_is(&self, object: &mut Value) {
         prune::prune(object, &self.schema);
-        if self.has_defaults {
-            default::fill(object, &self.schema);
-        }
+        default::fill(object, &self.schema);
     }
 
     /// An object of another version as one of this version (conversion strategy `None`): what this version does not

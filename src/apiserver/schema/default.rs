@@ -2,74 +2,87 @@
 
 use serde_json::Value;
 
-use super::structural::{Additional, Structural};
+use super::structural::Structural;
 
 /// Fills in defaults of absent properties, only into objects that are there, top down.
 pub(crate) fn fill(value: &mut Value, schema: &Structural) {
+    if !schema.has_defaults {
+        return;
+    }
     match value {
         Value::Object(map) => {
-            for (name, property) in &schema.properties {
-                let Some(default) = &property.default else { continue };
-                let absent = map.get(name).is_none_or(|found| is_bad_null(found, property));
-                if absent {
-                    map.insert(name.clone(), default.clone());
+            for (name, property) in schema.properties.iter().filter(|(_, property)| property.has_defaults) {
+                match (map.get_mut(name), &property.default) {
+                    (Some(inner), _) => fill_property(inner, property),
+                    (None, Some(default)) => {
+                        let mut inner = default.clone();
+                        fill(&mut inner, property);
+                        map.insert(name.clone(), inner);
+                    }
+                    (None, None) => {}
                 }
             }
-            for (name, inner) in map.iter_mut() {
-                if let Some(property) = schema.property(name) {
-                    match &property.default {
-                        Some(default) if is_bad_null(inner, property) => *inner = default.clone(),
-                        _ => {}
-                    }
-                    fill(inner, property);
-                }
+            if let Some(additional) = schema.additional().filter(|additional| additional.has_defaults) {
+                let others = map.iter_mut().filter(|(name, _)| !schema.properties.contains_key(*name));
+                others.for_each(|(_, inner)| fill_property(inner, additional));
             }
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                for item in items {
-                    fill(item, schema);
-                }
+                items.iter_mut().for_each(|item| fill(item, schema));
             }
         }
         _ => {}
     }
 }
 
+/// A property that is there; a null that may not be one counts as absent.
+fn fill_property(value: &mut Value, schema: &Structural) {
+    match &schema.default {
+        Some(default) if is_bad_null(value, schema) => *value = default.clone(),
+        _ => {}
+    }
+    fill(value, schema);
+}
+
 /// Drops nulls of properties that are not nullable; elements of lists stay.
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
+    if has_null(value) {
+        drop_nulls_at(value, schema);
+    }
+}
+
+fn drop_nulls_at(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(map) => map.retain(|name, inner| {
             let Some(property) = schema.property(name) else { return true };
             if is_bad_null(inner, property) {
                 return false;
             }
-            drop_nulls(inner, property);
+            drop_nulls_at(inner, property);
             true
         }),
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                for item in items {
-                    drop_nulls(item, schema);
-                }
+                items.iter_mut().for_each(|item| drop_nulls_at(item, schema));
             }
         }
         _ => {}
     }
 }
 
-fn is_bad_null(value: &Value, schema: &Structural) -> bool {
-    value.is_null() && !schema.nullable
+/// Whether there is a null anywhere: most objects have none, and this is quicker than a walk along a schema.
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.values().any(has_null),
+        Value::Array(items) => items.iter().any(has_null),
+        _ => false,
+    }
 }
 
-/// Whether filling in could change anything: false lets reads skip the walk.
-pub(crate) fn has_defaults(schema: &Structural) -> bool {
-    let additional = match &schema.additional {
-        Some(Additional::Of(values)) => Some(&**values),
-        _ => None,
-    };
-    schema.default.is_some()
-        || schema.properties.values().chain(schema.items.as_deref()).chain(additional).any(has_defaults)
+fn is_bad_null(value: &Value, schema: &Structural) -> bool {
+    value.is_null() && !schema.nullable
 }
 
 #[cfg(test)]

@@ -14,10 +14,13 @@ pub(crate) fn check(value: &Value, schema: &Structural) -> Vec<FieldError> {
 }
 
 fn walk(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if !schema.has_keyed_lists {
+        return;
+    }
     match value {
         Value::Object(map) => {
-            for (name, inner) in map {
-                if let Some(property) = schema.property(name) {
+            for (name, inner, property) in schema.along(map.iter()) {
+                if let Some(property) = property.or_else(|| schema.additional()) {
                     walk(inner, property, &path.key(name), errors);
                 }
             }

@@ -1,5 +1,7 @@
 //! Removes what a schema does not specify.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::path::Path;
@@ -7,6 +9,9 @@ use super::structural::{Additional, Structural};
 
 /// Fields that every whole object has, whatever its schema says.
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// A schema that knows no fields.
+static NOTHING: LazyLock<Structural> = LazyLock::new(Structural::default);
 
 /// Prunes a whole object and gives the paths of what was removed, in order.
 pub(crate) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
@@ -32,34 +37,28 @@ fn walk(
     removed: &mut Vec<String>,
 ) {
     match value {
-        Value::Object(map) => map.retain(|name, inner| {
-            let here = path.key(name);
-            if whole && OBJECT_FIELDS.contains(&name.as_str()) {
-                return true;
-            }
-            match field(schema, name) {
-                Field::Of(schema) => {
-                    walk(
-                        inner,
-                        Some(schema),
-                        schema.embedded_resource,
-                        schema.preserve_unknown,
-                        &here,
-                        removed,
-                    );
-                    true
+        Value::Object(map) => {
+            let mut gone: Vec<String> = Vec::new();
+            for (name, inner, property) in schema.unwrap_or(&NOTHING).along(map.iter_mut()) {
+                if whole && OBJECT_FIELDS.contains(&name.as_str()) {
+                    continue;
                 }
-                Field::Anything => {
-                    walk(inner, None, false, false, &here, removed);
-                    true
-                }
-                Field::Unknown if keep => true,
-                Field::Unknown => {
-                    removed.push(here.to_string());
-                    false
+                let here = path.key(name);
+                match (property, schema.and_then(|schema| schema.additional.as_ref())) {
+                    (Some(schema), _) => property_of(inner, schema, &here, removed),
+                    (None, Some(Additional::Of(schema))) => property_of(inner, schema, &here, removed),
+                    (None, Some(Additional::Anything)) => walk(inner, None, false, false, &here, removed),
+                    (None, None) if keep => {}
+                    (None, None) => {
+                        removed.push(here.to_string());
+                        gone.push(name.clone());
+                    }
                 }
             }
-        }),
+            for name in gone {
+                map.remove(&name);
+            }
+        }
         Value::Array(items) => {
             let inner = schema.and_then(|schema| schema.items.as_deref());
             // Below a node that keeps unknown fields, elements without a schema are kept as they are.
@@ -76,20 +75,8 @@ fn walk(
     }
 }
 
-enum Field<'a> {
-    Of(&'a Structural),
-    Anything,
-    Unknown,
-}
-
-fn field<'a>(schema: Option<&'a Structural>, name: &str) -> Field<'a> {
-    let Some(schema) = schema else { return Field::Unknown };
-    match (schema.properties.get(name), &schema.additional) {
-        (Some(property), _) => Field::Of(property),
-        (None, Some(Additional::Of(values))) => Field::Of(values),
-        (None, Some(Additional::Anything)) => Field::Anything,
-        (None, None) => Field::Unknown,
-    }
+fn property_of(value: &mut Value, schema: &Structural, path: &Path<'_>, removed: &mut Vec<String>) {
+    walk(value, Some(schema), schema.embedded_resource, schema.preserve_unknown, path, removed);
 }
 
 #[cfg(test)]

@@ -32,6 +32,10 @@ pub(crate) struct Structural {
     pub(crate) has_rules: bool,
     /// Whether this node or any below it is an embedded object.
     pub(crate) has_embedded: bool,
+    /// Whether this node or any below it has a default.
+    pub(crate) has_defaults: bool,
+    /// Whether this node or any below it is a list that is a set or a map.
+    pub(crate) has_keyed_lists: bool,
 }
 
 /// `additionalProperties`.
@@ -105,27 +109,47 @@ impl Structural {
             rules: map.get("x-kubernetes-validations").and_then(Value::as_array).cloned().unwrap_or_default(),
             has_rules: false,
             has_embedded: false,
+            has_defaults: false,
+            has_keyed_lists: false,
         };
         node.has_rules = !node.rules.is_empty() || node.children().any(|child| child.has_rules);
         node.has_embedded = node.embedded_resource || node.children().any(|child| child.has_embedded);
+        node.has_defaults = node.default.is_some() || node.children().any(|child| child.has_defaults);
+        let keyed = node.list_type != ListType::Atomic;
+        node.has_keyed_lists = keyed || node.children().any(|child| child.has_keyed_lists);
         node
     }
 
     /// The schemas right below.
     pub(crate) fn children(&self) -> impl Iterator<Item = &Self> {
-        let additional = match &self.additional {
-            Some(Additional::Of(schema)) => Some(&**schema),
+        self.properties.values().chain(self.items.as_deref()).chain(self.additional())
+    }
+
+    /// The entries of a map, each with the schema of the property of its name. Both are sorted, so that one walk along
+    /// both finds what would take a search for each.
+    pub(crate) fn along<'s, 'n, V>(
+        &'s self,
+        entries: impl Iterator<Item = (&'n String, V)>,
+    ) -> impl Iterator<Item = (&'n String, V, Option<&'s Self>)> {
+        let mut properties = self.properties.iter().peekable();
+        entries.map(move |(name, value)| {
+            while properties.next_if(|(property, _)| *property < name).is_some() {}
+            let found = properties.next_if(|(property, _)| *property == name);
+            (name, value, found.map(|(_, schema)| schema))
+        })
+    }
+
+    /// The schema of properties that are not named, if there is one.
+    pub(crate) fn additional(&self) -> Option<&Self> {
+        match &self.additional {
+            Some(Additional::Of(schema)) => Some(schema),
             _ => None,
-        };
-        self.properties.values().chain(self.items.as_deref()).chain(additional)
+        }
     }
 
     /// The schema of a property, be it named or additional. `None`: unknown, or known without a schema.
     pub(crate) fn property(&self, name: &str) -> Option<&Self> {
-        self.properties.get(name).or(match &self.additional {
-            Some(Additional::Of(schema)) => Some(schema),
-            _ => None,
-        })
+        self.properties.get(name).or_else(|| self.additional())
     }
 }
 

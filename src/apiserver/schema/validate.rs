@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::path::Path;
 use super::ratchet;
-use super::structural::{Additional, Structural};
+use super::structural::Structural;
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::gotext;
 use crate::apiserver::profile::Profile;
@@ -175,12 +175,8 @@ impl Walk<'_> {
             found.errors.push(self.too_many(path, count, most));
             return;
         }
-        for (name, value) in map {
-            let property = schema.properties.get(name).or(match &schema.additional {
-                Some(Additional::Of(values)) => Some(&**values),
-                _ => None,
-            });
-            if let Some(property) = property {
+        for (name, value, property) in schema.along(map.iter()) {
+            if let Some(property) = property.or_else(|| schema.additional()) {
                 let counterpart = ratchet::property(old, name);
                 found.merge(self.node(value, counterpart, property, &path.key(name)));
             }

@@ -41,12 +41,9 @@ pub(crate) struct Store {
 /// comes; resource versions below this are too old to watch from.
 const FIRST_REVISION: u64 = 100;
 
-/// How many times longer the history of all kinds together is than that of one kind.
-const ALL_KINDS: usize = 4;
-
 impl Store {
     pub(crate) fn new(limit: usize) -> Self {
-        let all = History::new(FIRST_REVISION, limit.saturating_mul(ALL_KINDS));
+        let all = History::new(FIRST_REVISION, limit);
         Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit, changes: None }
     }
 

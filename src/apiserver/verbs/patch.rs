@@ -6,6 +6,7 @@ mod strategic;
 
 use serde_json::Value;
 
+use super::update::without;
 use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
@@ -33,7 +34,15 @@ impl ApiServer {
         let (patch, repeated) = read(call, kind)?;
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
-        let object = merged(kind, &patch, &old, &call.kind)?;
+        let object = match kind {
+            PatchType::Merge if is_of_no_owners(&patch) => {
+                // The owners of fields are the server's: it reads those that are stored.
+                let mut object = without(&old, &[]);
+                json_patch::merge(&mut object, &patch);
+                object
+            }
+            _ => merged(kind, &patch, &old, &call.kind)?,
+        };
         if kind == PatchType::Json {
             let odd = odd_operations(&patch, repeated);
             match call.options.field_validation {
@@ -59,6 +68,11 @@ impl ApiServer {
         })?;
         self.update_object(call, object)
     }
+}
+
+/// Whether a merge patch says nothing of the owners of fields.
+fn is_of_no_owners(patch: &Value) -> bool {
+    patch.is_object() && patch["metadata"].get("managedFields").is_none()
 }
 
 /// Applies the patch of a call to something that is not the object itself, such as its scale.

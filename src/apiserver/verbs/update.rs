@@ -130,7 +130,7 @@ impl ApiServer {
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
         let object = Self::settled(call, object)?;
-        if object == *entry.stored() {
+        if is_same(&object, &entry.stored()) {
             call.after = Some(Arc::clone(old));
             return Ok(Reply::object(200, Self::shown_to(kind, old)));
         }
@@ -246,10 +246,23 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
     *object = next;
 }
 
-/// A copy of an object but for some of its top-level fields.
-fn without(object: &Value, fields: &[&str]) -> Value {
+/// A copy of an object but for some of its top-level fields, and for the owners of fields, which are written last.
+pub(super) fn without(object: &Value, fields: &[&str]) -> Value {
+    let copy = |(name, value): (&String, &Value)| match value {
+        Value::Object(metadata) if name == "metadata" => {
+            let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
+            (name.clone(), Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        value => (name.clone(), value.clone()),
+    };
     let kept = object.as_object().into_iter().flatten().filter(|(name, _)| !fields.contains(&name.as_str()));
-    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+    Value::Object(kept.map(copy).collect())
+}
+
+/// Whether two objects are the same. What writes change most stands at the end of the alphabet, so that is looked at first.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return one == other };
+    one.len() == other.len() && one.iter().rev().eq(other.iter().rev())
 }
 
 /// Counts changes of the specification.

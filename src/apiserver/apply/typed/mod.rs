@@ -12,7 +12,7 @@ mod validate;
 pub(crate) use compare::{Comparison, compare};
 pub(crate) use fields::fields;
 pub(crate) use merge::merge;
-pub(crate) use reconcile::reconcile;
+pub(crate) use reconcile::{is_reconciled, reconcile};
 pub(crate) use remove::{remove, with_named_fields};
 pub(crate) use validate::{Problem, validate};
 

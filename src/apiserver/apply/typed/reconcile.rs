@@ -11,22 +11,42 @@ pub(crate) fn reconcile(set: &mut FieldSet, shape: Shape<'_>) {
     walk(&mut set.0, shape);
 }
 
+/// Whether [`reconcile`] would leave a set as it is.
+pub(crate) fn is_reconciled(tree: &Tree, shape: Shape<'_>) -> bool {
+    tree.iter().all(|(key, node)| match (below(shape, key), node) {
+        (Some(inner), Value::Object(node)) if !node.is_empty() => {
+            !is_whole(inner) && is_reconciled(node, inner)
+        }
+        _ => true,
+    })
+}
+
 fn walk(tree: &mut Tree, shape: Shape<'_>) {
     for (key, node) in tree.iter_mut() {
-        let inner = match element::name(key) {
-            Some(name) => match shape.member(name) {
-                Member::Declared(inner) | Member::Key(inner) => inner,
-                Member::Unknown => continue,
-            },
-            None => match shape.form(None) {
-                Form::List(_, inner) if element::is_key(key) => inner,
-                _ => continue,
-            },
-        };
-        let Value::Object(node) = node else { continue };
-        match inner.form(None) {
-            Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true } => node.clear(),
-            _ => walk(node, inner),
+        let (Some(inner), Value::Object(node)) = (below(shape, key), node) else { continue };
+        if is_whole(inner) {
+            node.clear();
+        } else {
+            walk(node, inner);
         }
     }
+}
+
+/// The shape under a path element, if the schema knows it.
+fn below<'a>(shape: Shape<'a>, key: &str) -> Option<Shape<'a>> {
+    match element::name(key) {
+        Some(name) => match shape.member(name) {
+            Member::Declared(inner) | Member::Key(inner) => Some(inner),
+            Member::Unknown => None,
+        },
+        None => match shape.form(None) {
+            Form::List(_, inner) if element::is_key(key) => Some(inner),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a place is owned as a whole.
+fn is_whole(shape: Shape<'_>) -> bool {
+    matches!(shape.form(None), Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
 }

@@ -1,0 +1,200 @@
+//! The commonest write: a manager changes values that it owns already, and that alone. Whose the fields are stays as it
+//! is then, but for the time of its entry; so the long way, which makes sets of fields, is not taken.
+
+use serde_json::{Map, Value};
+
+use super::element;
+use super::managers::Manager;
+use super::set::{Tree, child, is_member};
+use super::shape::{Form, Keys, ListMerge, Member, Shape};
+use super::tracker::{Tracker, UNOWNED};
+use super::typed;
+
+/// The way from the root, or from an element of a list, to a value: field names, from the last one.
+#[derive(Debug, Clone, Copy)]
+struct Way<'a> {
+    name: &'a str,
+    before: Option<&'a Way<'a>>,
+}
+
+/// The comparison of an object, or of an element of a list, with what it was.
+#[derive(Debug)]
+struct Walk<'a> {
+    mine: Option<&'a Tree>,
+    others: Vec<&'a Tree>,
+    /// Whether a value changed.
+    changed: bool,
+}
+
+/// It takes the long way to tell whose the fields are.
+struct Unclear;
+
+impl Tracker<'_> {
+    /// The entries after an update from `old`, whose entries are `stored`, to `new`; `None` if it takes
+    /// [`Tracker::update`] to tell.
+    pub(crate) fn renewed(&self, old: &Value, new: &Value, stored: &[Value]) -> Option<Vec<Value>> {
+        let own = self.versions.own();
+        let shape = self.versions.shape();
+        let trees = stored.iter().map(|entry| {
+            let fields = entry.get("fieldsV1")?.as_object()?;
+            let clear = entry["apiVersion"] == *own && typed::is_reconciled(fields, shape);
+            clear.then_some(fields)
+        });
+        let trees: Vec<&Tree> = trees.collect::<Option<_>>()?;
+        let me = self.manager(super::managers::Operation::Update);
+        let place = stored.iter().position(|entry| is_of(entry, &me));
+        let mut others = trees.clone();
+        let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
+        walk.members(old, new, shape, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
+        let mut entries = stored.to_vec();
+        if walk.changed {
+            entries[place?]["time"] = Value::String(self.now.clone());
+            entries.sort_by(|one, other| order(one).cmp(&order(other)));
+        }
+        Some(entries)
+    }
+}
+
+/// Whether an entry is that of a manager who updates.
+fn is_of(entry: &Value, me: &Manager) -> bool {
+    let text = |field: &str| entry[field].as_str().unwrap_or_default();
+    text("operation") == "Update" && text("manager") == me.name && text("subresource") == me.subresource
+}
+
+/// What entries are sorted by, as `Managers` has it: applies come first, by chance of the alphabet too.
+fn order(entry: &Value) -> [&str; 4] {
+    ["operation", "time", "manager", "subresource"].map(|field| entry[field].as_str().unwrap_or_default())
+}
+
+impl<'a> Walk<'a> {
+    fn value(
+        &mut self,
+        old: &'a Value,
+        new: &'a Value,
+        shape: Shape<'a>,
+        way: &Way<'_>,
+        skipped: &[&Tree],
+    ) -> Result<(), Unclear> {
+        match (shape.form(Some(old)), shape.form(Some(new)), old, new) {
+            (
+                Form::Map { atomic: false },
+                Form::Map { atomic: false },
+                Value::Object(_),
+                Value::Object(_),
+            ) => self.members(old, new, shape, Some(way), skipped),
+            (Form::List(ListMerge::Map(keys), inner), _, Value::Array(old), Value::Array(new)) => {
+                self.items(old, new, keys, inner, way)
+            }
+            _ if old == new => Ok(()),
+            (Form::List(ListMerge::Set, _), ..) => Err(Unclear),
+            (was, is, ..) if is_leaf(was) && is_leaf(is) => self.leaf(way),
+            _ => Err(Unclear),
+        }
+    }
+
+    /// Fields of a map. Of those that are skipped, nobody is asked.
+    fn members(
+        &mut self,
+        old: &'a Value,
+        new: &'a Value,
+        shape: Shape<'a>,
+        way: Option<&Way<'_>>,
+        skipped: &[&Tree],
+    ) -> Result<(), Unclear> {
+        let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return Err(Unclear) };
+        let mut old = without(old, skipped);
+        let mut new = without(new, skipped);
+        loop {
+            match (old.next(), new.next()) {
+                (None, None) => return Ok(()),
+                (Some((name, was)), Some((found, is))) if name == found => {
+                    let inner = match shape.member(name) {
+                        Member::Declared(inner) | Member::Key(inner) => inner,
+                        Member::Unknown => Shape::Deduced,
+                    };
+                    let way = Way { name, before: way };
+                    let below: Vec<&Tree> =
+                        skipped.iter().filter_map(|tree| child(tree, &element::field(name))).collect();
+                    self.value(was, is, inner, &way, &below)?;
+                }
+                _ => return Err(Unclear),
+            }
+        }
+    }
+
+    /// Elements of a list that have keys.
+    fn items(
+        &mut self,
+        old: &'a [Value],
+        new: &'a [Value],
+        keys: Keys<'a>,
+        inner: Shape<'a>,
+        way: &Way<'_>,
+    ) -> Result<(), Unclear> {
+        let same_keys = |one: &Value, other: &Value| keys.names().all(|key| one.get(key) == other.get(key));
+        if old.len() != new.len() {
+            return Err(Unclear);
+        }
+        // Whose the list is is looked up once, and only if it changed.
+        let mut list = None;
+        for (was, is) in old.iter().zip(new).filter(|(was, is)| was != is) {
+            let twins = old.iter().filter(|other| same_keys(was, other)).count();
+            let maps =
+                [was, is].iter().all(|item| matches!(inner.form(Some(item)), Form::Map { atomic: false }));
+            if !maps || !same_keys(was, is) || twins > 1 {
+                return Err(Unclear);
+            }
+            let list: &Self = list.get_or_insert_with(|| self.at(|tree| way.node(tree)));
+            let element = element::of_map(is, keys).map_err(|_| Unclear)?;
+            let mut item = list.at(|tree| child(tree, &element));
+            item.members(was, is, inner, None, &[])?;
+            self.changed |= item.changed;
+        }
+        Ok(())
+    }
+
+    /// The same owners further down.
+    fn at(&self, down: impl Fn(&'a Tree) -> Option<&'a Tree>) -> Self {
+        let others = self.others.iter().copied().filter_map(&down).collect();
+        Self { mine: self.mine.and_then(&down), others, changed: false }
+    }
+
+    /// A value that changed: it must be the manager's own, and nobody else's.
+    fn leaf(&mut self, way: &Way<'_>) -> Result<(), Unclear> {
+        self.changed = true;
+        let mine = self.mine.is_some_and(|tree| way.is_member(tree));
+        if mine && !self.others.iter().any(|tree| way.is_member(tree)) { Ok(()) } else { Err(Unclear) }
+    }
+}
+
+impl Way<'_> {
+    /// Whether a set has what is at the end of the way.
+    fn is_member(&self, tree: &Tree) -> bool {
+        self.node(tree).is_some_and(is_member)
+    }
+
+    fn node<'t>(&self, tree: &'t Tree) -> Option<&'t Tree> {
+        let parent = match self.before {
+            Some(before) => before.node(tree)?,
+            None => tree,
+        };
+        child(parent, &element::field(self.name))
+    }
+}
+
+fn is_leaf(form: Form<'_>) -> bool {
+    matches!(form, Form::Scalar(_) | Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
+}
+
+/// The fields of a map but for those that a tree takes whole.
+fn without<'a>(
+    map: &'a Map<String, Value>,
+    skipped: &[&Tree],
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    map.iter().filter(move |(name, _)| {
+        skipped.is_empty() || {
+            let field = element::field(name);
+            !skipped.iter().any(|tree| child(tree, &field).is_some_and(Map::is_empty))
+        }
+    })
+}
