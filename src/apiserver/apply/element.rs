@@ -54,9 +54,36 @@ pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
         found.push((key, value));
     }
     found.sort_unstable_by_key(|(key, _)| *key);
-    let fields: Vec<String> =
-        found.iter().map(|(key, value)| format!("{}:{value}", Value::String((*key).to_owned()))).collect();
-    Ok(format!("k:{{{}}}", fields.join(",")))
+    let mut text = String::from("k:{");
+    for (index, (key, value)) in found.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        push_quoted(&mut text, key);
+        text.push(':');
+        push_json(&mut text, value);
+    }
+    text.push('}');
+    Ok(text)
+}
+
+fn push_json(text: &mut String, value: &Value) {
+    match value {
+        Value::String(value) => push_quoted(text, value),
+        value => text.push_str(&value.to_string()),
+    }
+}
+
+/// Names seldom have anything to escape.
+fn push_quoted(text: &mut String, value: &str) {
+    if value.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        // A text can always be written.
+        text.push_str(&serde_json::to_string(value).unwrap_or_default());
+    } else {
+        text.push('"');
+        text.push_str(value);
+        text.push('"');
+    }
 }
 
 /// A path element as texts show it (`PathElement.String`).

@@ -107,6 +107,8 @@ impl<'a> Walk<'a> {
         loop {
             match (old.next(), new.next()) {
                 (None, None) => return Ok(()),
+                // Most values are as they were, which is seen before it is asked what they are.
+                (Some((name, was)), Some((found, is))) if name == found && is_same_scalar(was, is) => {}
                 (Some((name, was)), Some((found, is))) if name == found => {
                     let inner = match shape.member(name) {
                         Member::Declared(inner) | Member::Key(inner) => inner,
@@ -131,17 +133,15 @@ impl<'a> Walk<'a> {
         inner: Shape<'a>,
         way: &Way<'_>,
     ) -> Result<(), Unclear> {
-        let same_keys = |one: &Value, other: &Value| keys.names().all(|key| one.get(key) == other.get(key));
-        if old.len() != new.len() {
+        if old.len() != new.len() || !are_distinct(old, keys) {
             return Err(Unclear);
         }
         // Whose the list is is looked up once, and only if it changed.
         let mut list = None;
         for (was, is) in old.iter().zip(new).filter(|(was, is)| was != is) {
-            let twins = old.iter().filter(|other| same_keys(was, other)).count();
             let maps =
                 [was, is].iter().all(|item| matches!(inner.form(Some(item)), Form::Map { atomic: false }));
-            if !maps || !same_keys(was, is) || twins > 1 {
+            if !maps || !keys.names().all(|key| was.get(key) == is.get(key)) {
                 return Err(Unclear);
             }
             let list: &Self = list.get_or_insert_with(|| self.at(|tree| way.node(tree)));
@@ -180,6 +180,21 @@ impl Way<'_> {
         };
         child(parent, &element::field(self.name))
     }
+}
+
+/// Whether no two elements of a list have the same keys, where a look at one text in each tells.
+fn are_distinct(items: &[Value], keys: Keys<'_>) -> bool {
+    let mut names = keys.names();
+    let (Some(key), None) = (names.next(), names.next()) else { return false };
+    let texts: Option<Vec<&str>> = items.iter().map(|item| item.get(key)?.as_str()).collect();
+    texts.is_some_and(|mut texts| {
+        texts.sort_unstable();
+        texts.is_sorted_by(|one, next| one < next)
+    })
+}
+
+fn is_same_scalar(one: &Value, other: &Value) -> bool {
+    !one.is_object() && !one.is_array() && one == other
 }
 
 fn is_leaf(form: Form<'_>) -> bool {

@@ -39,7 +39,6 @@ pub(crate) struct Family {
 
 /// One version of a definition.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "these are the flags of the API")]
 pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) served: bool,

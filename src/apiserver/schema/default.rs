@@ -29,7 +29,9 @@ pub(crate) fn fill(value: &mut Value, schema: &Structural) {
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| fill(item, schema));
+                for item in items {
+                    fill(item, schema);
+                }
             }
         }
         _ => {}
@@ -64,7 +66,9 @@ fn drop_nulls_at(value: &mut Value, schema: &Structural) {
         }),
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| drop_nulls_at(item, schema));
+                for item in items {
+                    drop_nulls_at(item, schema);
+                }
             }
         }
         _ => {}

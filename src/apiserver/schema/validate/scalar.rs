@@ -14,9 +14,9 @@ impl Walk<'_> {
     pub(super) fn string(&self, text: &str, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let checks = &schema.checks;
         let shown = || Shown::Json(json!(text));
-        let length = text.chars().count() as u64;
-        let too_long = checks.max_length.filter(|most| length > *most);
-        let too_short = checks.min_length.filter(|least| length < *least);
+        let length = || text.chars().count() as u64;
+        let too_long = checks.max_length.filter(|most| length() > *most);
+        let too_short = checks.min_length.filter(|least| length() < *least);
         let mismatch = checks.pattern.as_ref().filter(|(_, pattern)| !pattern.is_match(text));
         if let Some(most) = too_long {
             let detail = self.context.profile.too_long_text(most);
