@@ -19,7 +19,9 @@
 
 pub(crate) mod body;
 pub(crate) mod http;
+mod moved;
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -33,6 +35,7 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::watch;
 
+use self::moved::Moved;
 use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::Reply;
 use super::request::Request;
@@ -40,6 +43,7 @@ use super::server::{ApiServer, Builder};
 use super::status::{Outcome, Refused};
 use super::storage::writer::Writer;
 use super::storage::{Change, Storage, StorageError};
+use super::store::TableId;
 use crate::base::clock::{Clock, Time, WallClock};
 use crate::base::limits::REQUEST_LATENCY_MS;
 use crate::model::{Identity, Object, Refusal, Write};
@@ -51,8 +55,8 @@ pub type ReplyStream = UnsyncBoxBody<Bytes, Infallible>;
 #[derive(Clone)]
 pub struct Shared {
     server: Arc<Mutex<ApiServer>>,
-    /// Counts what may concern a watcher: writes, and changes of what is served.
-    moved: Arc<watch::Sender<u64>>,
+    /// Wakes watchers.
+    moved: Arc<Moved>,
     /// Counts the requests of clients in process.
     requests: Arc<AtomicU64>,
     /// Counts answers through any door.
@@ -65,7 +69,7 @@ pub struct Shared {
 impl Shared {
     /// Shares a server whose clients live by `clock`.
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
-        let (moved, _) = watch::channel(server.revision());
+        let moved = Moved::new(server.revision());
         let server = Arc::new(Mutex::new(server));
         Self {
             server,
@@ -116,13 +120,21 @@ impl Shared {
         let before = (server.revision(), server.epoch);
         let result = call(&mut server);
         let after = (server.revision(), server.epoch);
+        // Where a definition was replaced, or more was written than is remembered, everybody looks.
+        let tables: Option<BTreeSet<TableId>> = if before.1 == after.1 {
+            server.events_since(before.0).ok().map(|events| events.map(|event| event.table).collect())
+        } else {
+            None
+        };
         let submitted = self.writer.as_ref().and_then(|writer| {
             let changes = server.store.take_changes();
             (!changes.is_empty()).then(|| submit(writer, changes))
         });
         drop(server);
-        if before != after {
-            self.moved.send_modify(|count| *count += 1);
+        match tables {
+            _ if before == after => {}
+            Some(tables) => self.moved.tell(tables),
+            None => self.moved.tell_all(),
         }
         (result, submitted)
     }
@@ -183,6 +195,11 @@ impl Shared {
         self.moved.subscribe()
     }
 
+    /// Tells of writes of one kind, by its table.
+    pub(crate) fn subscribe_to(&self, table: TableId) -> watch::Receiver<u64> {
+        self.moved.subscribe_to(table)
+    }
+
     /// The same server for clients that live by another clock.
     #[must_use]
     pub fn with_clock(&self, clock: Arc<dyn Clock>) -> Self {
@@ -191,7 +208,7 @@ impl Shared {
 
     /// Wakes those who wait for a write, although there is none.
     pub fn wake(&self) {
-        self.moved.send_modify(|count| *count += 1);
+        self.moved.tell_all();
     }
 
     /// A service that acts as `who`.

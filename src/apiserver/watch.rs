@@ -14,7 +14,7 @@ use super::kinds::catalog::Catalog;
 use super::paths::Watching;
 use super::selector::Selector;
 use super::status::Refused;
-use super::store::{self, Event, EventKind, Store};
+use super::store::{self, Event, EventKind, Store, TableId};
 use super::view::View;
 use crate::base::clock::Time;
 
@@ -111,6 +111,11 @@ impl Watch {
         let next = now.checked_add(BOOKMARK_INTERVAL).unwrap_or(Time::MAX);
         let last = self.ends.checked_sub(LAST_BOOKMARK).unwrap_or(Time::MIN);
         if last > now { next.min(last) } else { next }
+    }
+
+    /// Where the objects are that it follows.
+    pub(crate) fn table(&self) -> TableId {
+        self.kind.table
     }
 
     pub(crate) fn counted(self, by: Watching) -> Self {

@@ -24,9 +24,9 @@ struct Lines {
     ready: VecDeque<Bytes>,
 }
 
-/// The lines of a watch. It sleeps until the server moves, a bookmark is due or the watch ends.
+/// The lines of a watch. It sleeps until its kind moves, a bookmark is due or the watch ends.
 pub(crate) fn watch(shared: Shared, watch: Watch) -> ReplyStream {
-    let moved = shared.subscribe();
+    let moved = shared.subscribe_to(watch.table());
     let lines = Lines { shared, watch, moved, ready: VecDeque::new() };
     let frames = stream::unfold(lines, |mut lines| async move {
         let line = lines.next().await?;
