@@ -8,6 +8,7 @@ mod corpus;
 mod definitions;
 mod door;
 mod dry_run;
+mod formats;
 #[cfg(feature = "serve")]
 mod https;
 mod kinds;

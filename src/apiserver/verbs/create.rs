@@ -62,7 +62,7 @@ impl ApiServer {
         if let Some(custom) = &kind.custom {
             default::fill(&mut object, &custom.version.schema);
         }
-        call.warnings.extend(metadata::finalizer_warnings(&object));
+        call.warnings.extend(validation::warnings(&kind, &object, None, &self.profile));
         if !version.is_empty() && version != "0" {
             return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
         }

@@ -66,7 +66,7 @@ impl ApiServer {
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;
-            call.warnings.extend(metadata::finalizer_warnings(&object));
+            call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
         self.validate(call, attributes, Some(&object))?;
         self.store_update(call, &kind, object, &entry, &old)

@@ -89,6 +89,15 @@ pub(super) fn updated(
     finish(kind, object, &errors, profile)
 }
 
+/// What clients are warned of in an object that is accepted (`WarningsOnCreate`, `WarningsOnUpdate`).
+pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
+    let mut warnings = metadata::finalizer_warnings(object);
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        warnings.extend(crd::format_warnings(object, old, profile.minor));
+    }
+    warnings
+}
+
 fn custom_update(
     custom: &Custom,
     object: &Value,
