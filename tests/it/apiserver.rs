@@ -14,6 +14,7 @@ mod https;
 mod kinds;
 mod lists;
 mod minors;
+mod objects;
 mod odd;
 mod patches;
 mod policies;

@@ -97,7 +97,7 @@ impl WriteOptions {
 fn check_manager(name: &str, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if name.len() > MANAGER_MAX {
-        let why = profile.too_long_text(MANAGER_MAX as u64);
+        let why = profile.too_many_bytes_text(MANAGER_MAX as u64);
         errors.push(FieldError::new(Cause::TooLong, "fieldManager", json!(name), why));
     }
     for (at, odd) in name.char_indices().filter(|(_, letter)| !is_printable(*letter)) {
