@@ -20,6 +20,7 @@ mod patches;
 mod policies;
 mod requests;
 mod rules;
+mod statuses;
 mod two_arms;
 mod views;
 mod webhooks;
