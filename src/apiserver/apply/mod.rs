@@ -8,6 +8,7 @@ mod conflict;
 mod element;
 mod managers;
 mod prune;
+mod scale;
 mod set;
 mod shape;
 mod tracker;
@@ -16,6 +17,7 @@ mod versions;
 
 pub(crate) use managers::Managers;
 pub(crate) use prune::{KUBECTL, LAST_APPLIED};
+pub(crate) use scale::Replicas;
 pub(crate) use set::FieldSet;
 pub(crate) use tracker::{Applied, Tracker};
 pub(crate) use versions::Versions;
