@@ -1,6 +1,7 @@
 //! Values as Go prints them, for texts that must match a server written in Go.
 
 pub(crate) mod duration;
+pub(crate) mod regexp;
 
 use std::fmt::Write as _;
 

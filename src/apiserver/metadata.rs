@@ -1,10 +1,12 @@
 //! Object metadata: its types, what the server sets, and what may change.
 
+mod check;
+
 use serde_json::{Map, Value, json};
 
-use super::field::FieldError;
+pub(crate) use check::{check, check_maps, finalizer_warnings};
+
 use super::gotext::json_type;
-use super::names::{self, NameRule};
 
 /// How each field of `metadata` is encoded in Go.
 const FIELDS: [(&str, Type); 15] = [
@@ -129,84 +131,4 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
 /// Whether deletion was asked for.
 pub(crate) fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
-}
-
-/// Checks name, labels, annotations, owners and finalizers of a new object.
-pub(crate) fn check(object: &Value, rule: NameRule) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let name = text(object, "name");
-    if name.is_empty() {
-        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
-    } else {
-        for why in rule.check(name) {
-            errors.push(FieldError::invalid("metadata.name", name, why));
-        }
-    }
-    errors.extend(check_maps(object));
-    errors
-}
-
-/// Checks what may be wrong in updates as well.
-pub(crate) fn check_maps(object: &Value) -> Vec<FieldError> {
-    let metadata = &object["metadata"];
-    let mut errors = Vec::new();
-    for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
-        let fail = |value: &str, why| FieldError::invalid("metadata.labels", value, why);
-        errors.extend(names::label_key(key).into_iter().map(|why| fail(key, why)));
-        let value = value.as_str().unwrap_or_default();
-        errors.extend(names::label_value(value).into_iter().map(|why| fail(value, why)));
-    }
-    for key in metadata["annotations"].as_object().into_iter().flat_map(Map::keys) {
-        let wrong = names::qualified(&key.to_lowercase(), "a valid annotation key");
-        errors.extend(
-            wrong.into_iter().map(|why| FieldError::invalid("metadata.annotations", key.as_str(), why)),
-        );
-    }
-    errors.extend(check_owners(metadata));
-    errors.extend(check_finalizers(metadata));
-    errors
-}
-
-fn check_owners(metadata: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for owner in owners {
-        for (field, why) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            if owner[field].as_str().is_none_or(str::is_empty) {
-                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{field}"), "", why));
-            }
-        }
-    }
-    errors
-}
-
-fn check_finalizers(metadata: &Value) -> Vec<FieldError> {
-    let list = metadata["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter()
-        .filter_map(Value::as_str)
-        .flat_map(|name| {
-            let wrong = names::qualified(name, "a valid finalizer name");
-            wrong.into_iter().map(move |why| FieldError::invalid("metadata.finalizers", name, why))
-        })
-        .collect()
-}
-
-/// A warning for each finalizer without a domain.
-pub(crate) fn finalizer_warnings(object: &Value) -> Vec<String> {
-    let known = ["foregroundDeletion", "orphan", "kubernetes"];
-    finalizers(object)
-        .into_iter()
-        .filter(|name| !name.contains('/') && !known.contains(name))
-        .map(|name| {
-            format!(
-                "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name to avoid accidental \
-                 conflicts with other finalizer writers"
-            )
-        })
-        .collect()
 }

@@ -133,6 +133,15 @@ impl Profile {
         Self { minor, ratchets_status: row.ratchets_status || carried, ..row }
     }
 
+    /// The detail of a `Too long` error of a built-in field of at most `max` bytes (`field.TooLong`), which schemas had
+    /// other words for until both got the same.
+    pub(crate) fn too_many_bytes_text(&self, max: u64) -> String {
+        match self.too_long {
+            TooLong::LongerThan => format!("must have at most {max} bytes"),
+            _ => self.too_long_text(max),
+        }
+    }
+
     /// The detail of a `Too long` error for at most `max` characters.
     pub(crate) fn too_long_text(&self, max: u64) -> String {
         match self.too_long {
@@ -161,6 +170,10 @@ pub(crate) mod since {
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
     /// From here on, an evicted pod says so in its status (`PodDisruptionConditions`, beta).
     pub(crate) const EVICTION_CONDITION: u32 = 26;
+    /// From here on, unknown and repeated fields are warned of or refused (`ServerSideFieldValidation`, beta).
+    pub(crate) const FIELD_VALIDATION: u32 = 25;
+    /// From here on, another name is made where a generated one is taken (`RetryGenerateName`, beta).
+    pub(crate) const GENERATED_NAMES_RETRIED: u32 = 31;
     /// From here on, budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }
@@ -209,5 +222,10 @@ mod tests {
         assert_eq!(text(31, 3), "may not be longer than 3");
         assert_eq!(text(33, 1), "may not be more than 1 bytes");
         assert_eq!(text(36, 1), "may not be more than 1 byte");
+        let bytes = |minor| Profile::of(minor, false).too_many_bytes_text(3);
+        assert_eq!(
+            (bytes(31), bytes(32)),
+            ("must have at most 3 bytes".into(), "may not be more than 3 bytes".into())
+        );
     }
 }

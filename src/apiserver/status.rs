@@ -84,6 +84,17 @@ impl Refused {
         Self::new(409, "AlreadyExists", message, Some(details(name, &resource.group, &resource.plural)))
     }
 
+    /// 409 of a name that the server made and that is taken all the same (`NewGenerateNameConflict`).
+    pub(crate) fn no_unique_name(resource: &Resource, name: &str) -> Self {
+        let mut refused = Self::already_exists(resource, name);
+        refused.message.push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut refused.details {
+            details["retryAfterSeconds"] = json!(1);
+        }
+        refused.retry_after = Some(1);
+        refused
+    }
+
     /// 409 with the text of a failed precondition; `kind` is the plural or, for deletions, the kind.
     pub(crate) fn conflict(resource: &Resource, kind: &str, name: &str, text: &str) -> Self {
         let qualified = if resource.group.is_empty() || kind == resource.kind {

@@ -73,6 +73,25 @@ pub fn tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
     Ok((tree, twice))
 }
 
+/// A key that stands in a map once more: the line of its value, counted from 1, and the key.
+pub type Repeated = (usize, Node);
+
+/// Reads one document in which keys may stand more than once; the last value counts, and the others are told of in the
+/// order in which a parser meets them.
+///
+/// # Errors
+/// A syntax error, with its position.
+pub fn lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), YamlError> {
+    let mut settings = options();
+    settings.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
+    settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
+    let mut tree: Node = serde_saphyr::from_str_with_options(text, settings).map_err(|e| error(&e))?;
+    tree.note_scalars_as_written(text);
+    let mut repeated = Vec::new();
+    tree.repeated(&mut repeated);
+    Ok((tree.to_json(), repeated))
+}
+
 /// Reads one document.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ mod element;
 mod managers;
 mod prune;
 mod renew;
+mod scale;
 mod set;
 mod shape;
 mod tracker;
@@ -18,6 +19,7 @@ mod versions;
 
 pub(crate) use managers::Managers;
 pub(crate) use prune::{KUBECTL, LAST_APPLIED};
+pub(crate) use scale::Replicas;
 pub(crate) use set::FieldSet;
 pub(crate) use tracker::{Applied, Tracker};
 pub(crate) use versions::Versions;

@@ -30,7 +30,8 @@ impl<'a> Versions<'a> {
         self.own.resource.api_version()
     }
 
-    /// An object and its shape in another version; `None` if that is not served.
+    /// An object and its shape in another version; `None` if that is not served. What a webhook has to convert is as it
+    /// is until the webhook has answered, which the request then begins anew for.
     pub(crate) fn convert<'v>(
         &self,
         object: &'v Value,
@@ -41,7 +42,7 @@ impl<'a> Versions<'a> {
             return Some((Cow::Borrowed(object), Shape::of(kind)));
         }
         let custom = kind.custom.as_ref()?;
-        let converted = custom.version.convert(object, &kind.resource.group);
+        let converted = custom.convert(object, &custom.version, &kind.resource.group);
         Some((Cow::Owned(converted), Shape::of(kind)))
     }
 

@@ -2,6 +2,7 @@
 
 mod conversion;
 mod definition;
+mod formats;
 pub(crate) mod internal;
 pub(crate) mod lifecycle;
 mod naming;
@@ -11,3 +12,4 @@ pub(crate) mod validation;
 
 pub(crate) use conversion::{Conversion, Wanted};
 pub(crate) use definition::{Definition, Family, Version};
+pub(crate) use formats::warnings as format_warnings;

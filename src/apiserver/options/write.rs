@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::apiserver::field::{Cause, FieldError, Shown};
-use crate::apiserver::profile::Profile;
+use crate::apiserver::profile::{Profile, since};
 use crate::apiserver::request::{JSON_PATCH, MERGE_PATCH, Method, Request};
 use crate::apiserver::status::{Outcome, Refused};
 
@@ -89,6 +89,11 @@ impl WriteOptions {
             let kind = super::kind_of(request.method);
             return Err(Refused::invalid("meta.k8s.io", kind, "", &errors, profile));
         }
+        // Before, whatever is asked for is let pass.
+        let field_validation = match profile.minor {
+            since::FIELD_VALIDATION.. => field_validation,
+            _ => FieldValidation::Ignore,
+        };
         let force = force.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"));
         Ok(Self { dry_run: !dry_run.is_empty(), field_validation, force })
     }
@@ -97,7 +102,7 @@ impl WriteOptions {
 fn check_manager(name: &str, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if name.len() > MANAGER_MAX {
-        let why = profile.too_long_text(MANAGER_MAX as u64);
+        let why = profile.too_many_bytes_text(MANAGER_MAX as u64);
         errors.push(FieldError::new(Cause::TooLong, "fieldManager", json!(name), why));
     }
     for (at, odd) in name.char_indices().filter(|(_, letter)| !is_printable(*letter)) {

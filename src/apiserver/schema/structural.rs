@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::format::Format;
+use super::format::Named;
+use crate::apiserver::gotext::regexp;
 
 /// One node of a structural schema.
 #[expect(clippy::struct_excessive_bools, reason = "these are the flags of the schema language")]
@@ -60,7 +61,7 @@ pub(crate) enum ListType {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Checks {
     pub(crate) enumeration: Vec<Value>,
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<Named>,
     pub(crate) pattern: Option<(String, Regex)>,
     pub(crate) minimum: Option<(f64, bool)>,
     pub(crate) maximum: Option<(f64, bool)>,
@@ -170,8 +171,8 @@ impl Checks {
             if int_or_string && is_int_or_string(map.get("anyOf")) { Vec::new() } else { list("anyOf") };
         Self {
             enumeration: map.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
-            format: text("format").and_then(Format::named),
-            pattern: text("pattern").and_then(|text| Some((text.to_owned(), Regex::new(text).ok()?))),
+            format: text("format").and_then(Named::find),
+            pattern: text("pattern").and_then(|text| Some((text.to_owned(), regexp::compile(text).ok()?))),
             minimum: number("minimum").map(|bound| (bound, flag("exclusiveMinimum"))),
             maximum: number("maximum").map(|bound| (bound, flag("exclusiveMaximum"))),
             multiple_of: number("multipleOf"),

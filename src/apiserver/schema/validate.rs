@@ -112,10 +112,10 @@ impl Walk<'_> {
         let int_as_float = actual == "integer" && has("number");
         let fits = has(actual) || float_as_int || int_as_float;
         let is_text = matches!(value, Value::String(_) | Value::Array(_));
-        if let Some(format) = schema.checks.format {
+        if let Some(named) = self.format(schema) {
             // A format takes the place of the type in what is expected.
             if !is_text && !fits {
-                found.errors.push(wrong(format.name(), number_format));
+                found.errors.push(wrong(&named.name, number_format));
                 return;
             }
             if is_text && !has("integer") && !has("number") {

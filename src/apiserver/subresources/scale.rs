@@ -1,11 +1,14 @@
 //! How many of something there should be: `autoscaling/v1 Scale` of workloads and of custom resources.
 
+mod apply;
+
 use serde_json::{Value, json};
 
 use super::read;
 use crate::apiserver::call::Call;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::kinds::typed;
+use crate::apiserver::options::PatchType;
 use crate::apiserver::reply::{Reply, ReplyBody};
 use crate::apiserver::request::Method;
 use crate::apiserver::selector;
@@ -67,9 +70,12 @@ impl ApiServer {
             Self::written_form(&call.kind, entry)
         };
         let current = shown(&object, paths)?;
+        let applies =
+            call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
         let mut scale = match call.request.method {
             Method::Get => return Ok(Reply::value(200, current)),
             Method::Put => read(call, &[("autoscaling", "v1")], "Scale")?,
+            Method::Patch if applies => self.apply_scale(call, &object, &current)?,
             Method::Patch => patched(call, &current)?,
             _ => return Err(Refused::method_not_allowed()),
         };

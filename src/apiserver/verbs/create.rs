@@ -9,8 +9,10 @@ use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::decode;
+use crate::apiserver::etcd;
 use crate::apiserver::kinds::{Generation, strategy};
 use crate::apiserver::metadata;
+use crate::apiserver::profile::since;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::schema::default;
 use crate::apiserver::server::ApiServer;
@@ -19,6 +21,8 @@ use crate::base::clock::rfc3339;
 
 /// The longest prefix that a generated name keeps: 63 less the five letters.
 const PREFIX_LIMIT: usize = 58;
+/// How many names are tried before one is free (`maxNameGenerationCreateAttempts`).
+const NAMES_TRIED: usize = 8;
 
 impl ApiServer {
     pub(crate) fn create(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
@@ -40,7 +44,7 @@ impl ApiServer {
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.mutate(call, attributes(&given), Some(&mut object))?;
         self.check_escalation(call, &object, None)?;
-        self.make_name(call, &mut object);
+        self.make_name(call, &mut object, &namespace);
         self.prioritise(&kind, &mut object)?;
         let name = metadata::text(&object, "name").to_owned();
         call.new_name = Some(name.clone());
@@ -62,13 +66,22 @@ impl ApiServer {
         if let Some(custom) = &kind.custom {
             default::fill(&mut object, &custom.version.schema);
         }
-        call.warnings.extend(metadata::finalizer_warnings(&object));
+        call.warnings.extend(validation::warnings(&kind, &object, None, &self.profile));
         if !version.is_empty() && version != "0" {
             return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
         }
         self.validate(call, attributes(&name), Some(&object))?;
+        let key = kind.key(&namespace, &name);
         if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
+            // The database measures a request before it looks at its keys.
+            if !call.dry_run {
+                etcd::check(&kind, &key, &object)?;
+            }
+            let generated = !metadata::text(&object, "generateName").is_empty();
             let mut refused = Refused::already_exists(&kind.resource, &name);
+            if generated {
+                refused = Refused::no_unique_name(&kind.resource, &name);
+            }
             if metadata::is_terminating(&existing.served()) {
                 refused.message = format!("object is being deleted: {}", refused.message);
             }
@@ -77,8 +90,8 @@ impl ApiServer {
         if call.dry_run {
             return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
         }
-        let key = kind.key(&namespace, &name);
         let object = Self::settled(call, object)?;
+        etcd::check(&kind, &key, &object)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(&kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
@@ -86,7 +99,8 @@ impl ApiServer {
         Ok(Reply::object(201, reply))
     }
 
-    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value) {
+    /// Makes a name of a `generateName`, and another one where that is taken already.
+    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value, namespace: &str) {
         let prefix = metadata::text(object, "generateName").to_owned();
         if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
             return;
@@ -95,8 +109,15 @@ impl ApiServer {
         while !prefix.is_char_boundary(kept) {
             kept -= 1;
         }
-        let drawn = call.attempt.names.pop();
-        let name = drawn.unwrap_or_else(|| format!("{}{}", &prefix[..kept], self.suffixes.suffix(5)));
+        let tries = if self.profile.minor >= since::GENERATED_NAMES_RETRIED { NAMES_TRIED } else { 1 };
+        let mut name = String::new();
+        for _ in 0..tries {
+            let drawn = call.attempt.names.pop();
+            name = drawn.unwrap_or_else(|| format!("{}{}", &prefix[..kept], self.suffixes.suffix(5)));
+            if self.store.get(call.kind.table, namespace, &name).is_none() {
+                break;
+            }
+        }
         metadata::of(object).insert("name".to_owned(), json!(name));
         call.attempt.names.push(name);
     }

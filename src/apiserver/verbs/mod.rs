@@ -4,7 +4,7 @@ mod create;
 mod delete;
 mod list;
 mod owners;
-mod patch;
+pub(crate) mod patch;
 mod read;
 mod surroundings;
 mod update;

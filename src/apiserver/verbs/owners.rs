@@ -40,7 +40,7 @@ impl ApiServer {
     }
 
     /// What the owners of fields need to know of a write.
-    pub(super) fn tracker<'a>(&'a self, call: &'a Call<'_>) -> Tracker<'a> {
+    pub(crate) fn tracker<'a>(&'a self, call: &'a Call<'_>) -> Tracker<'a> {
         let (kind, subresource) = (&*call.kind, &*call.path.subresource);
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         Tracker {

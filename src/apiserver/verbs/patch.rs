@@ -1,6 +1,6 @@
 //! Patches. Each is applied to the object as it is read, and then goes the way of an update.
 
-mod apply;
+pub(crate) mod apply;
 mod operations;
 mod strategic;
 

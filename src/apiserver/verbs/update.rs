@@ -9,6 +9,7 @@ use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::decode;
+use crate::apiserver::etcd;
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::apiserver::metadata;
@@ -66,7 +67,7 @@ impl ApiServer {
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;
-            call.warnings.extend(metadata::finalizer_warnings(&object));
+            call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
         self.validate(call, attributes, Some(&object))?;
         self.store_update(call, &kind, object, &entry, &old)
@@ -137,6 +138,7 @@ impl ApiServer {
         if call.dry_run {
             return Ok(Reply::object(200, Self::just_stored(kind, &Arc::new(object))));
         }
+        etcd::check(kind, &key, &object)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });

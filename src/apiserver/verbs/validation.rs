@@ -39,7 +39,7 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
         NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
         rule => rule,
     };
-    let mut errors = metadata::check(object, names);
+    let mut errors = metadata::check(object, names, profile);
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
@@ -69,7 +69,7 @@ pub(super) fn updated(
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Outcome<()> {
-    let mut errors = metadata_of_update(object, old);
+    let mut errors = metadata_of_update(object, old, profile);
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile, warnings));
     } else {
@@ -87,6 +87,15 @@ pub(super) fn updated(
         errors.extend(policy::check::check(kind, object, profile));
     }
     finish(kind, object, &errors, profile)
+}
+
+/// What clients are warned of in an object that is accepted (`WarningsOnCreate`, `WarningsOnUpdate`).
+pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
+    let mut warnings = metadata::finalizer_warnings(object);
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        warnings.extend(crd::format_warnings(object, old, profile.minor));
+    }
+    warnings
 }
 
 fn custom_update(
@@ -137,7 +146,7 @@ fn beyond_schema(custom: &Custom, object: &Value, old: Option<&Value>) -> Vec<Fi
     errors
 }
 
-fn metadata_of_update(object: &Value, old: &Value) -> Vec<FieldError> {
+fn metadata_of_update(object: &Value, old: &Value, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (new_time, old_time) =
         (metadata::text(object, "deletionTimestamp"), metadata::text(old, "deletionTimestamp"));
@@ -160,7 +169,7 @@ fn metadata_of_update(object: &Value, old: &Value) -> Vec<FieldError> {
     }
     // The server checks this twice, and shows both in the causes.
     errors.extend(errors.clone());
-    errors.extend(metadata::check_maps(object));
+    errors.extend(metadata::check_maps(object, profile));
     errors
 }
 

@@ -83,6 +83,22 @@ impl Node {
         }
     }
 
+    /// Collects the keys that stand in a map once more, those of inner maps before their own.
+    pub(super) fn repeated(&self, found: &mut Vec<super::Repeated>) {
+        match &self.kind {
+            Kind::List(items) => items.iter().for_each(|item| item.repeated(found)),
+            Kind::Map(entries) => {
+                for (index, (key, value)) in entries.iter().enumerate() {
+                    value.repeated(found);
+                    if entries[..index].iter().any(|(other, _)| other.kind == key.kind) {
+                        found.push((value.line, key.clone()));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Takes the spelling of booleans and numbers from the text that the tree was read from.
     pub(super) fn note_scalars_as_written(&mut self, text: &str) {
         match &mut self.kind {

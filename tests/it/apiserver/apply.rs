@@ -1,5 +1,8 @@
 //! Server-side apply and owners of fields, beyond what the recorded exchanges show.
 
+mod repeated;
+mod scale;
+
 use serde_json::{Value, json};
 use windtunnel::apiserver::{ApiServer, Body, Method, Request};
 use windtunnel::model::Identity;

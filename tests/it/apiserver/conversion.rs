@@ -209,3 +209,34 @@ fn a_failing_conversion_fails_the_request_in_the_server_s_words() {
         (500, format!("{start} returned invalid object: must have the same name: a != b"))
     );
 }
+
+#[test]
+fn fields_that_are_owned_in_another_version_are_compared_in_it() {
+    let (mut server, asked) = server(|call| Ok(answer(call)));
+    let admin = Identity::admin();
+    let mut apply = |version: &str, manager: &str, spec: &Value| {
+        let path = format!("/apis/example.io/{version}/namespaces/default/hosts/a?fieldManager={manager}");
+        let body = json!({ "apiVersion": format!("example.io/{version}"), "kind": "Host", "metadata": { "name": "a" },
+            "spec": spec });
+        let request = Request::new(Method::Patch, &path, &admin)
+            .with_content_type("application/apply-patch+yaml")
+            .with_body(&body);
+        let reply = server.handle(&request, now());
+        (reply.code, reply.json().unwrap_or_default())
+    };
+    assert_eq!(apply("v1", "one", &json!({ "address": "x" })).0, 201);
+    let (code, body) = apply("v2", "two", &json!({ "host": "y" }));
+    assert_eq!(code, 409, "{body}");
+    assert_eq!(body["message"], "Apply failed with 1 conflict: conflict with \"one\": .spec.address");
+    let (code, body) = apply("v2", "two", &json!({ "host": "x" }));
+    assert_eq!((code, &body["spec"]), (200, &json!({ "host": "x" })));
+    let mut managers: Vec<&str> = body["metadata"]["managedFields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["manager"].as_str().unwrap())
+        .collect();
+    managers.sort_unstable();
+    assert_eq!(managers, ["one", "two"]);
+    assert!(!asked.lock().unwrap().is_empty());
+}

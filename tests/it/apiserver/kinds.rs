@@ -6,7 +6,7 @@ use windtunnel::model::Identity;
 
 use super::requests::{define, definition, now, server};
 
-fn ask(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> Reply {
+pub(super) fn ask(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> Reply {
     let admin = Identity::admin();
     let mut request = Request::new(method, path, &admin);
     if !body.is_null() {
@@ -19,7 +19,7 @@ fn ask(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> Repl
 }
 
 /// The code and the message (or nothing) of an answer.
-fn answer(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (u16, String) {
+pub(super) fn answer(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (u16, String) {
     let reply = ask(server, method, path, body);
     let text = match &reply.body {
         ReplyBody::Text(text) => text.clone(),
@@ -28,7 +28,7 @@ fn answer(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (
     (reply.code, text)
 }
 
-fn get(server: &mut ApiServer, path: &str) -> Value {
+pub(super) fn get(server: &mut ApiServer, path: &str) -> Value {
     ask(server, Method::Get, path, &Value::Null).json().unwrap_or_default()
 }
 

@@ -6,6 +6,7 @@ use super::{Checker, is_function};
 use crate::apiserver::cel::library::{self, Function};
 use crate::apiserver::cel::syntax::{Apply, Kind, Node};
 use crate::apiserver::cel::types::Type;
+use crate::apiserver::gotext::regexp;
 
 /// Minor from which literals that will fail are refused (`ASTValidators`).
 const LITERALS_CHECKED: u32 = 29;
@@ -83,7 +84,7 @@ impl Checker<'_> {
         match (name, args) {
             ("matches", [_, pattern]) => {
                 let text = pattern.literal_text()?;
-                match library::compile_regex(text) {
+                match regexp::compile(text) {
                     Ok(regex) => return Some(Arc::new(regex)),
                     Err(_) if strict => {
                         self.issue(pattern.at, "invalid matches argument".to_owned());

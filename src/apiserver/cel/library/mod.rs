@@ -17,7 +17,7 @@ mod sets;
 pub(crate) mod signature;
 mod strings;
 pub(crate) mod time;
-mod url;
+pub(crate) mod url;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,7 +26,6 @@ use super::types::Type;
 use super::value::{List, Map, Outcome, Value};
 
 pub(crate) use self::lists::sort_by_keys;
-pub(crate) use self::regex::compile as compile_regex;
 
 /// What a function does with its arguments, its target first. Types were checked before.
 pub(crate) type Run = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;

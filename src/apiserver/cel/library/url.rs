@@ -116,7 +116,7 @@ fn url<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 /// What keeps a text from being a URL.
-pub(super) fn problem(text: &str) -> Option<String> {
+pub(crate) fn problem(text: &str) -> Option<String> {
     Url::parse(text).err()
 }
 

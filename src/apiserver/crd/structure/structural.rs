@@ -1,10 +1,10 @@
 //! The invariants of structural schemas (`schema.ValidateStructural`).
 
-use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{branches, completeness, is_set, is_true, list, nested, properties, text};
 use crate::apiserver::field::FieldError;
+use crate::apiserver::gotext::regexp;
 use crate::apiserver::profile::Profile;
 
 /// Where a node stands.
@@ -179,8 +179,8 @@ fn restrictions(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
 
 fn pattern(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let pattern = text(schema, "pattern");
-    if !pattern.is_empty() && Regex::new(pattern).is_err() {
-        let why = format!("must be a valid regular expression, but isn't: {}", regex_error(pattern));
+    if let Err(error) = regexp::compile(pattern) {
+        let why = format!("must be a valid regular expression, but isn't: {error}");
         errors.push(FieldError::invalid(format!("{at}.pattern"), pattern, why));
     }
 }
@@ -235,35 +235,4 @@ fn branch(schema: &Value, at: &str, spelled_out: bool, errors: &mut Vec<FieldErr
         let at = format!("{at}.properties[metadata]");
         errors.push(FieldError::forbidden(at, "must not be specified in a nested context"));
     }
-}
-
-/// Go's words for the commonest mistakes in patterns; for others, those of the library in use.
-fn regex_error(pattern: &str) -> String {
-    let count = |c: char| pattern.matches(c).count();
-    if count('(') > count(')') {
-        return format!("error parsing regexp: missing closing ): `{pattern}`");
-    }
-    if count(')') > count('(') {
-        return format!("error parsing regexp: unexpected ): `{pattern}`");
-    }
-    if count('[') > count(']') {
-        let from = pattern.find('[').and_then(|at| pattern.get(at..)).unwrap_or(pattern);
-        return format!("error parsing regexp: missing closing ]: `{from}`");
-    }
-    if let Some(operator) = pattern.chars().next().filter(|first| matches!(first, '*' | '+' | '?')) {
-        return format!("error parsing regexp: missing argument to repetition operator: `{operator}`");
-    }
-    if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look)) {
-        let at = pattern.find("(?").unwrap_or(0);
-        let end = pattern.len().min(at + 3);
-        return format!(
-            "error parsing regexp: invalid or unsupported Perl syntax: `{}`",
-            pattern.get(at..end).unwrap_or("(?")
-        );
-    }
-    let error = Regex::new(pattern).err().map(|error| error.to_string()).unwrap_or_default();
-    format!(
-        "error parsing regexp: {}",
-        error.lines().last().unwrap_or_default().trim_start_matches("error: ")
-    )
 }

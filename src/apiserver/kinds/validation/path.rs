@@ -94,7 +94,7 @@ impl<'a> Errors<'a> {
     }
 
     pub(super) fn too_long(&mut self, at: Path<'_>, most: u64) {
-        let why = self.profile.too_long_text(most);
+        let why = self.profile.too_many_bytes_text(most);
         self.found.push(FieldError::new(Cause::TooLong, at.text(), Value::Null, why));
     }
 

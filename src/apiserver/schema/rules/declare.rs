@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::apiserver::cel::decl::{Decl, ListEquality, Shape};
 use crate::apiserver::cel::escape::escape;
-use crate::apiserver::schema::format::Format;
 use crate::apiserver::schema::structural::{Additional, ListType, Structural};
 
 /// The largest request, in bytes.
@@ -105,11 +104,12 @@ fn of_every_object(name: &str) -> BTreeMap<String, Arc<Decl>> {
 
 fn text(schema: &Structural) -> Decl {
     let checks = &schema.checks;
-    match checks.format {
-        Some(Format::Byte) => Decl::new(Shape::Bytes, checks.max_length.unwrap_or(LONGEST), 2),
-        Some(Format::Duration) => Decl::new(Shape::Duration, DURATION, 3),
-        Some(Format::Date) => Decl::new(Shape::Date, DATE, 12),
-        Some(Format::DateTime) => Decl::new(Shape::DateTime, DATE_TIME, 21),
+    // Only the usual spelling of a format makes more than a string of it.
+    match checks.format.as_ref().map_or("", |named| named.name.as_str()) {
+        "byte" => Decl::new(Shape::Bytes, checks.max_length.unwrap_or(LONGEST), 2),
+        "duration" => Decl::new(Shape::Duration, DURATION, 3),
+        "date" => Decl::new(Shape::Date, DATE, 12),
+        "date-time" => Decl::new(Shape::DateTime, DATE_TIME, 21),
         _ => {
             let longest =
                 checks.enumeration.iter().filter_map(Value::as_str).map(|text| text.len() as u64).max();

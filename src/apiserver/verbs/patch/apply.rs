@@ -8,8 +8,8 @@ use crate::apiserver::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
 use crate::apiserver::body;
 use crate::apiserver::call::{Call, Owners};
 use crate::apiserver::decode;
-use crate::apiserver::gotext::json_type;
-use crate::apiserver::kinds::Kind;
+use crate::apiserver::duplicates;
+use crate::apiserver::gotext::{self, json_type};
 use crate::apiserver::metadata;
 use crate::apiserver::options::FieldValidation;
 use crate::apiserver::reply::Reply;
@@ -17,6 +17,8 @@ use crate::apiserver::request::Body;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::verbs::update;
+use crate::base::yaml::{self, YamlError};
+use crate::model::Resource;
 
 /// Metadata that is the server's to set on new objects, whatever is applied (`WipeObjectMetaSystemFields`).
 const SYSTEM: [&str; 5] =
@@ -30,11 +32,7 @@ impl ApiServer {
             Err(refused) if !call.path.subresource.is_empty() => return Err(refused),
             Err(_) => None,
         };
-        let config = read(call)?;
-        check_type(&kind, &config)?;
-        if config["metadata"].get("managedFields").is_some_and(Value::is_array) {
-            return Err(Refused::bad_request("metadata.managedFields must be nil"));
-        }
+        let config = configuration(call, &kind.resource)?;
         let is_new = live.is_none();
         let managers = live.as_deref().map(Managers::stored).unwrap_or_default();
         let base = live.map_or_else(
@@ -44,6 +42,7 @@ impl ApiServer {
         let force = call.options.force;
         let applied = self.tracker(call).apply(&base, &config, managers, is_new, force)?;
         let Applied { object, managers } = applied;
+        tell_repeated(call)?;
         let mut object = object.unwrap_or(base);
         note_last_applied(call, &mut object, &config);
         if is_new {
@@ -61,8 +60,23 @@ impl ApiServer {
     }
 }
 
-/// What is applied: YAML, and so JSON as well.
-fn read(call: &Call<'_>) -> Outcome<Value> {
+/// What is applied: an object of the type that the path stands for, which says nothing of owners.
+pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome<Value> {
+    let config = read(call)?;
+    let text = |field: &str| config[field].as_str().unwrap_or_default();
+    let (given, version) = (text("kind"), text("apiVersion"));
+    if given != resource.kind || version != resource.api_version() {
+        let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+        return Err(Refused::bad_request(format!("invalid object type: {group}/{version}, Kind={given}")));
+    }
+    if config["metadata"].get("managedFields").is_some_and(Value::is_array) {
+        return Err(Refused::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(config)
+}
+
+/// The body: YAML, and so JSON as well. Keys that it has more than once go into the call.
+fn read(call: &mut Call<'_>) -> Outcome<Value> {
     let wrong = |why: String| Refused::bad_request(format!("error decoding YAML: {why}"));
     let value = match &call.request.body {
         Body::Value(value) => (*value).clone(),
@@ -70,14 +84,16 @@ fn read(call: &Call<'_>) -> Outcome<Value> {
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
             // Most clients send JSON, which is read faster as what it is.
-            match serde_json::from_slice(bytes) {
-                Ok(value) => value,
-                Err(_) => {
+            match duplicates::parse(bytes) {
+                Ok((value, repeated)) if repeated.is_empty() => value,
+                _ => {
                     let text = String::from_utf8_lossy(bytes);
-                    crate::base::yaml::from_str(&text).map_err(|error| {
+                    let (value, repeated) = lenient(&text).map_err(|error| {
                         let why = body::yaml_error(&error, &text);
                         wrong(format!("error converting YAML to JSON: {why}"))
-                    })?
+                    })?;
+                    call.duplicates = repeated;
+                    value
                 }
             }
         }
@@ -93,15 +109,38 @@ fn read(call: &Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// An apply must name the kind and version of the path.
-fn check_type(kind: &Kind, config: &Value) -> Outcome<()> {
-    let text = |field: &str| config[field].as_str().unwrap_or_default();
-    let (given, version) = (text("kind"), text("apiVersion"));
-    if given == kind.resource.kind && version == kind.resource.api_version() {
-        return Ok(());
+/// Reads YAML in which keys may stand more than once; each that does is told as the parser does.
+fn lenient(text: &str) -> Result<(Value, Vec<String>), YamlError> {
+    let first = match yaml::from_str(text) {
+        Ok(value) => return Ok((value, Vec::new())),
+        Err(error) => error,
+    };
+    let (value, repeated) = yaml::lenient(text).map_err(|_| first)?;
+    let told = repeated.into_iter().map(|(line, key)| {
+        let key = match &key.kind {
+            yaml::Kind::Text(text) => gotext::quote(text),
+            _ => key.scalar().unwrap_or_default().to_owned(),
+        };
+        format!("line {line}: key {key} already set in map")
+    });
+    Ok((value, told.collect()))
+}
+
+/// Warns of keys that stand more than once, or refuses them, once it is clear what the apply comes to.
+pub(crate) fn tell_repeated(call: &mut Call<'_>) -> Outcome<()> {
+    let repeated = std::mem::take(&mut call.duplicates);
+    match call.options.field_validation {
+        _ if repeated.is_empty() => {}
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => call.warnings.extend(repeated),
+        FieldValidation::Strict => {
+            let why = repeated.join("\n  ");
+            return Err(Refused::bad_request(format!(
+                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {why}"
+            )));
+        }
     }
-    let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
-    Err(Refused::bad_request(format!("invalid object type: {group}/{version}, Kind={given}")))
+    Ok(())
 }
 
 /// Checks what a new object is called, and drops what the server sets.

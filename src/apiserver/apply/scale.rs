@@ -1,0 +1,73 @@
+//! Owners of the number of replicas, as an object and as its Scale have them (`managedfields.ScaleHandler`).
+
+use super::managers::{Entry, Manager};
+use super::{FieldSet, Managers};
+
+/// The version of Scales.
+const SCALE: &str = "autoscaling/v1";
+
+/// Where each version of a kind keeps its number of replicas: the names on the way, or nothing in a version without
+/// Scale.
+#[derive(Debug)]
+pub(crate) struct Replicas(pub(crate) Vec<(String, Option<Vec<String>>)>);
+
+impl Replicas {
+    fn is_served(&self, version: &str) -> bool {
+        self.0.iter().any(|(served, _)| served == version)
+    }
+
+    /// The number of replicas as a field of a version, if that has one.
+    fn field(&self, version: &str) -> Option<FieldSet> {
+        let (_, path) = self.0.iter().find(|(served, _)| served == version)?;
+        let names: Vec<&str> = path.as_ref()?.iter().map(String::as_str).collect();
+        Some(FieldSet::of_names(&[&names]))
+    }
+
+    /// The entries of an object's Scale: those that have the number, which they own as a field of the Scale.
+    pub(crate) fn of_scale(&self, object: &Managers) -> Managers {
+        let owns = |entry: &&Entry| {
+            let field = self.field(&entry.manager.api_version);
+            field.is_some_and(|field| !entry.fields.intersection(&field).is_empty())
+        };
+        let scaled = object.0.iter().filter(owns).map(|entry| Entry {
+            manager: in_version(&entry.manager, SCALE),
+            time: entry.time.clone(),
+            fields: in_scale(),
+        });
+        Managers(scaled.collect())
+    }
+
+    /// The entries of an object whose Scale has these by now. `version` is the object's in which the Scale was written.
+    pub(crate) fn of_object(&self, object: Managers, mut scale: Managers, version: &str) -> Managers {
+        let mut entries = Vec::new();
+        // What is owned in a version that is served no more is owned by nobody.
+        for mut entry in object.0.into_iter().filter(|entry| self.is_served(&entry.manager.api_version)) {
+            let field = self.field(&entry.manager.api_version);
+            if let Some(field) = field.filter(|field| !entry.fields.intersection(field).is_empty()) {
+                match scale.position(&in_version(&entry.manager, SCALE)) {
+                    Some(place) => drop(scale.0.remove(place)),
+                    None => entry.fields.subtract(&field),
+                }
+            }
+            if !entry.fields.is_empty() {
+                entries.push(entry);
+            }
+        }
+        let field = self.field(version).unwrap_or_default();
+        let owning = scale.0.into_iter().filter(|entry| !entry.fields.intersection(&in_scale()).is_empty());
+        entries.extend(owning.map(|entry| Entry {
+            manager: in_version(&entry.manager, version),
+            fields: field.clone(),
+            ..entry
+        }));
+        Managers(entries)
+    }
+}
+
+fn in_scale() -> FieldSet {
+    FieldSet::of_names(&[&["spec", "replicas"]])
+}
+
+fn in_version(manager: &Manager, version: &str) -> Manager {
+    Manager { api_version: version.to_owned(), ..manager.clone() }
+}

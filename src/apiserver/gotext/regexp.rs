@@ -1,0 +1,82 @@
+//! Regular expressions of Go (RE2 in Go's syntax), compiled by the library in use, and refused in Go's words.
+
+mod translate;
+
+use regex::{Regex, RegexBuilder};
+
+/// The most memory that a compiled pattern may take, in bytes.
+const SIZE_LIMIT: usize = 4 << 20;
+
+/// Compiles a pattern as `regexp.Compile` does: classes know ASCII alone, and what the library adds to Go is refused.
+///
+/// # Errors
+/// What is wrong with the pattern, in Go's words for all common mistakes.
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    let wrong = |why: &str| format!("error parsing regexp: {why}");
+    let translated = translate::translate(pattern).map_err(|why| wrong(&why))?;
+    RegexBuilder::new(&translated).size_limit(SIZE_LIMIT).build().map_err(|error| {
+        if matches!(error, regex::Error::CompiledTooBig(_)) {
+            return wrong("expression too large");
+        }
+        let text = error.to_string();
+        let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        wrong(&format!("{why}: `{pattern}`"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_go_mean_the_same_here() {
+        for (pattern, text, found) in [
+            (r"^[\w.-]+$", "a_b.c-d", true),
+            (r"^\d+$", "٣", false),
+            (r"^\w+$", "é", false),
+            (r"^\s$", "\u{b}", false),
+            (r"^[[:alpha:]\d]+$", "ab1", true),
+            (r"^[]a]+$", "]a", true),
+            (r"^[^]]$", "]", false),
+            (r"^[[&]+$", "[&", true),
+            (r"^[a&&b]+$", "&", true),
+            (r"^\/\-\_$", "/-_", true),
+            (r"\bfoo\b", "a foo b", true),
+            (r"^\<a\>$", "<a>", true),
+            (r"^\Qa.b\E.$", "a.bc", true),
+            (r"^\Qa.b\E.$", "axbc", false),
+            (r"^a{,2}$", "a{,2}", true),
+            (r"^{a}$", "{a}", true),
+            (r"^a{2,3}?$", "aaa", true),
+            (r"^\101$", "A", true),
+            (r"^[a-z]([-a-z0-9]*[a-z0-9])?$", "a-1", true),
+            (r"a$", "a\n", false),
+        ] {
+            assert_eq!(compile(pattern).unwrap().is_match(text), found, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_in_go_words() {
+        for (pattern, why) in [
+            ("a(", "missing closing ): `a(`"),
+            ("a)", "unexpected ): `a)`"),
+            ("x[a", "missing closing ]: `[a`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("(+)", "missing argument to repetition operator: `+`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("a{3,2}", "invalid repeat count: `{3,2}`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("(?<!a)", "invalid or unsupported Perl syntax: `(?<`"),
+            ("(?x)a", "invalid or unsupported Perl syntax: `(?x`"),
+            (r"\u0041", r"invalid escape sequence: `\u`"),
+            (r"\1", r"invalid escape sequence: `\1`"),
+            ("[b-a]", "invalid character class range: `b-a`"),
+            ("a\\", "trailing backslash at end of expression: ``"),
+        ] {
+            assert_eq!(compile(pattern).unwrap_err(), format!("error parsing regexp: {why}"), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A pattern of Go in the words of the library in use.
+
+mod class;
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+/// The most repetitions that Go's parser takes.
+const MOST_REPEATS: u32 = 1000;
+
+/// Rewrites what the two languages write differently, and refuses what Go does not know.
+pub(super) fn translate(pattern: &str) -> Result<String, String> {
+    let rest = pattern.char_indices().peekable();
+    let mut reader =
+        Reader { pattern, rest, out: String::with_capacity(pattern.len()), open: 0, repeated: None };
+    reader.whole()?;
+    Ok(reader.out)
+}
+
+struct Reader<'a> {
+    pattern: &'a str,
+    rest: Peekable<CharIndices<'a>>,
+    out: String,
+    /// Groups that are open.
+    open: usize,
+    /// Where the operator begins that was read last, if nothing came after it.
+    repeated: Option<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn whole(&mut self) -> Result<(), String> {
+        // Whether there is something that an operator could repeat.
+        let mut operand = false;
+        while let Some((at, c)) = self.rest.next() {
+            if self.repetition(at, c, operand)? {
+                operand = true;
+                continue;
+            }
+            self.repeated = None;
+            operand = true;
+            match c {
+                '\\' => operand = self.escape(at, false)?,
+                '[' => self.class(at)?,
+                '(' => {
+                    operand = false;
+                    self.open(at)?;
+                }
+                ')' if self.open == 0 => return Err(format!("unexpected ): `{}`", self.pattern)),
+                ')' => {
+                    self.open -= 1;
+                    self.out.push(')');
+                }
+                '|' => {
+                    operand = false;
+                    self.out.push('|');
+                }
+                '{' => self.out.push_str("\\{"),
+                other => self.out.push(other),
+            }
+        }
+        if self.open > 0 { Err(format!("missing closing ): `{}`", self.pattern)) } else { Ok(()) }
+    }
+
+    /// Reads an operator of repetition, with the `?` that may make it lazy. Braces without numbers are text.
+    fn repetition(&mut self, at: usize, c: char, operand: bool) -> Result<bool, String> {
+        let from = self.tail(at);
+        let length = match c {
+            '*' | '+' | '?' => 1,
+            '{' => match counts(from) {
+                Some((length, least, most)) => {
+                    let wrong =
+                        least > MOST_REPEATS || most.is_some_and(|most| most > MOST_REPEATS || most < least);
+                    if wrong {
+                        return Err(format!("invalid repeat count: `{}`", &from[..length]));
+                    }
+                    length
+                }
+                None => return Ok(false),
+            },
+            _ => return Ok(false),
+        };
+        if !operand {
+            return Err(format!("missing argument to repetition operator: `{}`", &from[..length]));
+        }
+        if let Some(first) = self.repeated {
+            return Err(format!(
+                "invalid nested repetition operator: `{}`",
+                &self.pattern[first..at + length]
+            ));
+        }
+        self.out.push_str(&from[..length]);
+        for _ in 1..length {
+            self.rest.next();
+        }
+        if self.rest.next_if(|(_, c)| *c == '?').is_some() {
+            self.out.push('?');
+        }
+        self.repeated = Some(at);
+        Ok(true)
+    }
+
+    /// The head of a group, with its name or flags. Nothing in it can be repeated.
+    fn open(&mut self, at: usize) -> Result<(), String> {
+        self.open += 1;
+        let tail = self.tail(at);
+        let Some(head) = tail.strip_prefix("(?") else {
+            self.out.push('(');
+            return Ok(());
+        };
+        let named = head.starts_with("P<")
+            || (head.starts_with('<') && !head.starts_with("<=") && !head.starts_with("<!"));
+        let length = if named {
+            head.find('>').ok_or_else(|| format!("invalid named capture: `{tail}`"))?
+        } else {
+            let flags = head.chars().take_while(|c| "imsU-".contains(*c)).count();
+            let end = head[flags..].chars().next();
+            if !matches!(end, Some(':' | ')')) {
+                let shown = end.map_or(0, char::len_utf8) + flags;
+                return Err(format!("invalid or unsupported Perl syntax: `(?{}`", &head[..shown]));
+            }
+            self.open -= usize::from(end == Some(')'));
+            flags
+        };
+        let whole = &tail[..length + 3];
+        self.out.push_str(whole);
+        for _ in 1..whole.chars().count() {
+            self.rest.next();
+        }
+        Ok(())
+    }
+
+    /// What a backslash says; whether it stands for something that can be repeated.
+    fn escape(&mut self, at: usize, class: bool) -> Result<bool, String> {
+        let Some((_, escaped)) = self.rest.next() else {
+            return Err("trailing backslash at end of expression: ``".to_owned());
+        };
+        let (inside, outside) = match escaped {
+            'd' => ("0-9", "[0-9]"),
+            'w' => ("0-9A-Za-z_", "[0-9A-Za-z_]"),
+            's' => ("\\t\\n\\x0C\\r ", "[\\t\\n\\x0C\\r ]"),
+            'D' => ("[^0-9]", "[^0-9]"),
+            'W' => ("[^0-9A-Za-z_]", "[^0-9A-Za-z_]"),
+            'S' => ("[^\\t\\n\\x0C\\r ]", "[^\\t\\n\\x0C\\r ]"),
+            'b' if !class => ("", "(?-u:\\b)"),
+            'B' if !class => ("", "(?-u:\\B)"),
+            'Q' if !class => {
+                self.quoted();
+                return Ok(true);
+            }
+            _ => {
+                self.literal(at, escaped, class)?;
+                return Ok(true);
+            }
+        };
+        self.out.push_str(if class { inside } else { outside });
+        Ok(true)
+    }
+
+    /// An escaped character: punctuation is itself, letters are few.
+    fn literal(&mut self, at: usize, escaped: char, class: bool) -> Result<(), String> {
+        match escaped {
+            'A' | 'z' if !class => {}
+            'p' | 'P' | 'x' | 'a' | 'f' | 't' | 'n' | 'r' | 'v' => {}
+            '0'..='7' if escaped == '0' || self.rest.peek().is_some_and(|(_, c)| matches!(c, '0'..='7')) => {
+                self.octal(escaped);
+                return Ok(());
+            }
+            _ if escaped.is_ascii_alphanumeric() => {
+                let end = at + 1 + escaped.len_utf8();
+                return Err(format!("invalid escape sequence: `{}`", &self.pattern[at..end]));
+            }
+            _ => {
+                self.out.push_str(&regex::escape(escaped.encode_utf8(&mut [0; 4])));
+                return Ok(());
+            }
+        }
+        self.out.push('\\');
+        self.out.push(escaped);
+        Ok(())
+    }
+
+    /// Up to three octal digits.
+    fn octal(&mut self, first: char) {
+        let mut value = first.to_digit(8).unwrap_or(0);
+        for _ in 0..2 {
+            let Some((_, digit)) = self.rest.next_if(|(_, c)| matches!(c, '0'..='7')) else { break };
+            value = value * 8 + digit.to_digit(8).unwrap_or(0);
+        }
+        self.out.push_str(&format!("\\x{{{value:x}}}"));
+    }
+
+    /// All that stands between `\Q` and `\E`, as it is.
+    fn quoted(&mut self) {
+        while let Some((at, c)) = self.rest.next() {
+            if self.tail(at).starts_with("\\E") {
+                self.rest.next();
+                return;
+            }
+            self.out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
+        }
+    }
+
+    fn tail(&self, at: usize) -> &'a str {
+        &self.pattern[at..]
+    }
+}
+
+/// The length of `{n}`, `{n,}` or `{n,m}` at the start of a text, and its numbers.
+fn counts(text: &str) -> Option<(usize, u32, Option<u32>)> {
+    let inner = &text[1..text.find('}')?];
+    let number = |digits: &str| {
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| digits.parse().unwrap_or(u32::MAX))
+    };
+    let (least, most) = match inner.split_once(',') {
+        None => (number(inner)?, None),
+        Some((least, "")) => (number(least)?, None),
+        Some((least, most)) => (number(least)?, Some(number(most)?)),
+    };
+    Some((inner.len() + 2, least, most))
+}

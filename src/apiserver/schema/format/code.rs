@@ -1,0 +1,130 @@
+//! Numbers and codes: identifiers, books, cards, colours.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Format;
+
+/// What begins the numbers of the known issuers of cards, with how many digits.
+static CARD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const ISSUERS: [&str; 9] = [
+        "4[0-9]{12}(?:[0-9]{3})?",
+        "5[1-5][0-9]{14}",
+        "(?:222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}",
+        "6(?:011|5[0-9]{2})[0-9]{12}",
+        "3[47][0-9]{13}",
+        "3(?:0[0-5]|[68][0-9])[0-9]{11}",
+        "(?:2131|1800)[0-9]{11}",
+        "35[0-9]{14}",
+        "6[27][0-9]{14}",
+    ];
+    Regex::new(&format!("^(?:{})$", ISSUERS.join("|"))).ok()
+});
+
+/// Base64 with its padding; the empty text is none (`govalidator.IsBase64`).
+pub(super) fn is_base64(text: &str) -> bool {
+    let body = text.trim_end_matches('=');
+    let letters = body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/');
+    !text.is_empty() && letters && text.len().is_multiple_of(4) && text.len() - body.len() <= 2
+}
+
+/// An identifier whose dashes may be left out, each on its own. Versions stand in the third part, and from the fourth
+/// on the variant in the fourth.
+pub(super) fn is_uuid(text: &str, format: Format) -> bool {
+    let mut rest = text;
+    let mut hex = String::with_capacity(32);
+    for (index, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+        if index > 0 {
+            rest = rest.strip_prefix('-').unwrap_or(rest);
+        }
+        let Some((part, tail)) = rest.split_at_checked(length) else { return false };
+        hex.push_str(part);
+        rest = tail;
+    }
+    let digits = hex.as_bytes();
+    let version = |wanted: u8| digits.get(12) == Some(&wanted);
+    let variant = || matches!(digits.get(16), Some(b'8' | b'9' | b'a' | b'b' | b'A' | b'B'));
+    rest.is_empty()
+        && digits.iter().all(u8::is_ascii_hexdigit)
+        && match format {
+            Format::Uuid3 => version(b'3'),
+            Format::Uuid4 => version(b'4') && variant(),
+            Format::Uuid5 => version(b'5') && variant(),
+            _ => true,
+        }
+}
+
+/// The digits of a book's number, without blanks and dashes.
+fn book(text: &str) -> Vec<u8> {
+    text.bytes().filter(|b| !matches!(b, b'-' | b' ' | b'\t' | b'\n' | b'\x0c' | b'\r')).collect()
+}
+
+/// Nine digits and a check digit, which may be `X`.
+pub(super) fn is_isbn10(text: &str) -> bool {
+    let number = book(text);
+    let Some((check, digits)) = number.split_last().filter(|(_, digits)| digits.len() == 9) else {
+        return false;
+    };
+    if !digits.iter().all(u8::is_ascii_digit) || !(check.is_ascii_digit() || *check == b'X') {
+        return false;
+    }
+    let last = if *check == b'X' { 10 } else { u32::from(check - b'0') };
+    let sum: u32 = (1..).zip(digits).map(|(weight, digit)| weight * u32::from(digit - b'0')).sum();
+    (sum + 10 * last).is_multiple_of(11)
+}
+
+/// Thirteen digits, of which every second counts three times.
+pub(super) fn is_isbn13(text: &str) -> bool {
+    let number = book(text);
+    let weights = [1, 3].into_iter().cycle();
+    number.len() == 13
+        && number.iter().all(u8::is_ascii_digit)
+        && weights
+            .zip(&number)
+            .map(|(weight, digit)| weight * u32::from(digit - b'0'))
+            .sum::<u32>()
+            .is_multiple_of(10)
+}
+
+/// The number of a card of a known issuer with a right check digit (Luhn), whatever stands between its digits.
+pub(super) fn is_credit_card(text: &str) -> bool {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let doubled = [false, true].into_iter().cycle();
+    let sum: u32 = doubled
+        .zip(digits.bytes().rev())
+        .map(|(doubled, digit)| {
+            let value = u32::from(digit - b'0') * if doubled { 2 } else { 1 };
+            value / 10 + value % 10
+        })
+        .sum();
+    CARD.as_ref().is_some_and(|card| card.is_match(&digits)) && sum.is_multiple_of(10)
+}
+
+/// `ddd-dd-dddd`; the separators may be blanks, but none may be missing, since the length counts.
+pub(super) fn is_social_security(text: &str) -> bool {
+    text.len() == 11
+        && text.bytes().enumerate().all(|(at, b)| match at {
+            3 | 6 => matches!(b, b'-' | b' '),
+            _ => b.is_ascii_digit(),
+        })
+}
+
+/// Three or six hexadecimal digits, with or without `#`.
+pub(super) fn is_hex_color(text: &str) -> bool {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    matches!(digits.len(), 3 | 6) && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// `rgb(r, g, b)` with numbers up to 255 without leading zeros.
+pub(super) fn is_rgb_color(text: &str) -> bool {
+    let blank: &[char] = &['\t', '\n', '\x0c', '\r', ' '];
+    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };
+    let parts: Vec<&str> = inner.split(',').map(|part| part.trim_matches(blank)).collect();
+    let plain = |part: &&str| {
+        part.bytes().all(|b| b.is_ascii_digit())
+            && (part.len() == 1 || !part.starts_with('0'))
+            && part.parse::<u8>().is_ok()
+    };
+    parts.len() == 3 && parts.iter().all(plain)
+}

@@ -1,0 +1,72 @@
+//! Keys that stand more than once in what is applied.
+
+use super::*;
+
+const YAML: &str = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  labels:
+    x: one
+    x: two
+data:
+  k: \"1\"
+  k: \"2\"
+data:
+  k: \"3\"
+";
+
+fn applied(minor: u32, how: &str, body: &'static str) -> (u16, Vec<String>, Value) {
+    let mut server = server(minor);
+    let admin = Identity::admin();
+    let path = format!("{CONFIG_MAP}?fieldManager=me{how}");
+    let mut request = Request::new(Method::Patch, &path, &admin).with_content_type(APPLY);
+    request.body = Body::Bytes(body.into());
+    let reply = server.handle(&request, now());
+    (reply.code, reply.warnings.clone(), reply.json().unwrap_or_default())
+}
+
+const TOLD: [&str; 3] = [
+    "line 7: key \"x\" already set in map",
+    "line 10: key \"k\" already set in map",
+    "line 12: key \"data\" already set in map",
+];
+
+#[test]
+fn the_last_one_counts_and_each_is_warned_of_by_its_line() {
+    for how in ["", "&fieldValidation=Warn"] {
+        let (code, warnings, object) = applied(36, how, YAML);
+        assert_eq!((code, warnings), (201, TOLD.map(str::to_owned).to_vec()));
+        assert_eq!(object["data"], json!({ "k": "3" }));
+        assert_eq!(object["metadata"]["labels"], json!({ "x": "two" }));
+    }
+    assert_eq!(applied(36, "&fieldValidation=Ignore", YAML).1, Vec::<String>::new());
+}
+
+#[test]
+fn strictly_they_are_refused_all_at_once() {
+    let (code, _, body) = applied(36, "&fieldValidation=Strict", YAML);
+    let why = "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ";
+    assert_eq!((code, &body["reason"]), (400, &json!("BadRequest")));
+    assert_eq!(body["message"], format!("{why}{}", TOLD.join("\n  ")));
+    let text = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1","k":"2"}}"#;
+    let (code, _, body) = applied(36, "&fieldValidation=Strict", text);
+    assert_eq!(
+        (code, body["message"].as_str()),
+        (400, Some(&*format!("{why}line 1: key \"k\" already set in map")))
+    );
+}
+
+#[test]
+fn what_is_wrong_otherwise_is_told_first() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nextra: 1\nextra: 2\n";
+    let (code, _, body) = applied(36, "&fieldValidation=Strict", text);
+    assert_eq!(code, 500);
+    assert!(body["message"].as_str().unwrap().ends_with(".extra: field not declared in schema"), "{body}");
+}
+
+#[test]
+fn before_1_25_nothing_is_said_of_them() {
+    let (code, warnings, _) = applied(24, "&fieldValidation=Strict", YAML);
+    assert_eq!((code, warnings), (201, Vec::new()));
+}

@@ -1,0 +1,127 @@
+//! Formats and patterns of schemas, as custom resources meet them.
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{Method, Reply, Request};
+use windtunnel::model::{Identity, Write};
+
+use super::requests::{VERSIONS, ask, define, definition, now, server};
+
+/// What is said of an object whose field `x` has a schema and a value.
+fn judged(minor: u32, schema: &Value, value: &Value) -> String {
+    let mut server = server(minor);
+    let mut crd = definition(&[], false);
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+        json!({ "x": schema });
+    define(&mut server, crd);
+    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
+        "spec": { "x": value } });
+    let answer = ask(&mut server, &Write::create(&VERSIONS, object));
+    let text = answer.err().map(|refusal| refusal.message).unwrap_or_default();
+    text.replace("Version.example.io \"version\" is invalid: ", "")
+}
+
+fn of_format(minor: u32, format: &str, value: &str) -> String {
+    judged(minor, &json!({ "type": "string", "format": format }), &json!(value))
+}
+
+#[test]
+fn a_text_that_does_not_fit_is_refused_with_the_format_as_the_schema_spells_it() {
+    for (format, bad) in
+        [("date-time", "x"), ("datetime", "x"), ("isbn10", "1"), ("uuid4", "1"), ("hexcolor", "red")]
+    {
+        let expected =
+            format!("spec.x: Invalid value: \"{bad}\": spec.x in body must be of type {format}: \"{bad}\"");
+        assert_eq!(of_format(36, format, bad), expected);
+        assert_eq!(of_format(24, format, bad), expected);
+    }
+    assert_eq!(of_format(36, "creditcard", "4111 1111 1111 1111"), "");
+}
+
+#[test]
+fn kubernetes_names_are_held_to_since_1_35_and_unknown_formats_to_nothing() {
+    assert_eq!(of_format(34, "k8s-short-name", "A.b"), "");
+    let expected = "spec.x: Invalid value: \"A.b\": spec.x in body must be of type k8s-short-name: \"A.b\"";
+    assert_eq!(of_format(35, "k8s-short-name", "A.b"), expected);
+    assert_eq!(of_format(36, "colour", "A.b"), "");
+}
+
+#[test]
+fn numbers_are_held_to_their_formats_since_1_36() {
+    let of = |minor, schema: &Value, value: &Value| {
+        judged(minor, schema, value).replace("<nil>: Invalid value: \"\": ", "")
+    };
+    let int32 = || json!({ "type": "integer", "format": "int32" });
+    assert_eq!(of(35, &int32(), &json!(3_000_000_000_u32)), "");
+    assert_eq!(
+        of(36, &int32(), &json!(3_000_000_000_u32)),
+        "Checked value must be of type integer with format int32 in spec.x"
+    );
+    assert_eq!(of(36, &json!({ "type": "integer", "format": "int64" }), &json!(3_000_000_000_u32)), "");
+    assert_eq!(
+        of(36, &json!({ "type": "number", "format": "float" }), &json!(1e39)),
+        "Checked value must be of type number with format float in spec.x"
+    );
+    assert_eq!(of(36, &json!({ "type": "number", "format": "double" }), &json!(1e39)), "");
+}
+
+#[test]
+fn integers_without_a_format_and_their_bounds_fit_64_bits() {
+    for minor in [24, 36] {
+        assert_eq!(
+            judged(minor, &json!({ "type": "integer" }), &json!(1e19)),
+            "<nil>: Invalid value: \"\": Checked value must be of type integer (default format) in spec.x"
+        );
+        assert_eq!(judged(minor, &json!({ "type": "integer" }), &json!(i64::MAX)), "");
+        assert_eq!(
+            judged(minor, &json!({ "type": "integer", "maximum": 1.5 }), &json!(1)),
+            "<nil>: Invalid value: \"\": Maximum boundary value must be of type integer (default format) in spec.x"
+        );
+    }
+    let bounded = json!({ "type": "integer", "format": "int32", "maximum": 4_294_967_295_u32 });
+    assert_eq!(judged(35, &bounded, &json!(1)), "");
+    assert_eq!(
+        judged(36, &bounded, &json!(1)),
+        "<nil>: Invalid value: \"\": Maximum boundary value must be of type integer with format int32 in spec.x"
+    );
+}
+
+#[test]
+fn patterns_mean_what_they_mean_in_go() {
+    let digits = json!({ "type": "string", "pattern": r"^\d+$" });
+    assert_eq!(judged(36, &digits, &json!("12")), "");
+    assert_eq!(
+        judged(36, &digits, &json!("٣")),
+        r#"spec.x: Invalid value: "٣": spec.x in body should match '^\d+$'"#
+    );
+    assert_eq!(judged(36, &json!({ "type": "string", "pattern": "^{a}$" }), &json!("{a}")), "");
+}
+
+#[test]
+fn rules_see_times_only_in_formats_as_they_are_usually_spelt() {
+    for (format, accepted) in [("date-time", true), ("datetime", false)] {
+        let mut server = server(36);
+        let mut crd = definition(&[], false);
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = json!({ "x": {
+            "type": "string", "format": format, "x-kubernetes-validations": [{ "rule": "self.getFullYear() > 2000" }] } });
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let admin = Identity::admin();
+        let reply = server.handle(&Request::new(Method::Post, path, &admin).with_body(&crd), now());
+        assert_eq!(reply.code, if accepted { 201 } else { 422 }, "{format}");
+    }
+}
+
+#[test]
+fn writers_of_definitions_are_warned_of_formats_that_the_server_does_not_know() {
+    let warnings = |minor| -> Vec<String> {
+        let mut crd = definition(&[], false);
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+            json!({ "x": { "type": "string", "format": "colour" } });
+        let admin = Identity::admin();
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let request = Request::new(Method::Post, path, &admin).with_body(&crd);
+        let reply: Reply = server(minor).handle(&request, now());
+        reply.warnings
+    };
+    assert_eq!(warnings(33), [""; 0]);
+    assert_eq!(warnings(34), ["unrecognized format \"colour\""]);
+}
