@@ -57,6 +57,7 @@ mod discovery;
 mod documents;
 mod duplicates;
 mod encode;
+mod endpoint;
 mod field;
 mod gotext;
 mod hooks;

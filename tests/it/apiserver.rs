@@ -18,4 +18,6 @@ pub(crate) mod requests;
 mod rules;
 mod two_arms;
 mod views;
+#[cfg(feature = "serve")]
+mod webhook_calls;
 mod webhooks;

@@ -78,7 +78,7 @@ impl ApiServer {
             return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
         }
         let key = kind.key(&namespace, &name);
-        let object = Self::settled(call, object)?;
+        let object = self.settled(call, object)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(&kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });

@@ -121,7 +121,9 @@ impl Check {
     fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
         let minor = if known.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
         let mut env = environment(minor, self.declared);
-        variables.iter().for_each(|(name, program)| declare(&mut env, name, program));
+        for (name, program) in variables {
+            declare(&mut env, name, program);
+        }
         env
     }
 
@@ -233,7 +235,9 @@ impl Check {
         }
         let minor = if self.known.messages.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
         let mut env = environment(minor, Declared { authorizer: false, ..self.declared });
-        variables.iter().for_each(|(name, program)| declare(&mut env, name, program));
+        for (name, program) in variables {
+            declare(&mut env, name, program);
+        }
         self.compile(source, &env, Wanted::Text, &at);
     }
 
