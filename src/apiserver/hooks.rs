@@ -43,6 +43,16 @@ pub struct HookService {
     pub name: String,
     /// The port of the service, 443 unless told otherwise.
     pub port: u16,
+    /// Where the Service leads when the call is made, as `host:port`, or why it leads nowhere.
+    pub endpoint: Result<String, String>,
+}
+
+impl HookService {
+    /// A service that leads nowhere yet.
+    pub(crate) fn new(namespace: &str, name: &str, port: u16) -> Self {
+        let endpoint = Err("not looked for".to_owned());
+        Self { namespace: namespace.to_owned(), name: name.to_owned(), port, endpoint }
+    }
 }
 
 /// A call to be made.

@@ -57,6 +57,7 @@ mod discovery;
 mod documents;
 mod duplicates;
 mod encode;
+mod endpoint;
 mod etcd;
 mod field;
 mod gotext;

@@ -268,7 +268,7 @@ impl ApiServer {
         let reply = access.and_then(|()| self.verb(&mut call));
         let mut reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, now));
         // Nothing was stored, or all was known that storing takes.
-        if let Err(refused) = Self::settle(&mut call) {
+        if let Err(refused) = self.settle(&mut call) {
             reply = Err(refused);
         }
         if call.attempt.is_unfinished() {

@@ -1,7 +1,7 @@
 //! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
 
 mod access;
-mod apply;
+pub(crate) mod apply;
 mod client;
 mod conversion;
 mod corpus;
@@ -15,12 +15,12 @@ mod kinds;
 mod lists;
 mod minors;
 mod objects;
-mod odd;
-mod patches;
 mod policies;
-mod requests;
+pub(crate) mod requests;
 mod rules;
 mod statuses;
 mod two_arms;
 mod views;
+#[cfg(feature = "serve")]
+mod webhook_calls;
 mod webhooks;

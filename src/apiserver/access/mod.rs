@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use attributes::Attributes;
 pub use impersonate::Impersonate;
-pub(crate) use policy::Tables;
+pub(crate) use policy::{Subject, Tables};
 
 use serde_json::Value;
 
@@ -65,6 +65,11 @@ impl Access {
             issuer: token::Issuer::new(key),
             token_ids,
         }
+    }
+
+    /// Who decides.
+    pub(crate) fn mode(&self) -> AuthorizationMode {
+        self.mode
     }
 
     /// The keys by which others verify tokens (`/openid/v1/jwks`).

@@ -280,6 +280,15 @@ impl Policy {
     /// Whether bindings allow what is asked for. The reason names the binding that does, or the roles that are not there.
     pub(crate) fn decide(&mut self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
         let grants = self.grants(who, &asked.namespace);
+        Self::decide_by(&grants, asked)
+    }
+
+    /// The same where nothing may be remembered, by what the index knew when it last followed the store.
+    pub(crate) fn decide_as_known(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
+        Self::decide_by(&self.find(who, &asked.namespace), asked)
+    }
+
+    fn decide_by(grants: &[Grant], asked: &Attributes<'_>) -> Decision {
         let allows = |grant: &&Grant| {
             grant.rules.as_ref().is_some_and(|rules| rules.iter().any(|rule| rule.allows(asked)))
         };
@@ -287,7 +296,7 @@ impl Policy {
             let reason = format!("RBAC: allowed by {}", grant.binding.text(grant.subject));
             return Decision { allowed: true, reason };
         }
-        let lost = lost_roles(&grants);
+        let lost = lost_roles(grants);
         let reason = if lost.is_empty() { lost } else { format!("RBAC: {lost}") };
         Decision { allowed: false, reason }
     }

@@ -55,6 +55,14 @@ pub(crate) struct Admission {
     policies: Policies,
 }
 
+impl Admission {
+    /// Whether there are expressions, which may ask what users may do.
+    pub(crate) fn asks_authorizer(&self) -> bool {
+        let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
+        !self.policies.bindings.is_empty() || conditional(&self.mutating) || conditional(&self.validating)
+    }
+}
+
 impl ApiServer {
     /// Lets admission change the object of a write. Of a deletion there is none.
     ///

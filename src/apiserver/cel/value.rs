@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map as JsonMap, Value as Json};
 
 use super::decl::Decl;
+use super::library::authorizer::Inquiry;
 use super::library::opaque::Opaque;
 
 /// A value.
@@ -29,6 +30,8 @@ pub(crate) enum Value<'a> {
     Type(Cow<'a, str>),
     Optional(Option<Rc<Value<'a>>>),
     Opaque(Rc<Opaque>),
+    /// What is asked of an authorizer.
+    Inquiry(Rc<Inquiry<'a>>),
 }
 
 /// A list.
@@ -121,6 +124,7 @@ impl Value<'_> {
             Self::Type(_) => "type",
             Self::Optional(_) => super::types::OPTIONAL,
             Self::Opaque(opaque) => opaque.type_name(),
+            Self::Inquiry(inquiry) => inquiry.type_name(),
         }
     }
 

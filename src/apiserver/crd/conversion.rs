@@ -155,11 +155,11 @@ impl ApiServer {
     ///
     /// # Errors
     /// The request stops here: it waits for the webhook, is to run again, or the webhook failed.
-    pub(crate) fn settle(call: &mut Call<'_>) -> Outcome<()> {
+    pub(crate) fn settle(&self, call: &mut Call<'_>) -> Outcome<()> {
         let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
         let Some(wanted) = conversion.wanted(call.now) else { return Ok(()) };
         conversion.want_nothing();
-        let answer = call.attempt.ask(wanted.call.clone())?;
+        let answer = call.attempt.ask(self.routed(wanted.call.clone()))?;
         conversion.learn(&wanted, &answer).map_err(Refused::internal)?;
         call.attempt.run_again();
         Err(Refused::internal("converted"))

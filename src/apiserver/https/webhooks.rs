@@ -1,6 +1,7 @@
 //! Calls of admission and conversion webhooks over HTTPS, for a served cluster.
 //!
-//! Where a webhook is a service, its DNS name must lead somewhere: nothing here stands in for a cluster's network.
+//! Where a webhook is a service, the call goes to the address of its Service: nothing here stands in for a cluster's
+//! network, so that one by an external name is the one that is reached.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +54,14 @@ async fn post(call: &HookCall) -> Result<Value, HookError> {
     let url: http::Uri = call.url().parse().map_err(|error| HookError(format!("parse: {error}")))?;
     let host = url.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let port = url.port_u16().unwrap_or(443);
-    let stream = connect(&host, port).await?;
+    let stream = match &call.target.service {
+        Some(service) => {
+            let leads = service.endpoint.clone().map_err(HookError)?;
+            let (host, port) = leads.rsplit_once(':').unwrap_or((&leads, ""));
+            connect(host.trim_matches(['[', ']']), port.parse().unwrap_or(443)).await?
+        }
+        None => connect(&host, port).await?,
+    };
     let name = ServerName::try_from(host.clone()).map_err(|_| HookError(format!("invalid host {host:?}")))?;
     let connector = TlsConnector::from(Arc::new(trust(&call.target.ca_bundle)?));
     let stream = connector.connect(name, stream).await.map_err(|error| HookError(handshake(&error)))?;
@@ -118,8 +126,12 @@ fn trust(bundle: &str) -> Result<ClientConfig, HookError> {
 fn handshake(error: &std::io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
-        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+        // An authority of the same name with another key is another authority.
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned()
+        }
+        Some(Error::InvalidCertificate(CertificateError::NotValidForNameContext { expected, presented })) => {
+            format!("tls: failed to verify certificate: x509: {}", other_name(&expected.to_str(), presented))
         }
         Some(Error::InvalidCertificate(
             CertificateError::Expired | CertificateError::ExpiredContext { .. },
@@ -128,5 +140,23 @@ fn handshake(error: &std::io::Error) -> String {
         }
         Some(other) => format!("tls: {other}"),
         None => "EOF".to_owned(),
+    }
+}
+
+/// What Go says of a certificate for other names (`x509.HostnameError`).
+fn other_name(wanted: &str, presented: &[String]) -> String {
+    // Names come as `DnsName("a.b")` and `IpAddress(127.0.0.1)`.
+    let of = |kind: &str| -> Vec<&str> {
+        let inner = presented.iter().filter_map(|name| name.strip_prefix(kind)?.strip_prefix('('));
+        inner.map(|name| name.trim_end_matches(')').trim_matches('"')).collect()
+    };
+    let by_address = wanted.parse::<std::net::IpAddr>().is_ok();
+    let names = of(if by_address { "IpAddress" } else { "DnsName" });
+    match (names.as_slice(), by_address) {
+        ([], true) => {
+            format!("cannot validate certificate for {wanted} because it doesn't contain any IP SANs")
+        }
+        ([], false) => format!("certificate is not valid for any names, but wanted to match {wanted}"),
+        (names, _) => format!("certificate is valid for {}, not {wanted}", names.join(", ")),
     }
 }

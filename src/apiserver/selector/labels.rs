@@ -1,5 +1,7 @@
 //! Label selectors: `a=b,c in (d,e),!f,g>1`, with the parse errors of `k8s.io/apimachinery/pkg/labels`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::apiserver::gotext::quote;
@@ -51,8 +53,8 @@ impl LabelSelector {
             match parser.next() {
                 "" => break,
                 "," => match parser.peek() {
-                    "" | "," | ")" | "(" => {
-                        return Err(format!("found '{}', expected: identifier after ','", parser.peek()));
+                    next if next != "!" && !is_word(next) => {
+                        return Err(format!("found '{next}', expected: identifier after ','"));
                     }
                     _ => {}
                 },
@@ -117,25 +119,26 @@ impl Requirement {
     }
 }
 
-/// Words and operators.
+/// Words and operators. As in Go, a null byte ends a word, and everything where a word would begin.
 fn tokens(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
+    let mut rest = text.trim_start_matches(BLANKS);
+    while let Some(first) = rest.chars().next().filter(|first| *first != '\0') {
         let length = match first {
             '=' if rest.starts_with("==") => 2,
             '!' if rest.starts_with("!=") => 2,
             '=' | '!' | '(' | ')' | ',' | '<' | '>' => 1,
-            _ => rest
-                .find(|c: char| c.is_whitespace() || matches!(c, '=' | '!' | '(' | ')' | ',' | '<' | '>'))
-                .unwrap_or(rest.len()),
+            _ => rest.find(|c: char| BLANKS.contains(&c) || "=!(),<>\0".contains(c)).unwrap_or(rest.len()),
         };
         let (token, tail) = rest.split_at(length);
         out.push(token);
-        rest = tail.trim_start();
+        let tail = if is_symbol(token) { tail } else { tail.strip_prefix('\0').unwrap_or(tail) };
+        rest = tail.trim_start_matches(BLANKS);
     }
     out
 }
+
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 struct Parser<'a> {
     tokens: Vec<&'a str>,
@@ -159,11 +162,12 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         let key = self.next();
-        if key.is_empty() || is_symbol(key) {
+        if !is_word(key) {
             return Err(format!("found '{key}', expected: identifier"));
         }
-        if let Some(why) = names::label_key(key).into_iter().next() {
-            return Err(format!("<nil>: Invalid value: {}: {why}", quote(key)));
+        let wrong = names::label_key(key);
+        if !wrong.is_empty() {
+            return Err(format!("<nil>: Invalid value: {}: {}", quote(key), wrong.join("; ")));
         }
         let key = key.to_owned();
         let bare = |operator| Ok(Requirement { key: key.clone(), operator, values: Vec::new() });
@@ -179,57 +183,93 @@ impl<'a> Parser<'a> {
             other => return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
         };
         let set = matches!(self.next(), "in" | "notin");
-        let values = if set { self.values()? } else { vec![self.value()] };
+        let values = if set { self.values()? } else { BTreeSet::from([self.value()?]) };
+        let values: Vec<String> = values.into_iter().map(str::to_owned).collect();
         check_values(&key, operator, &values)?;
         Ok(Requirement { key, operator, values })
     }
 
-    fn value(&mut self) -> String {
+    fn value(&mut self) -> Result<&'a str, String> {
         match self.peek() {
-            "" | "," => String::new(),
-            _ => self.next().to_owned(),
+            "" | "," => Ok(""),
+            _ => match self.next() {
+                word if is_word(word) => Ok(word),
+                other => Err(format!("found '{other}', expected: identifier")),
+            },
         }
     }
 
-    fn values(&mut self) -> Result<Vec<String>, String> {
+    /// Values in brackets. The empty one is among them where a comma has nothing before or behind it.
+    fn values(&mut self) -> Result<BTreeSet<&'a str>, String> {
         let open = self.next();
         if open != "(" {
             return Err(format!("found '{open}' expected: '('"));
         }
-        let mut values = Vec::new();
+        let first = self.peek();
+        if first == ")" {
+            self.at += 1;
+            return Ok(BTreeSet::from([""]));
+        }
+        if first != "," && !is_word(first) {
+            return Err(format!("found '{first}', expected: ',', ')' or identifier"));
+        }
+        let mut values = BTreeSet::new();
         loop {
             match self.next() {
-                ")" => return Ok(values),
-                "," => values.push(String::new()),
-                word if !word.is_empty() && !is_symbol(word) => {
-                    values.push(word.to_owned());
-                    match self.next() {
-                        "," => {}
-                        ")" => return Ok(values),
-                        other => return Err(format!("found '{other}', expected: ',' or ')'")),
+                "," => {
+                    if values.is_empty() || matches!(self.peek(), ")" | ",") {
+                        values.insert("");
+                    }
+                    if self.peek() == "," {
+                        self.at += 1;
+                        continue;
                     }
                 }
-                other => return Err(format!("found '{other}', expected: ',', ')' or identifier")),
+                word if is_word(word) => {
+                    values.insert(word);
+                    if !matches!(self.peek(), "," | ")") {
+                        return Err(format!("found '{}', expected: ',' or ')'", self.peek()));
+                    }
+                }
+                other => return Err(format!("found '{other}', expected: ',', or identifier")),
+            }
+            if self.peek() == ")" {
+                self.at += 1;
+                return Ok(values);
             }
         }
     }
+}
+
+fn is_word(token: &str) -> bool {
+    !token.is_empty() && !is_symbol(token)
 }
 
 fn is_symbol(token: &str) -> bool {
     matches!(token, "=" | "==" | "!=" | "!" | "(" | ")" | "," | "<" | ">")
 }
 
+/// All that is wrong with values, in brackets where it is more than one thing.
 fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
+    let mut errors = Vec::new();
+    let invalid =
+        |at: String, value: &str, why: &str| format!("{at}: Invalid value: {}: {why}", quote(value));
+    if matches!(operator, Operator::Greater | Operator::Less) {
+        let wrong = values.iter().enumerate().filter(|(_, value)| value.parse::<i64>().is_err());
+        let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+        errors.extend(wrong.map(|(index, value)| invalid(format!("values[{index}]"), value, why)));
+    }
     for (index, value) in values.iter().enumerate() {
-        if matches!(operator, Operator::Greater | Operator::Less) && value.parse::<i64>().is_err() {
-            let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-            return Err(format!("values[{index}]: Invalid value: {}: {why}", quote(value)));
-        }
-        if let Some(why) = names::label_value(value).into_iter().next() {
-            return Err(format!("values[{index}][{key}]: Invalid value: {}: {why}", quote(value)));
+        let wrong = names::label_value(value);
+        if !wrong.is_empty() {
+            errors.push(invalid(format!("values[{index}][{key}]"), value, &wrong.join("; ")));
         }
     }
-    Ok(())
+    match errors.as_slice() {
+        [] => Ok(()),
+        [only] => Err(only.clone()),
+        all => Err(format!("[{}]", all.join(", "))),
+    }
 }
 
 #[cfg(test)]
@@ -240,7 +280,7 @@ mod tests {
 
     #[test]
     fn selectors_choose_by_equality_sets_and_presence() {
-        let labels = json!({"x": "1", "y": "q"});
+        let labels = json!({"x": "1", "y": "q", "e": "", "in": "in"});
         for (text, matches) in [
             ("", true),
             ("x=1", true),
@@ -251,6 +291,13 @@ mod tests {
             ("x>0", true),
             ("x<1", false),
             ("z!=1", true),
+            ("x in (1,)", true),
+            ("e in (2,)", true),
+            ("e in (,2)", true),
+            ("e in ()", true),
+            ("x in (,,1)", true),
+            ("x in (2,,3)", false),
+            ("in in (in,notin)", true),
         ] {
             assert_eq!(LabelSelector::parse(text).unwrap().matches(&labels), matches, "{text}");
         }
@@ -265,6 +312,18 @@ mod tests {
             ("x=a b", "found 'b', expected: ',' or 'end of string'"),
             ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
             ("x in (1", "unable to parse requirement: found '', expected: ',' or ')'"),
+            ("x=(", "unable to parse requirement: found '(', expected: identifier"),
+            ("x in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
+            ("x in (,,)", "unable to parse requirement: found ')', expected: ',', or identifier"),
+            ("x,!", "unable to parse requirement: found '', expected: identifier"),
+            (
+                "x>-",
+                "unable to parse requirement: [values[0]: Invalid value: \"-\": for 'Gt', 'Lt' operators, the value \
+                 must be an integer, values[0][x]: Invalid value: \"-\": a valid label must be an empty string or \
+                 consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+                 character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+                 '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]",
+            ),
             (
                 "/x=1",
                 "unable to parse requirement: <nil>: Invalid value: \"/x\": prefix part must be non-empty",

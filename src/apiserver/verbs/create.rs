@@ -90,7 +90,7 @@ impl ApiServer {
         if call.dry_run {
             return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
         }
-        let object = Self::settled(call, object)?;
+        let object = self.settled(call, object)?;
         etcd::check(&kind, &key, &object)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(&kind, &stored);

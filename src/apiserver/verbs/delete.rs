@@ -95,7 +95,7 @@ impl ApiServer {
     fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Value) -> Outcome<()> {
         if call.kind.conversion().is_some() {
             // Marking an object changes nothing that its conversion depends on.
-            Self::settled(call, object.clone())?;
+            self.settled(call, object.clone())?;
         }
         let (name, namespace) = (&*key.name, &*key.namespace);
         let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(object) };

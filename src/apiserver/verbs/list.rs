@@ -33,13 +33,14 @@ impl ApiServer {
         let selector = Selector::read(kind, query)?;
         let limit = usize::try_from(options::integer(query, "limit")?).unwrap_or(0);
         options::integer(query, "timeoutSeconds")?;
-        let asked = self.asked_version(query.get("resourceVersion"))?;
         let page = Continue::read(query.get("continue"))?;
-        if page.is_some() && !matches!(asked, None | Some(0)) {
+        // Pages come from behind the cache, where the token is looked at first and the version is not read.
+        if page.is_some() && !matches!(query.get("resourceVersion"), "" | "0") {
             return Err(Refused::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
+        let asked = self.asked_version(query.get("resourceVersion"))?;
         // A list from the cache does not know pages.
         let limit = if asked == Some(0) { 0 } else { limit };
         let past = match (&page, asked) {

@@ -62,12 +62,12 @@ impl ApiServer {
     }
 
     /// An object in its storage version, once all conversions that storing and answering it takes are known.
-    pub(crate) fn settled(call: &mut Call<'_>, object: Value) -> Outcome<Value> {
+    pub(crate) fn settled(&self, call: &mut Call<'_>, object: Value) -> Outcome<Value> {
         let kind = Arc::clone(&call.kind);
         let object = Self::to_storage(&kind, object);
         if kind.conversion().is_some() {
             let _ = kind.convert(&object);
-            Self::settle(call)?;
+            self.settle(call)?;
         }
         Ok(object)
     }

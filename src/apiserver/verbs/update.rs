@@ -130,7 +130,7 @@ impl ApiServer {
             let shown = Self::shown_to(kind, &last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let object = Self::settled(call, object)?;
+        let object = self.settled(call, object)?;
         if is_same(&object, &entry.stored()) {
             call.after = Some(Arc::clone(old));
             return Ok(Reply::object(200, Self::shown_to(kind, old)));

@@ -53,9 +53,9 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
     } else if configuration::is_configuration(kind) {
-        errors.extend(configuration::check(kind, object));
+        errors.extend(configuration::check(kind, object, None, profile));
     } else if policy::is_policy(kind) {
-        errors.extend(policy::check::check(kind, object, profile));
+        errors.extend(policy::check::check(kind, object, None, profile));
     }
     finish(kind, object, &errors, profile)
 }
@@ -82,9 +82,9 @@ pub(super) fn updated(
             crd::validation::check(object, Some(old), profile)
         });
     } else if configuration::is_configuration(kind) {
-        errors.extend(configuration::check(kind, object));
+        errors.extend(configuration::check(kind, object, Some(old), profile));
     } else if policy::is_policy(kind) {
-        errors.extend(policy::check::check(kind, object, profile));
+        errors.extend(policy::check::check(kind, object, Some(old), profile));
     }
     finish(kind, object, &errors, profile)
 }

@@ -30,7 +30,10 @@ impl ApiServer {
 
     /// The same, up to the next call of a webhook.
     pub(crate) fn advance_watch(&self, watch: &mut Watch, now: Time) -> Progress {
-        watch.advance(&self.store, &self.catalog, now)
+        match watch.advance(&self.store, &self.catalog, now) {
+            Progress::Call(call) => Progress::Call(self.routed(call)),
+            poll @ Progress::Poll(_) => poll,
+        }
     }
 
     pub(crate) fn watch(&mut self, call: &Call<'_>) -> Outcome<Reply> {

@@ -17,7 +17,7 @@ const CONFIG_MAP: &str = "/api/v1/namespaces/default/configmaps/a";
 const WIDGETS: &str = "/apis/example.io/v1/widgets";
 
 /// Asks; gives the code and the body.
-pub(super) fn ask(
+pub(crate) fn ask(
     server: &mut ApiServer,
     method: Method,
     path: &str,
@@ -53,7 +53,7 @@ fn entry(manager: &str, operation: &str, fields: Value) -> (String, String, Valu
 }
 
 /// Widgets in two versions, the second of which calls `size` nothing.
-pub(super) fn widgets(versions: &[&str]) -> Value {
+pub(crate) fn widgets(versions: &[&str]) -> Value {
     let spec = json!({ "type": "object", "properties": {
         "s": { "type": "string" },
         "n": { "type": "integer" },
@@ -78,7 +78,7 @@ pub(super) fn widgets(versions: &[&str]) -> Value {
     })
 }
 
-pub(super) fn define(server: &mut ApiServer, versions: &[&str]) {
+pub(crate) fn define(server: &mut ApiServer, versions: &[&str]) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let mut definition = widgets(versions);
     let named = format!("{path}/widgets.example.io");

@@ -182,3 +182,167 @@ fn webhooks_are_asked_only_about_writes_that_meet_their_conditions() {
     let text = "configmaps \"none\" is forbidden: expression 'object.data.size() > 0' resulted in error: no such key: data";
     assert_eq!(message(&create(&mut server, "none", &json!({}))), text);
 }
+
+#[test]
+fn policies_are_refused_for_each_thing_that_is_wrong_with_them() {
+    let mut server = server(36);
+    let mut refused = |changes: &Value| {
+        let mut policy = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": { "name": "p" }, "spec": { "validations": [{ "expression": "true" }],
+            "matchConstraints": { "resourceRules": [{ "apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
+                "resources": ["*"] }] } } });
+        merge(&mut policy["spec"], changes);
+        let reply = send(&mut server, Method::Post, &format!("{GROUP}/validatingadmissionpolicies"), &policy);
+        assert_eq!(reply.code, 422, "{changes}");
+        let text = message(&reply);
+        let start = "ValidatingAdmissionPolicy.admissionregistration.k8s.io \"p\" is invalid: ";
+        text.strip_prefix(start).unwrap_or(&text).to_owned()
+    };
+    let must = "validations or auditAnnotations must contain at least one item";
+    for (changes, text) in [
+        (
+            json!({ "validations": [] }),
+            format!("[spec.validations: Required value: {must}, spec.auditAnnotations: Required value: {must}]"),
+        ),
+        // What is only known when it runs is no bool.
+        (
+            json!({ "validations": [{ "expression": "object.spec.on" }] }),
+            "spec.validations[0].expression: Invalid value: \"object.spec.on\": must evaluate to bool".to_owned(),
+        ),
+        (
+            json!({ "auditAnnotations": [{ "key": "a", "valueExpression": "1" }, { "key": "a", "valueExpression": "'b'" }] }),
+            "[spec.auditAnnotations[0].valueExpression: Invalid value: \"1\": must evaluate to one of [string null_type], \
+             spec.auditAnnotations[1].key: Duplicate value: \"a\"]"
+                .to_owned(),
+        ),
+        (
+            json!({ "auditAnnotations": [{ "key": "a/b", "valueExpression": " " }] }),
+            "[spec.auditAnnotations[0].key: Invalid value: \"p/a/b\": a qualified name must consist of alphanumeric \
+             characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or \
+             'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
+             optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName'), \
+             spec.auditAnnotations[0].valueExpression: Required value: valueExpression is not specified]"
+                .to_owned(),
+        ),
+        (
+            json!({ "variables": [{ "name": "in", "expression": "" }] }),
+            "[spec.variables[0].name: Invalid value: \"in\": name is not a valid CEL identifier, \
+             spec.variables[0].expression: Required value: expression is not specified]"
+                .to_owned(),
+        ),
+        (
+            json!({ "matchConditions": [{ "name": "", "expression": "1" }] }),
+            "[spec.matchConditions[0].expression: Invalid value: \"1\": must evaluate to bool, \
+             spec.matchConditions[0].name: Required value]"
+                .to_owned(),
+        ),
+        (
+            json!({ "paramKind": { "apiVersion": "a/b/c", "kind": "1" } }),
+            "[spec.paramKind.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: a/b/c, \
+             spec.paramKind.kind: Invalid value: \"1\": may have mixed case, but should otherwise match: a DNS-1035 label \
+             must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with \
+             an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is \
+             '[a-z]([-a-z0-9]*[a-z0-9])?')]"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(refused(&changes), text, "{changes}");
+    }
+    // Without `paramKind` there are no parameters, and messages may not ask the authorizer.
+    for (field, name) in [("expression", "params"), ("messageExpression", "authorizer")] {
+        let mut validation = json!({ "expression": "true" });
+        validation[field] = json!(format!("{name} == null"));
+        let text = refused(&json!({ "validations": [validation] }));
+        assert!(text.contains(&format!("undeclared reference to '{name}'")), "{text}");
+    }
+}
+
+#[test]
+fn match_conditions_of_webhooks_are_compiled_when_they_are_written() {
+    let mut server = server(36);
+    let webhook = |conditions: Value| {
+        json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": { "name": "c" }, "webhooks": [{ "name": "w.example.io", "sideEffects": "None",
+            "admissionReviewVersions": ["v1"], "clientConfig": { "url": "https://w.example.io" },
+            "matchConditions": conditions }] })
+    };
+    let path = format!("{GROUP}/validatingwebhookconfigurations");
+    let bad = json!([{ "name": "a b", "expression": "params == null" }, { "name": "x", "expression": "request.name" },
+        { "name": "x", "expression": "" }]);
+    let reply = send(&mut server, Method::Post, &path, &webhook(bad));
+    assert_eq!(reply.code, 422);
+    let text = message(&reply);
+    for part in [
+        "webhooks[0].matchConditions[0].expression: Invalid value: \"params == null\": compilation failed: ERROR: \
+         <input>:1:1: undeclared reference to 'params' (in container '')",
+        "webhooks[0].matchConditions[0].name: Invalid value: \"a b\": name part must consist of alphanumeric characters",
+        "webhooks[0].matchConditions[1].expression: Invalid value: \"request.name\": must evaluate to bool",
+        "webhooks[0].matchConditions[2].expression: Required value",
+        "webhooks[0].matchConditions[2].name: Duplicate value: \"x\"",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    let many: Value = (0..65).map(|n| json!({ "name": format!("n{n}"), "expression": "true" })).collect();
+    let text = message(&send(&mut server, Method::Post, &path, &webhook(many)));
+    assert!(
+        text.ends_with("webhooks[0].matchConditions: Too many: 65: must have at most 64 items"),
+        "{text}"
+    );
+    let good =
+        json!([{ "name": "x", "expression": "authorizer.requestResource.check('breakglass').allowed()" }]);
+    assert_eq!(send(&mut server, Method::Post, &path, &webhook(good)).code, 201);
+}
+
+#[test]
+fn expressions_may_ask_what_users_may_do() {
+    let allowed = |question: &str| {
+        let expression = format!("!has(object.data.ask) || {question}");
+        with_policy(&json!({ "validations": [{ "expression": expression }] }), &json!({}))
+    };
+    let ask = |server: &mut ApiServer, who: &Identity| {
+        let object = json!({ "metadata": { "name": "m" }, "data": { "ask": "" } });
+        let path = "/api/v1/namespaces/default/configmaps";
+        server.handle(&Request::new(Method::Post, path, who).with_body(&object), now()).code
+    };
+    let role = |server: &mut ApiServer, name: &str, rules: Value, user: &str| {
+        let group = "/apis/rbac.authorization.k8s.io/v1";
+        let role = json!({ "metadata": { "name": name }, "rules": rules });
+        assert_eq!(send(server, Method::Post, &format!("{group}/clusterroles"), &role).code, 201);
+        let binding = json!({ "metadata": { "name": name }, "subjects": [{ "kind": "User", "name": user }],
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name } });
+        assert_eq!(send(server, Method::Post, &format!("{group}/clusterrolebindings"), &binding).code, 201);
+    };
+    let maps = json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"] });
+    for (question, rule) in [
+        (
+            "authorizer.group('apps').resource('deployments').subresource('scale').namespace('x').name('d').check('update').allowed()",
+            json!({ "apiGroups": ["apps"], "resources": ["deployments/scale"], "resourceNames": ["d"], "verbs": ["update"] }),
+        ),
+        (
+            "authorizer.requestResource.check('sign').allowed()",
+            json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["sign"] }),
+        ),
+        (
+            "authorizer.path('/odd').check('get').allowed()",
+            json!({ "nonResourceURLs": ["/odd"], "verbs": ["get"] }),
+        ),
+    ] {
+        let mut server = allowed(question);
+        let who = Identity::new("ann", &[]);
+        role(&mut server, "maps", json!([maps]), "ann");
+        assert_eq!(ask(&mut server, &who), 422, "{question}");
+        role(&mut server, "more", json!([rule]), "ann");
+        assert_eq!(ask(&mut server, &who), 201, "{question}");
+    }
+    let question = "authorizer.serviceAccount('ns', 'robot').group('').resource('pods').namespace('ns').check('get').reason()\
+                    .startsWith('RBAC: allowed by ClusterRoleBinding')";
+    let mut server = allowed(question);
+    assert_eq!(ask(&mut server, &Identity::admin()), 422);
+    let pods = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
+    role(&mut server, "pods", pods, "system:serviceaccount:ns:robot");
+    assert_eq!(
+        ask(&mut server, &Identity::admin()),
+        201,
+        "nobody else's requests are needed to bring roles up to date"
+    );
+}

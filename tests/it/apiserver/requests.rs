@@ -16,7 +16,7 @@ pub(super) fn server(minor: u32) -> ApiServer {
 }
 
 /// A definition whose status lists capabilities of an enum; rules only if asked for.
-pub(super) fn definition(capabilities: &[&str], rules: bool) -> Value {
+pub(crate) fn definition(capabilities: &[&str], rules: bool) -> Value {
     let list = json!({ "type": "array", "items": { "type": "string", "enum": capabilities },
         "x-kubernetes-list-type": "atomic" });
     let mut spec = json!({ "type": "object", "properties": {
@@ -38,7 +38,7 @@ pub(super) fn definition(capabilities: &[&str], rules: bool) -> Value {
     })
 }
 
-pub(super) fn define(server: &mut ApiServer, definition: Value) {
+pub(crate) fn define(server: &mut ApiServer, definition: Value) {
     let admin = Identity::admin();
     let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
     let name = definition["metadata"]["name"].as_str().unwrap().to_owned();
@@ -67,7 +67,7 @@ pub(super) fn rolled_back(minor: u32, rules: bool) -> ApiServer {
     server
 }
 
-pub(super) fn ask(
+pub(crate) fn ask(
     server: &mut ApiServer,
     write: &Write,
 ) -> Result<windtunnel::model::Object, windtunnel::model::Refusal> {

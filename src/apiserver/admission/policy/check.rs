@@ -2,164 +2,291 @@
 
 use serde_json::{Value, json};
 
-use super::expression::{declare, environment};
-use super::{list, text};
-use crate::apiserver::cel::types::Type;
+use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
+use super::{conditions, kinds, list, text};
 use crate::apiserver::cel::{Environment, Program};
-use crate::apiserver::field::{FieldError, Shown};
+use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::Kind;
+use crate::apiserver::names;
 use crate::apiserver::profile::Profile;
 
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
-const REASONS: [&str; 4] = ["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"];
+const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+/// How many audit annotations a policy may have, and how long their expressions may be.
+const MOST_ANNOTATIONS: usize = 20;
+const LONGEST_ANNOTATION: usize = 5 * 1024;
+/// Words of the language, which no variable may be called.
+const RESERVED: [&str; 22] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+    "",
+];
 
-/// All errors of a policy or of a binding.
-pub(crate) fn check(kind: &Kind, object: &Value, profile: &Profile) -> Vec<FieldError> {
+/// All errors of a policy or of a binding; of an updated one, beside the old.
+pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let spec = &object["spec"];
     if kind.resource.plural.ends_with("bindings") {
         return binding(spec);
     }
-    let mut check = Check { minor: profile.minor.saturating_sub(1), errors: Vec::new() };
-    check.policy(spec);
+    let params = spec["paramKind"].is_object();
+    let mut check = Check {
+        name: text(&object["metadata"]["name"]),
+        minor: profile.minor.saturating_sub(1),
+        declared: Declared { params, authorizer: true },
+        known: old.map(|old| Known::of(&old["spec"])).unwrap_or_default(),
+        errors: Vec::new(),
+    };
+    check.policy(spec, old.map(|old| &old["spec"]));
     check.errors
 }
 
+/// Expressions that were stored before, which may use any function (`preexistingExpressions`).
+#[derive(Default)]
+struct Known {
+    conditions: Vec<String>,
+    validations: Vec<String>,
+    messages: Vec<String>,
+    annotations: Vec<String>,
+}
+
+impl Known {
+    fn of(spec: &Value) -> Self {
+        let all = |items: &Value, field: &str| list(items).iter().map(|one| text(&one[field])).collect();
+        Self {
+            conditions: conditions::expressions(&spec["matchConditions"]),
+            validations: all(&spec["validations"], "expression"),
+            messages: all(&spec["validations"], "messageExpression"),
+            annotations: all(&spec["auditAnnotations"], "valueExpression"),
+        }
+    }
+}
+
 struct Check {
+    name: String,
     /// The minor whose functions may be used.
     minor: u32,
+    declared: Declared,
+    known: Known,
     errors: Vec<FieldError>,
 }
 
 impl Check {
-    fn policy(&mut self, spec: &Value) {
+    fn policy(&mut self, spec: &Value, old: Option<&Value>) {
+        if spec["paramKind"].is_object() {
+            self.errors.extend(kinds::param_kind(&spec["paramKind"], "spec.paramKind"));
+        }
         let constraints = &spec["matchConstraints"];
-        if !constraints.is_object() {
+        if constraints.is_object() {
+            self.errors.extend(kinds::match_resources(constraints, "spec.matchConstraints"));
+            if list(&constraints["resourceRules"]).is_empty() {
+                self.errors.push(FieldError::required("spec.matchConstraints.resourceRules", ""));
+            }
+        } else {
             self.errors.push(FieldError::required("spec.matchConstraints", ""));
-        } else if list(&constraints["resourceRules"]).is_empty() {
-            self.errors.push(FieldError::required("spec.matchConstraints.resourceRules", ""));
         }
-        let param_kind = &spec["paramKind"];
-        for field in ["apiVersion", "kind"] {
-            if param_kind.is_object() && text(&param_kind[field]).is_empty() {
-                self.errors.push(FieldError::required(format!("spec.paramKind.{field}"), ""));
-            }
+        // Conditions that could not become invalid are not looked at again.
+        let same = |field: &str| old.is_some_and(|old| old[field] == spec[field]);
+        if !(same("paramKind") && same("matchConditions")) {
+            let (known, given) = (&self.known.conditions, &spec["matchConditions"]);
+            let found = conditions::check(given, known, self.minor, self.declared, "spec.matchConditions");
+            self.errors.extend(found);
         }
-        let mut env = environment(self.minor);
-        for (index, condition) in list(&spec["matchConditions"]).iter().enumerate() {
-            let at = format!("spec.matchConditions[{index}].expression");
-            self.expression(&condition["expression"], &env, &at, Some(&Type::Bool));
-        }
+        let mut variables = Vec::new();
         for (index, variable) in list(&spec["variables"]).iter().enumerate() {
-            let (name, at) = (text(&variable["name"]), format!("spec.variables[{index}]"));
-            if name.is_empty() {
-                self.errors.push(FieldError::required(format!("{at}.name"), "name is not specified"));
-            }
-            let program = self.expression(&variable["expression"], &env, &format!("{at}.expression"), None);
-            declare(&mut env, &name, &program.ok_or_else(String::new));
+            self.variable(variable, &mut variables, &format!("spec.variables[{index}]"));
         }
-        self.validations(spec, &env);
+        self.validations(spec, &variables);
     }
 
-    fn validations(&mut self, spec: &Value, env: &Environment) {
+    /// What expressions may refer to: of the minor, or where they were `known` before, of any.
+    fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
+        let minor = if known.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
+        let mut env = environment(minor, self.declared);
+        for (name, program) in variables {
+            declare(&mut env, name, program);
+        }
+        env
+    }
+
+    fn variable(&mut self, variable: &Value, variables: &mut Vec<Variable>, at: &str) {
+        let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
+        if name.trim().is_empty() {
+            self.errors.push(FieldError::required(format!("{at}.name"), "name is not specified"));
+        } else if !is_identifier(&name) {
+            let why = "name is not a valid CEL identifier";
+            self.errors.push(FieldError::invalid(format!("{at}.name"), name.as_str(), why));
+        }
+        let at = format!("{at}.expression");
+        if source.trim().is_empty() {
+            self.errors.push(FieldError::required(at, "expression is not specified"));
+            return;
+        }
+        // As in the real server, it is validations that are looked among.
+        let env = self.environment(&source, &self.known.validations, variables);
+        let program = self.compile(&source, &env, Wanted::Any, &at);
+        variables.push((name, program.ok_or_else(String::new)));
+    }
+
+    fn validations(&mut self, spec: &Value, variables: &[Variable]) {
         let (validations, audits) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
         if validations.is_empty() && audits.is_empty() {
-            let why = "validations or auditAnnotations must be specified";
+            let why = "validations or auditAnnotations must contain at least one item";
             self.errors.push(FieldError::required("spec.validations", why));
             self.errors.push(FieldError::required("spec.auditAnnotations", why));
         }
         for (index, validation) in validations.iter().enumerate() {
-            self.validation(validation, env, &format!("spec.validations[{index}]"));
+            self.validation(validation, variables, &format!("spec.validations[{index}]"));
+        }
+        if audits.len() > MOST_ANNOTATIONS {
+            let why = format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations");
+            self.errors.push(FieldError::invalid("spec.auditAnnotations", json!(audits), why));
         }
         for (index, audit) in audits.iter().enumerate() {
             let at = format!("spec.auditAnnotations[{index}]");
-            if text(&audit["key"]).is_empty() {
-                self.errors.push(FieldError::required(format!("{at}.key"), "key is not specified"));
+            self.annotation(audit, variables, &at);
+            if audits[..index].iter().any(|earlier| earlier["key"] == audit["key"]) {
+                let at = format!("{at}.key");
+                self.errors.push(FieldError::new(Cause::Duplicate, at, audit["key"].clone(), ""));
             }
-            self.expression(&audit["valueExpression"], env, &format!("{at}.valueExpression"), None);
         }
     }
 
-    fn validation(&mut self, validation: &Value, env: &Environment, at: &str) {
-        self.expression(&validation["expression"], env, &format!("{at}.expression"), Some(&Type::Bool));
+    /// `validateAuditAnnotation`: its key follows the policy's name.
+    fn annotation(&mut self, audit: &Value, variables: &[Variable], at: &str) {
+        let (key, source) = (text(&audit["key"]), text(&audit["valueExpression"]));
+        let at_key = format!("{at}.key");
+        if self.name.is_empty() {
+            let why = "requires metadata.name be non-empty";
+            self.errors.push(FieldError::invalid(at_key, key.as_str(), why));
+        } else {
+            let full = format!("{}/{key}", self.name);
+            let wrong = names::qualified(&full, "a qualified name").into_iter();
+            self.errors.extend(wrong.map(|why| FieldError::invalid(at_key.as_str(), full.as_str(), why)));
+        }
+        let at = format!("{at}.valueExpression");
+        let trimmed = source.trim();
+        if trimmed.is_empty() {
+            self.errors.push(FieldError::required(at, "valueExpression is not specified"));
+        } else if trimmed.len() > LONGEST_ANNOTATION {
+            let why = format!("must not exceed {LONGEST_ANNOTATION} bytes in length");
+            self.errors.push(FieldError::required(at, why));
+        } else {
+            let env = self.environment(&source, &self.known.annotations, variables);
+            if let Err(why) = compile_new(trimmed, &env, Wanted::TextOrNull) {
+                self.errors.push(FieldError::invalid(at, source, why));
+            }
+        }
+    }
+
+    fn validation(&mut self, validation: &Value, variables: &[Variable], at: &str) {
+        let source = text(&validation["expression"]);
+        if source.trim().is_empty() {
+            let why = "expression is not specified";
+            self.errors.push(FieldError::required(format!("{at}.expression"), why));
+        } else {
+            let env = self.environment(&source, &self.known.validations, variables);
+            self.compile(&source, &env, Wanted::Bool, &format!("{at}.expression"));
+        }
+        self.message_expression(&text(&validation["messageExpression"]), variables, at);
         let message = text(&validation["message"]);
-        if message.contains('\n') {
-            let why = "message must not contain line breaks";
+        let mut fail = |why: &str| {
             self.errors.push(FieldError::invalid(format!("{at}.message"), message.as_str(), why));
-        }
+        };
         if !message.is_empty() && message.trim().is_empty() {
-            let why = "message must be non-empty if specified";
-            self.errors.push(FieldError::invalid(format!("{at}.message"), message.as_str(), why));
-        }
-        if text(&validation["expression"]).trim().contains('\n') && message.trim().is_empty() {
-            let why = "message must be specified if expression contains line breaks";
-            self.errors.push(FieldError::required(format!("{at}.message"), why));
-        }
-        let expression = text(&validation["messageExpression"]);
-        if !expression.is_empty() {
-            let at = format!("{at}.messageExpression");
-            self.expression(&validation["messageExpression"], env, &at, Some(&Type::String));
+            fail("message must be non-empty if specified");
+        } else if message.trim().contains(['\n', '\r']) {
+            fail("message must not contain line breaks");
         }
         if let Some(reason) = validation["reason"].as_str()
             && !REASONS.contains(&reason)
         {
-            let error =
-                FieldError::not_supported(format!("{at}.reason"), Shown::Json(json!(reason)), &REASONS);
-            self.errors.push(error);
+            let at = format!("{at}.reason");
+            self.errors.push(FieldError::not_supported(at, Shown::Json(json!(reason)), &REASONS));
         }
     }
 
-    /// Checks an expression and gives its program.
-    fn expression(
-        &mut self,
-        source: &Value,
-        env: &Environment,
-        at: &str,
-        wanted: Option<&Type>,
-    ) -> Option<Program> {
-        let source = text(source);
-        let source = source.trim();
+    fn message_expression(&mut self, source: &str, variables: &[Variable], at: &str) {
+        let at = format!("{at}.messageExpression");
         if source.is_empty() {
-            let name = at.rsplit('.').next().unwrap_or_default();
-            self.errors.push(FieldError::required(at, format!("{name} is not specified")));
-            return None;
+            return;
         }
-        match Program::compile(source, env) {
-            Ok(program) => {
-                let found = program.result();
-                if let Some(wanted) =
-                    wanted.filter(|wanted| !found.same(wanted) && !matches!(found, Type::Dyn))
-                {
-                    let why = format!("must evaluate to {wanted}");
-                    self.errors.push(FieldError::invalid(at, source, why));
-                }
-                Some(program)
-            }
-            Err(why) => {
-                self.errors.push(FieldError::invalid(at, source, format!("compilation failed: {why}")));
-                None
-            }
+        if source.trim().is_empty() {
+            self.errors.push(FieldError::invalid(at, source, "must be non-empty if specified"));
+            return;
         }
+        let minor = if self.known.messages.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
+        let mut env = environment(minor, Declared { authorizer: false, ..self.declared });
+        for (name, program) in variables {
+            declare(&mut env, name, program);
+        }
+        self.compile(source, &env, Wanted::Text, &at);
     }
+
+    /// Compiles an expression, or says what is wrong with it.
+    fn compile(&mut self, source: &str, env: &Environment, wanted: Wanted, at: &str) -> Option<Program> {
+        let compiled = compile_new(source, env, wanted);
+        compiled.map_err(|why| self.errors.push(FieldError::invalid(at, source, why))).ok()
+    }
+}
+
+/// A variable of a policy, and what it comes to.
+type Variable = (String, Result<Program, String>);
+
+/// `isCELIdentifier`.
+fn is_identifier(name: &str) -> bool {
+    let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    letters && !name.starts_with(|c: char| c.is_ascii_digit()) && !RESERVED.contains(&name)
 }
 
 fn binding(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if text(&spec["policyName"]).is_empty() {
+    let policy = text(&spec["policyName"]);
+    if policy.is_empty() {
         errors.push(FieldError::required("spec.policyName", ""));
+    } else {
+        let wrong = names::subdomain(&policy).into_iter();
+        errors.extend(wrong.map(|why| FieldError::invalid("spec.policyName", policy.as_str(), why)));
     }
-    let actions = list(&spec["validationActions"]);
-    if actions.is_empty() {
-        errors.push(FieldError::required(
-            "spec.validationActions",
-            "at least one validation action is required",
-        ));
+    if spec["paramRef"].is_object() {
+        errors.extend(param_ref(&spec["paramRef"]));
     }
+    if spec["matchResources"].is_object() {
+        // The path is misspelt in the real server too.
+        errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResouces"));
+    }
+    errors.extend(actions(list(&spec["validationActions"])));
+    errors
+}
+
+/// `validateValidationActions`.
+fn actions(actions: &[Value]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
     for (index, action) in actions.iter().enumerate() {
         let at = format!("spec.validationActions[{index}]");
         if !ACTIONS.iter().any(|known| action == known) {
-            errors.push(FieldError::not_supported(at, Shown::Json(action.clone()), &ACTIONS));
-        } else if actions[..index].contains(action) {
-            errors.push(FieldError::new(crate::apiserver::field::Cause::Duplicate, at, action.clone(), ""));
+            errors.push(FieldError::not_supported(at.as_str(), Shown::Json(action.clone()), &ACTIONS));
+        }
+        if actions[..index].contains(action) {
+            errors.push(FieldError::new(Cause::Duplicate, at, action.clone(), ""));
         }
     }
     let has = |name: &str| actions.iter().any(|action| action == name);
@@ -168,9 +295,9 @@ fn binding(spec: &Value) -> Vec<FieldError> {
                    API response and headers serves no purpose)";
         errors.push(FieldError::invalid("spec.validationActions", json!(actions), why));
     }
-    let reference = &spec["paramRef"];
-    if reference.is_object() {
-        errors.extend(param_ref(reference));
+    if actions.is_empty() {
+        let why = "at least one validation action is required";
+        errors.push(FieldError::required("spec.validationActions", why));
     }
     errors
 }
@@ -182,6 +309,7 @@ fn param_ref(reference: &Value) -> Vec<FieldError> {
     if named && selected {
         let why = "name and selector are mutually exclusive";
         errors.push(FieldError::forbidden("spec.paramRef.name", why));
+        errors.push(FieldError::forbidden("spec.paramRef.selector", why));
     } else if !named && !selected {
         errors.push(FieldError::required("spec.paramRef", "one of name or selector must be specified"));
     }

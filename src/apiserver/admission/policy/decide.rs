@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::expression::Condition;
-use super::{Binding, Constraints, Policy, Validation, params};
+use super::{Binding, Constraints, Policy, Validation, authority, params};
 use crate::apiserver::admission::Attributes;
 use crate::apiserver::admission::webhook::review;
 use crate::apiserver::call::Call;
@@ -95,7 +95,9 @@ impl ApiServer {
         for params in &all {
             let given =
                 [object.unwrap_or(&null), attributes.old.unwrap_or(&null), params, &request, &namespace];
-            denials.extend(with_params(policy, &given));
+            let mut variables = variables(&given);
+            variables.extend(authority::variables(self, call, attributes));
+            denials.extend(with_params(policy, variables));
         }
         denials
     }
@@ -117,7 +119,9 @@ impl ApiServer {
         let (request, namespace) = self.surroundings(call, attributes, object);
         let null = Json::Null;
         let given = [object.unwrap_or(&null), attributes.old.unwrap_or(&null), &null, &request, &namespace];
-        all_met(conditions, &variables(&given), &mut { POLICY_LIMIT })
+        let mut variables = variables(&given);
+        variables.extend(authority::variables(self, call, attributes));
+        all_met(conditions, &variables, &mut { POLICY_LIMIT })
     }
 
     /// The request as expressions see it, and the namespace that it is in.
@@ -161,8 +165,7 @@ fn all_met<'a>(
 }
 
 /// What a policy objects to, given the values of its expressions' variables.
-fn with_params(policy: &Policy, given: &[&Json; 5]) -> Vec<Denial> {
-    let mut variables = variables(given);
+fn with_params<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Denial> {
     let mut budget = POLICY_LIMIT;
     match all_met(&policy.expressions.conditions, &variables, &mut budget) {
         Ok(true) => {}

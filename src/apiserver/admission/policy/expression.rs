@@ -1,14 +1,26 @@
 //! The expressions of a policy, and what they may refer to.
 
-use serde_json::Value;
+use serde_json::Value as Json;
 
 use super::{list, text};
+use crate::apiserver::cel::library::authorizer::{AUTHORIZER, RESOURCE};
 use crate::apiserver::cel::types::Type;
+use crate::apiserver::cel::value::{Fault, Value};
 use crate::apiserver::cel::{Environment, Program};
 
-/// Variables of every expression, in the order of their values.
-pub(in crate::apiserver::admission) const VARIABLES: [&str; 5] =
-    ["object", "oldObject", "params", "request", "namespaceObject"];
+/// The value of a variable, or why there is none.
+pub(super) type Given<'a> = Result<Value<'a>, Fault>;
+
+/// Variables of expressions, in the order of their values.
+const VARIABLES: [&str; 7] = [
+    "object",
+    "oldObject",
+    "params",
+    "request",
+    "namespaceObject",
+    "authorizer",
+    "authorizer.requestResource",
+];
 /// Stored policies may use any function.
 pub(in crate::apiserver::admission) const ANY_MINOR: u32 = u32::MAX;
 
@@ -28,10 +40,78 @@ pub(in crate::apiserver::admission) struct Expressions {
     pub(in crate::apiserver::admission) conditions: Vec<Condition>,
 }
 
-/// What expressions may refer to that come before any variables of the policy.
-pub(in crate::apiserver::admission) fn environment(minor: u32) -> Environment {
-    let variables = VARIABLES.iter().map(|name| ((*name).to_owned(), Type::Dyn)).collect();
-    Environment { variables, minor }
+/// Which variables there are beside those that there always are (`OptionalVariableDeclarations`).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::apiserver::admission) struct Declared {
+    pub(in crate::apiserver::admission) params: bool,
+    pub(in crate::apiserver::admission) authorizer: bool,
+}
+
+impl Declared {
+    pub(in crate::apiserver::admission) const ALL: Self = Self { params: true, authorizer: true };
+
+    fn has(self, name: &str) -> bool {
+        match name {
+            "params" => self.params,
+            "authorizer" | "authorizer.requestResource" => self.authorizer,
+            _ => true,
+        }
+    }
+}
+
+/// What expressions may refer to that come before any variables of the policy. Values have the places of all variables,
+/// so that those not declared only lose their names.
+pub(in crate::apiserver::admission) fn environment(minor: u32, declared: Declared) -> Environment {
+    let variable = |name: &&str| {
+        let of = match *name {
+            "authorizer" => Type::Opaque(AUTHORIZER, Vec::new()),
+            "authorizer.requestResource" => Type::Opaque(RESOURCE, Vec::new()),
+            _ => Type::Dyn,
+        };
+        (if declared.has(name) { (*name).to_owned() } else { String::new() }, of)
+    };
+    Environment { variables: VARIABLES.iter().map(variable).collect(), minor }
+}
+
+/// What an expression must come to.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::apiserver::admission) enum Wanted {
+    Any,
+    Bool,
+    Text,
+    TextOrNull,
+}
+
+impl Wanted {
+    /// What is wrong with a type (`ReturnTypes`). What is only known when it runs is wrong too.
+    fn misses(self, found: &Type) -> Option<&'static str> {
+        match (self, found) {
+            (Self::Any, _)
+            | (Self::Bool, Type::Bool)
+            | (Self::Text | Self::TextOrNull, Type::String)
+            | (Self::TextOrNull, Type::Null) => None,
+            (Self::Bool, _) => Some("must evaluate to bool"),
+            (Self::Text, _) => Some("must evaluate to string"),
+            (Self::TextOrNull, _) => Some("must evaluate to one of [string null_type]"),
+        }
+    }
+}
+
+/// The program of an expression that is to be stored (`CompileCELExpression`).
+///
+/// # Errors
+/// What is wrong with it.
+pub(in crate::apiserver::admission) fn compile_new(
+    source: &str,
+    environment: &Environment,
+    wanted: Wanted,
+) -> Result<Program, String> {
+    let program =
+        Program::compile(source, environment).map_err(|why| format!("compilation failed: {why}"))?;
+    match wanted.misses(program.result()) {
+        Some(why) => Err(why.to_owned()),
+        None => Ok(program),
+    }
 }
 
 /// Adds a variable of a policy.
@@ -45,20 +125,20 @@ pub(in crate::apiserver::admission) fn declare(
 }
 
 /// The conditions of a policy or a webhook (`matchConditions`).
-pub(in crate::apiserver::admission) fn conditions(object: &Value) -> Vec<Condition> {
-    let plain = environment(ANY_MINOR);
+pub(in crate::apiserver::admission) fn conditions(object: &Json) -> Vec<Condition> {
+    let plain = environment(ANY_MINOR, Declared::ALL);
     list(&object["matchConditions"]).iter().map(|one| compile(&one["expression"], &plain)).collect()
 }
 
-fn compile(source: &Value, environment: &Environment) -> Condition {
+fn compile(source: &Json, environment: &Environment) -> Condition {
     let source = text(source);
     let program = Program::compile(source.trim(), environment);
     Condition { source: source.trim().to_owned(), program }
 }
 
 impl Expressions {
-    pub(in crate::apiserver::admission) fn read(spec: &Value) -> Self {
-        let plain = environment(ANY_MINOR);
+    pub(in crate::apiserver::admission) fn read(spec: &Json) -> Self {
+        let plain = environment(ANY_MINOR, Declared::ALL);
         let mut all = Self { conditions: conditions(spec), environment: plain, variables: Vec::new() };
         for variable in list(&spec["variables"]) {
             let compiled = all.condition(&variable["expression"]);
@@ -68,12 +148,12 @@ impl Expressions {
         all
     }
 
-    pub(in crate::apiserver::admission) fn condition(&self, source: &Value) -> Condition {
+    pub(in crate::apiserver::admission) fn condition(&self, source: &Json) -> Condition {
         compile(source, &self.environment)
     }
 
     /// The program of an expression that may be absent, and counts for nothing if it does not compile.
-    pub(in crate::apiserver::admission) fn optional(&self, source: &Value) -> Option<Program> {
+    pub(in crate::apiserver::admission) fn optional(&self, source: &Json) -> Option<Program> {
         source.as_str().filter(|text| !text.trim().is_empty())?;
         self.condition(source).program.ok()
     }

@@ -1,8 +1,11 @@
 //! Policies in CEL (`ValidatingAdmissionPolicy` and its bindings): what they say, compiled once per change.
 
+mod authority;
 pub(crate) mod check;
+pub(in crate::apiserver::admission) mod conditions;
 mod decide;
 pub(in crate::apiserver::admission) mod expression;
+mod kinds;
 mod params;
 
 use serde_json::{Value, json};

@@ -20,8 +20,7 @@ pub(crate) fn target(config: &Value) -> HookTarget {
         return HookTarget { url: text(&config["url"]), service: None, ca_bundle };
     }
     let port = service["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or(PORT);
-    let service_name =
-        HookService { namespace: text(&service["namespace"]), name: text(&service["name"]), port };
+    let service_name = HookService::new(&text(&service["namespace"]), &text(&service["name"]), port);
     let path = text(&service["path"]);
     let path = path.trim_start_matches('/');
     let url = format!("https://{}.{}.svc:{port}/{path}", service_name.name, service_name.namespace);

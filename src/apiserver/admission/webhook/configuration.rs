@@ -3,9 +3,12 @@
 use serde_json::{Value, json};
 
 use super::client;
+use crate::apiserver::admission::policy::conditions;
+use crate::apiserver::admission::policy::expression::Declared;
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::names;
+use crate::apiserver::profile::Profile;
 
 /// Review versions that the server speaks.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
@@ -18,13 +21,30 @@ pub(crate) fn is_configuration(kind: &Kind) -> bool {
 }
 
 /// What is wrong with a configuration.
-pub(crate) fn check(kind: &Kind, object: &Value) -> Vec<FieldError> {
+pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let mutating = kind.resource.plural.starts_with("mutating");
     let webhooks = list(object, "webhooks");
+    let before = old.map(|old| list(old, "webhooks"));
+    let known: Vec<String> = before
+        .iter()
+        .flat_map(|all| all.iter())
+        .flat_map(|one| conditions::expressions(&one["matchConditions"]))
+        .collect();
+    // Conditions that could not become invalid are not looked at again.
+    let unchanged = before.is_some_and(|before| {
+        let same = |(new, old): (&Value, &Value)| new["matchConditions"] == old["matchConditions"];
+        before.len() == webhooks.len() && webhooks.iter().zip(before).all(same)
+    });
     let mut errors = Vec::new();
     for (index, webhook) in webhooks.iter().enumerate() {
         let at = format!("webhooks[{index}]");
         check_webhook(webhook, mutating, &at, &mut errors);
+        if !unchanged {
+            let declared = Declared { params: false, authorizer: true };
+            let (given, minor) = (&webhook["matchConditions"], profile.minor.saturating_sub(1));
+            let at = format!("{at}.matchConditions");
+            errors.extend(conditions::check(given, &known, minor, declared, &at));
+        }
         check_reviews(list(webhook, "admissionReviewVersions"), &at, &mut errors);
         let name = text(webhook, "name");
         if !name.is_empty() && webhooks[..index].iter().any(|earlier| text(earlier, "name") == name) {
@@ -94,7 +114,7 @@ fn check_name(name: &str, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn check_rule(rule: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(in crate::apiserver::admission) fn check_rule(rule: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for (field, what) in
         [("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")]
     {
@@ -149,7 +169,11 @@ fn check_resources(resources: &[Value], at: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
-fn check_selector(selector: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(in crate::apiserver::admission) fn check_selector(
+    selector: &Value,
+    at: &str,
+    errors: &mut Vec<FieldError>,
+) {
     for (index, expression) in list(selector, "matchExpressions").iter().enumerate() {
         let at = format!("{at}.matchExpressions[{index}]");
         let values = list(expression, "values");

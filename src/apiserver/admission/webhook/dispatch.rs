@@ -53,7 +53,7 @@ impl ApiServer {
         let Some(kind) = self.concerns(call, webhook, attributes, object.as_deref())? else {
             return Ok(false);
         };
-        let Some(patch) = Self::ask(call, webhook, &kind, attributes, object.as_deref(), true)? else {
+        let Some(patch) = self.ask(call, webhook, &kind, attributes, object.as_deref(), true)? else {
             return Ok(false);
         };
         let Ok(patch) = Patch::deserialize(&patch) else {
@@ -89,7 +89,7 @@ impl ApiServer {
         let mut first = Ok(());
         for webhook in &self.admission.validating {
             let Some(kind) = self.concerns(call, webhook, attributes, object)? else { continue };
-            let answer = Self::ask(call, webhook, &kind, attributes, object, false);
+            let answer = self.ask(call, webhook, &kind, attributes, object, false);
             if call.attempt.is_waiting() {
                 return answer.map(drop);
             }
@@ -120,6 +120,7 @@ impl ApiServer {
 
     /// Calls a webhook; gives its patch.
     fn ask(
+        &self,
         call: &mut Call<'_>,
         webhook: &Webhook,
         kind: &Kind,
@@ -136,6 +137,7 @@ impl ApiServer {
         let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
         review["request"]["uid"] = json!(hooks::uid(&review, call.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
+        let hook = self.routed(hook);
         let said = match call.attempt.ask(hook.clone())? {
             Ok(answer) => review::response(&webhook.name, &hook.review, &answer, mutating)
                 .map_err(|why| format!("received invalid webhook response: {why}")),

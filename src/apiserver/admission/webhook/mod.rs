@@ -42,6 +42,11 @@ impl Webhook {
         webhooks.iter().map(Self::read).collect()
     }
 
+    /// Whether it is asked only where expressions say so.
+    pub(super) fn is_conditional(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
     fn read(webhook: &Value) -> Self {
         let seconds = webhook["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT_SECONDS);
         let reviews = webhook["admissionReviewVersions"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -2,6 +2,7 @@
 //!
 //! Each file is a library: a table of rows, and the functions that the rows name.
 
+pub(crate) mod authorizer;
 pub(crate) mod bytes;
 mod convert;
 mod format;
@@ -55,7 +56,7 @@ pub(crate) struct Overload {
 }
 
 static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
-    let tables: [&[Row]; 15] = [
+    let tables: [&[Row]; 16] = [
         operators::ROWS,
         convert::ROWS,
         strings::ROWS,
@@ -71,6 +72,7 @@ static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
         optional::ROWS,
         bytes::ROWS,
         opaque::ROWS,
+        authorizer::ROWS,
     ];
     let mut functions: BTreeMap<String, Function> = BTreeMap::new();
     for (name, overload) in tables.iter().flat_map(|rows| rows.iter()).flat_map(signature::read) {
@@ -113,6 +115,7 @@ fn is(param: &Type, value: &Value<'_>) -> bool {
         Type::Opaque(super::types::OPTIONAL, _) => matches!(value, Value::Optional(_)),
         Type::Opaque(name, _) => match value {
             Value::Opaque(opaque) => opaque.type_name() == *name,
+            Value::Inquiry(inquiry) => inquiry.type_name() == *name,
             _ => false,
         },
     }

@@ -1,0 +1,244 @@
+//! Webhooks that are called over HTTPS: by whom they are trusted, how long they may take, where their Services lead.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{ServerConfig, crypto::ring};
+use tokio_rustls::{TlsAcceptor, rustls};
+use windtunnel::apiserver::https::Webhooks;
+use windtunnel::apiserver::{ApiServer, Method, Request};
+use windtunnel::model::Identity;
+
+use super::requests::now;
+
+const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// A webhook on a thread of its own, for as long as the test runs.
+struct Hook {
+    address: SocketAddr,
+    /// The certificate of its authority, as configurations have it.
+    bundle: String,
+    asked: Arc<AtomicU32>,
+}
+
+/// A webhook with a certificate for names, which takes a while and then gives a response to the request.
+fn hook(names: &[&str], takes: Duration, answer: fn(&Value) -> Value) -> Hook {
+    let (bundle, config) = certificates(names);
+    let asked = Arc::new(AtomicU32::new(0));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let count = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(listener).unwrap();
+            let acceptor = TlsAcceptor::from(Arc::new(config));
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, count) = (acceptor.clone(), Arc::clone(&count));
+                tokio::spawn(async move {
+                    // Who does not trust the certificate goes away here.
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let service = hyper::service::service_fn(move |request| {
+                        count.fetch_add(1, Ordering::SeqCst);
+                        respond(request, takes, answer)
+                    });
+                    let _ = hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await;
+                });
+            }
+        });
+    });
+    Hook { address, bundle, asked }
+}
+
+async fn respond(
+    request: http::Request<hyper::body::Incoming>,
+    takes: Duration,
+    answer: fn(&Value) -> Value,
+) -> Result<http::Response<Full<Bytes>>, hyper::Error> {
+    assert_eq!((request.method(), request.uri().path()), (&http::Method::POST, "/check"));
+    let body = request.into_body().collect().await?.to_bytes();
+    tokio::time::sleep(takes).await;
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    let mut response = answer(&review["request"]);
+    response["uid"] = review["request"]["uid"].clone();
+    let review =
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response });
+    Ok(http::Response::new(Full::new(review.to_string().into())))
+}
+
+/// An authority, and a server with a certificate of it.
+fn certificates(names: &[&str]) -> (String, ServerConfig) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let authority = params.self_signed(&key).unwrap();
+    let issuer = Issuer::new(params, key);
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let own = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&own, &issuer).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(rustls::pki_types::PrivatePkcs8KeyDer::from(own.serialize_der())),
+        )
+        .unwrap();
+    (STANDARD.encode(authority.pem()), config)
+}
+
+fn allowed(_: &Value) -> Value {
+    json!({ "allowed": true })
+}
+
+fn by_url(hook: &Hook) -> Value {
+    json!({ "url": format!("https://{}/check", hook.address), "caBundle": hook.bundle })
+}
+
+fn webhook(config: &Value, changes: &Value) -> Value {
+    let mut webhook = json!({ "name": "w.example.io", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "clientConfig": config, "rules": [{ "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+            "resources": ["configmaps"] }] });
+    for (field, value) in changes.as_object().into_iter().flatten() {
+        webhook[field] = value.clone();
+    }
+    webhook
+}
+
+fn post(server: &mut ApiServer, path: &str, body: &Value) -> (u16, Value) {
+    let reply = server.handle(&Request::new(Method::Post, path, &Identity::admin()).with_body(body), now());
+    (reply.code, reply.json().unwrap())
+}
+
+/// A server that calls its webhooks over HTTPS.
+fn server(kind: &str, webhooks: &[Value]) -> ApiServer {
+    let mut server = ApiServer::builder().hooks(Webhooks).build(now());
+    let configuration = json!({ "metadata": { "name": "c" }, "webhooks": webhooks });
+    let (code, body) =
+        post(&mut server, &format!("{CONFIGURATIONS}/{kind}webhookconfigurations"), &configuration);
+    assert_eq!(code, 201, "{body}");
+    server
+}
+
+fn create(server: &mut ApiServer) -> (u16, Value) {
+    post(server, "/api/v1/namespaces/default/configmaps", &json!({ "metadata": { "name": "m" } }))
+}
+
+/// What follows the URL in the refusal of a webhook that was not reached.
+fn why(server: &mut ApiServer, url: &str) -> String {
+    let (code, body) = create(server);
+    let text = body["message"].as_str().unwrap_or_default();
+    let start = format!(
+        "Internal error occurred: failed calling webhook \"w.example.io\": failed to call webhook: Post \"{url}\": "
+    );
+    assert_eq!(code, 500, "{text}");
+    text.strip_prefix(&start).unwrap_or(text).to_owned()
+}
+
+#[test]
+fn a_webhook_is_trusted_by_the_bundle_of_its_configuration_alone() {
+    let hook = hook(
+        &["127.0.0.1"],
+        Duration::ZERO,
+        |request| json!({ "allowed": request["name"] != "m", "status": { "message": "not this one" } }),
+    );
+    let mut trusting = server("validating", &[webhook(&by_url(&hook), &json!({}))]);
+    let (code, body) = create(&mut trusting);
+    assert_eq!(code, 400);
+    assert_eq!(body["message"], "admission webhook \"w.example.io\" denied the request: not this one");
+    let other = certificates(&["127.0.0.1"]).0;
+    let url = format!("https://{}/check", hook.address);
+    let mut doubting =
+        server("validating", &[webhook(&json!({ "url": url, "caBundle": other }), &json!({}))]);
+    assert_eq!(
+        why(&mut doubting, &format!("{url}?timeout=10s")),
+        "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+    );
+    assert_eq!(hook.asked.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_webhook_that_takes_too_long_refuses_unless_it_is_to_be_ignored() {
+    let hook = hook(&["127.0.0.1"], Duration::from_secs(20), allowed);
+    let quick = json!({ "timeoutSeconds": 1 });
+    let mut failing = server("validating", &[webhook(&by_url(&hook), &quick)]);
+    let url = format!("https://{}/check?timeout=1s", hook.address);
+    assert_eq!(why(&mut failing, &url), "context deadline exceeded");
+    let ignored = json!({ "timeoutSeconds": 1, "failurePolicy": "Ignore" });
+    let mut ignoring = server("validating", &[webhook(&by_url(&hook), &ignored)]);
+    assert_eq!(create(&mut ignoring).0, 201);
+    assert_eq!(hook.asked.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_service_is_called_where_it_leads_and_must_be_the_one_that_it_is_called_by() {
+    let hook = hook(&["hook.default.svc"], Duration::ZERO, allowed);
+    let config = json!({ "caBundle": hook.bundle, "service": { "namespace": "default", "name": "hook", "path": "/check",
+        "port": hook.address.port() } });
+    let mut server = server("validating", &[webhook(&config, &json!({}))]);
+    let url = format!("https://hook.default.svc:{}/check?timeout=10s", hook.address.port());
+    assert_eq!(why(&mut server, &url), "service \"hook\" not found");
+    let service = |name: &str, external: &str| json!({ "metadata": { "name": name }, "spec": { "type": "ExternalName", "externalName": external } });
+    let services = "/api/v1/namespaces/default/services";
+    assert_eq!(post(&mut server, services, &service("hook", "127.0.0.1")).0, 201);
+    assert_eq!(create(&mut server).0, 201);
+    // Another service with the certificate of this one.
+    let mut config = config;
+    config["service"]["name"] = json!("other");
+    let mut server = self::server("validating", &[webhook(&config, &json!({}))]);
+    assert_eq!(post(&mut server, services, &service("other", "127.0.0.1")).0, 201);
+    let url = format!("https://other.default.svc:{}/check?timeout=10s", hook.address.port());
+    assert_eq!(
+        why(&mut server, &url),
+        "tls: failed to verify certificate: x509: certificate is valid for hook.default.svc, not other.default.svc"
+    );
+}
+
+#[test]
+fn a_webhook_that_asked_for_it_is_called_again_after_another_changed_the_object() {
+    fn label(request: &Value, name: &str) -> Value {
+        let labels = &request["object"]["metadata"]["labels"];
+        if labels.get(name).is_some() {
+            return json!({ "allowed": true });
+        }
+        let mut all = if labels.is_object() { labels.clone() } else { json!({}) };
+        all[name] = json!("yes");
+        let patch = json!([{ "op": "add", "path": "/metadata/labels", "value": all }]);
+        json!({ "allowed": true, "patchType": "JSONPatch", "patch": STANDARD.encode(patch.to_string()) })
+    }
+    let first = hook(&["127.0.0.1"], Duration::ZERO, |request| label(request, "first"));
+    let second = hook(&["127.0.0.1"], Duration::ZERO, |request| label(request, "second"));
+    let again = json!({ "reinvocationPolicy": "IfNeeded" });
+    let other = json!({ "name": "v.example.io" });
+    let mut server =
+        server("mutating", &[webhook(&by_url(&first), &again), webhook(&by_url(&second), &other)]);
+    let (code, body) = create(&mut server);
+    assert_eq!((code, &body["metadata"]["labels"]), (201, &json!({ "first": "yes", "second": "yes" })));
+    let asked = [&first, &second].map(|hook| hook.asked.load(Ordering::SeqCst));
+    assert_eq!(asked, [2, 1]);
+}
+
+#[test]
+fn nobody_at_the_port_is_told_as_go_tells_it() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let config =
+        json!({ "url": format!("https://{free}/check"), "caBundle": certificates(&["127.0.0.1"]).0 });
+    let mut server = server("validating", &[webhook(&config, &json!({}))]);
+    let text = format!("dial tcp {free}: connect: connection refused");
+    assert_eq!(why(&mut server, &format!("https://{free}/check?timeout=10s")), text);
+}

@@ -1,0 +1,98 @@
+//! A server that is asked, and whose every answer is looked at.
+
+use serde_json::Value;
+use windtunnel::apiserver::{ApiServer, Body, Method, Poll, ReplyBody, Request};
+use windtunnel::base::clock::Time;
+use windtunnel::model::Identity;
+
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const MERGE: &str = "application/merge-patch+json";
+pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
+pub(super) const JSON: &str = "application/json-patch+json";
+
+/// What a real server answers 500 to as well.
+const INTERNAL: [&str; 16] = [
+    "resourceVersion should not be set on objects to be created",
+    "strconv.ParseUint: parsing",
+    "resourceVersion: Invalid value",
+    "failed to create typed patch object",
+    "Timeout: Too large resource version",
+    // Bindings have one validation that is not one of objects.
+    "target.name: Required value",
+    "target.kind: ",
+    // What strategic merge patches may not say, as far as the real server does not know it for a mistake of the client.
+    "does not contain declared merge key",
+    "unknown patch type: ",
+    "cannot merge lists without merge key",
+    "The order in patch list:",
+    "no elements in any of the given slices",
+    "list element types are not identical",
+    "merging lists cannot yet be specified in the patch",
+    "but received a ",
+    "unable to find api field in struct",
+];
+
+/// An answer that was found in order.
+pub(super) struct Answer {
+    pub(super) code: u16,
+    pub(super) body: Value,
+}
+
+impl Answer {
+    pub(super) fn is_good(&self) -> bool {
+        self.code < 300
+    }
+
+    pub(super) fn version(&self) -> &Value {
+        &self.body["metadata"]["resourceVersion"]
+    }
+}
+
+pub(super) fn now() -> Time {
+    "2024-01-01T00:00:00Z".parse().unwrap()
+}
+
+pub(super) fn server(minor: u32) -> ApiServer {
+    ApiServer::builder().kubernetes_minor(minor).seed(7).history(100).build(now())
+}
+
+/// A request of an administrator with a body.
+pub(super) fn ask(
+    server: &mut ApiServer,
+    method: Method,
+    path: &str,
+    content_type: &str,
+    body: &Value,
+) -> Result<Answer, String> {
+    let admin = Identity::admin();
+    let mut request = Request::new(method, path, &admin).with_content_type(content_type);
+    request.user_agent = "fuzz/1.0".into();
+    if !body.is_null() {
+        request.body = Body::Bytes(body.to_string().into_bytes().into());
+    }
+    send(server, &request)
+}
+
+/// Sends a request, and reads the whole answer.
+///
+/// # Errors
+/// Request and answer, if the answer is one that no real server gives.
+pub(super) fn send(server: &mut ApiServer, request: &Request<'_>) -> Result<Answer, String> {
+    let mut reply = server.handle(request, now());
+    let encoded = reply.encode();
+    if let ReplyBody::Watch(watch) = &mut reply.body {
+        while matches!(server.poll(watch, now()), Poll::Lines(_)) {}
+    } else if encoded.is_none() {
+        return Err(format!("{request:?}: nothing goes over the wire"));
+    }
+    let body = reply.json().unwrap_or_default();
+    let text = body["message"].as_str().unwrap_or_default();
+    let known = INTERNAL.iter().any(|known| text.contains(known));
+    if !(200..500).contains(&reply.code) && !known {
+        return Err(format!("{request:?}: {} {text:?}", reply.code));
+    }
+    if reply.code >= 400 && body["status"] != "Failure" && !matches!(reply.body, ReplyBody::Text(_)) {
+        return Err(format!("{request:?}: {} with {body}", reply.code));
+    }
+    Ok(Answer { code: reply.code, body })
+}

@@ -1,0 +1,117 @@
+//! How campaigns are run: which seeds, for how long, and what is said of them.
+
+use std::any::Any;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
+
+const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
+const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
+/// All campaigns, which share the time.
+const CAMPAIGNS: [&str; 15] = [
+    "requests::odd_requests_are_answered_without_panic_or_internal_error",
+    "schemas::whatever_is_defined_objects_of_it_are_judged",
+    "schemas::to_apply_again_changes_nothing_whatever_the_schema",
+    "queries::odd_queries_are_answered",
+    "queries::labels_select_what_a_model_selects",
+    "queries::pages_are_the_list",
+    "bodies::odd_bytes_are_answered",
+    "patches::patches_of_all_kinds_are_answered",
+    "properties::to_apply_again_changes_nothing",
+    "properties::what_is_applied_is_there_and_owned_whoever_applied_before",
+    "properties::who_applies_nothing_any_more_leaves_what_others_own",
+    "properties::merge_patches_agree_with_a_model",
+    "properties::merge_and_strategic_merge_patches_of_maps_agree_with_a_model",
+    "properties::lists_with_a_key_agree_with_a_map_by_that_key",
+    "properties::lists_of_words_that_merge_agree_with_a_set",
+];
+/// A case that takes longer on the wall has met something that grows too fast.
+const SLOW: Duration = Duration::from_secs(60);
+/// More memory than this, in bytes, is not bounded.
+const MEMORY: u64 = 2 << 30;
+
+/// Plays the first seeds of a campaign, then as many as there is time for. A case gives what is wrong, or panics.
+pub(super) fn campaign(name: &str, seeds: u64, case: impl Fn(u64) -> Result<(), String>) {
+    assert!(CAMPAIGNS.contains(&name), "{name} is not among the campaigns that share the time");
+    let began = now();
+    if let Some(seed) = environment(SEED) {
+        return play(name, seed, &case);
+    }
+    let mut played = 0;
+    while played < seeds {
+        play(name, played, &case);
+        played += 1;
+    }
+    let Some(seconds) = environment(SECONDS) else { return };
+    let share = share(seconds);
+    while now() - began < share {
+        play(name, RandomState::new().build_hasher().finish(), &case);
+        played += 1;
+    }
+    #[expect(clippy::print_stdout, reason = "how much was played is what the minute in `.ci/run` tells")]
+    {
+        println!("fuzz: {played} cases of {name} in {} s", (now() - began).as_secs());
+    }
+}
+
+/// Holds a property against a value that the seed draws; a value that breaks it is made smaller first.
+pub(super) fn property<S: Strategy>(
+    seed: u64,
+    values: &S,
+    holds: impl Fn(S::Value) -> TestCaseResult,
+) -> Result<(), String> {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { cases: 1, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    runner.run(values, holds).map_err(|error| error.to_string())
+}
+
+fn play(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
+    let began = now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| case(seed)));
+    let mut wrong = outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text(panic.as_ref())))).err();
+    let took = now() - began;
+    wrong = wrong.or_else(|| (took > SLOW).then(|| format!("takes {took:?}")));
+    wrong =
+        wrong.or_else(|| resident().filter(|bytes| *bytes > MEMORY).map(|bytes| format!("{bytes} bytes")));
+    if let Some(wrong) = wrong {
+        panic!("seed {seed}: {wrong}\nagain: {SEED}={seed} cargo test --test it fuzz::{name}");
+    }
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map_or_else(|| panic.downcast_ref().copied().unwrap_or("?"), String::as_str)
+}
+
+/// The time of one campaign, since the test harness runs as many at once as there are processors.
+fn share(seconds: u64) -> Duration {
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(CAMPAIGNS.len());
+    let at_once = u32::try_from(at_once).unwrap();
+    Duration::from_secs(seconds) * at_once / u32::try_from(CAMPAIGNS.len()).unwrap()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long to go on, and whether a case was slow, is told by the wall clock"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[expect(clippy::disallowed_methods, reason = "who starts the tests says how long they go on")]
+fn environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// Memory of this process, where the system tells it.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
