@@ -2,6 +2,7 @@
 
 pub(crate) mod duration;
 pub(crate) mod regexp;
+pub(crate) mod url;
 
 use std::fmt::Write as _;
 

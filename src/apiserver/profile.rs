@@ -19,6 +19,8 @@ pub struct Profile {
     pub status_in_text: bool,
     /// Whether an enum violation stops the evaluation of rules (and so adds the remark about it).
     pub enum_blocks_rules: bool,
+    /// Whether an object with too few or too many properties is not looked into (kubernetes/kube-openapi#412).
+    pub counts_end_objects: bool,
     /// Whether rules of schemas are evaluated (`CustomResourceValidationExpressions`).
     pub rules: bool,
     /// Whether rules may give their messages by expressions (`messageExpression`).
@@ -76,6 +78,7 @@ const TABLE: &[Profile] = {
         status_in_field: true,
         status_in_text: true,
         enum_blocks_rules: false,
+        counts_end_objects: true,
         rules: false,
         rules_have_expressions: false,
         rules_have_reasons: false,
@@ -93,6 +96,7 @@ const TABLE: &[Profile] = {
     const V27: Profile = Profile { minor: 27, rules_have_expressions: true, discovery: &["v2beta1"], ..V25 };
     const V28: Profile = Profile {
         minor: 28,
+        counts_end_objects: false,
         rules_have_reasons: true,
         status_scope: StatusOnly,
         status_in_field: false,

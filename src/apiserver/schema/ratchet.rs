@@ -26,3 +26,63 @@ pub(crate) fn element<'a>(
     let old = old?.as_array()?;
     old.get(index).filter(same).or_else(|| old.iter().find(same))
 }
+
+/// Whether a value counts as unchanged (`CachedDeepEqual`): elements of `map` lists may have moved, and an object with
+/// fields that the schema does not know never is.
+pub(crate) fn is_same(new: &Value, old: &Value, schema: &Structural) -> bool {
+    match (new, old) {
+        (Value::Object(fields), Value::Object(before)) => {
+            fields.len() == before.len()
+                && schema.along(fields.iter()).all(|(name, value, property)| {
+                    let property = property.or_else(|| schema.additional());
+                    let (Some(schema), Some(old)) = (property, before.get(name)) else { return false };
+                    is_same(value, old, schema)
+                })
+        }
+        (Value::Array(items), Value::Array(before)) if schema.list_type == ListType::Map => {
+            let Some(inner) = &schema.items else { return new == old };
+            items.len() == before.len()
+                && items.iter().enumerate().all(|(index, item)| {
+                    element(Some(old), schema, index, item).is_some_and(|old| is_same(item, old, inner))
+                })
+        }
+        _ => new == old,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(schema: &Value, new: &Value, old: &Value, same: bool) {
+        assert_eq!(is_same(new, old, &Structural::read(schema)), same, "{new} {old}");
+    }
+
+    #[test]
+    fn elements_of_map_lists_may_move_and_others_may_not() {
+        let item =
+            json!({"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "string"}}});
+        let mut schema = json!({"type": "array", "items": item});
+        let (old, moved) =
+            (json!([{"k": "a"}, {"k": "b", "v": "x"}]), json!([{"k": "b", "v": "x"}, {"k": "a"}]));
+        check(&schema, &moved, &old, false);
+        check(&schema, &old, &old, true);
+        schema["x-kubernetes-list-type"] = json!("map");
+        schema["x-kubernetes-list-map-keys"] = json!(["k"]);
+        check(&schema, &moved, &old, true);
+        check(&schema, &json!([{"k": "b"}, {"k": "a"}]), &old, false);
+        check(&schema, &json!([{"k": "a"}]), &old, false);
+    }
+
+    #[test]
+    fn what_has_fields_that_the_schema_does_not_know_is_never_the_same() {
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {"a": {"type": "string"}}});
+        check(&schema, &json!({"a": "x"}), &json!({"a": "x"}), true);
+        check(&schema, &json!({"a": "x", "b": 1}), &json!({"a": "x", "b": 1}), false);
+        let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        check(&map, &json!({"a": "x", "b": "y"}), &json!({"b": "y", "a": "x"}), true);
+    }
+}

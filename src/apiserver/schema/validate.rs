@@ -51,7 +51,7 @@ struct Walk<'p> {
 impl Walk<'_> {
     fn node(&self, value: &Value, old: Option<&Value>, schema: &Structural, path: &Path<'_>) -> Findings {
         let mut found = Findings::default();
-        if old == Some(value) {
+        if old.is_some_and(|old| ratchet::is_same(value, old, schema)) {
             return found;
         }
         if !schema.types.is_empty() || schema.checks.format.is_some() {
@@ -169,11 +169,15 @@ impl Walk<'_> {
         if let Some(least) = checks.min_properties.filter(|least| count < *least) {
             let words = format!("should have at least {least} properties");
             found.errors.push(self.in_body(path, Shown::Json(json!(count)), &words));
-            return;
+            if self.context.profile.counts_end_objects {
+                return;
+            }
         }
         if let Some(most) = checks.max_properties.filter(|most| count > *most) {
             found.errors.push(self.too_many(path, count, most));
-            return;
+            if self.context.profile.counts_end_objects {
+                return;
+            }
         }
         for (name, value, property) in schema.along(map.iter()) {
             if let Some(property) = property.or_else(|| schema.additional()) {

@@ -234,6 +234,50 @@ fn an_evaluation_that_costs_too_much_ends_all_others() {
 }
 
 #[test]
+fn values_of_libraries_are_compared_at_a_cost_that_lists_can_pay() {
+    let rules = [
+        "isCIDR(self) && cidr(self) == cidr(self).masked()",
+        "quantity(self) == quantity('1000m')",
+        "ip(self) == ip('10.0.0.1')",
+        "url(self) == url('https://example.com/')",
+    ];
+    for text in rules {
+        let item = json!({ "type": "string", "maxLength": 40, "x-kubernetes-validations": [rule(text)] });
+        let list = json!({ "type": "array", "maxItems": 100, "items": item });
+        define(&mut server(36), definition(&json!({ "type": "object", "properties": { "l": list } })));
+    }
+}
+
+#[test]
+fn a_url_is_what_go_takes_as_the_target_of_a_request() {
+    let spec = json!({ "type": "object", "properties": { "u": { "type": "string", "x-kubernetes-validations": [rule("isURL(self)")] } } });
+    let mut server = server(32);
+    define(&mut server, definition(&spec));
+    assert_eq!(create(&mut server, &json!({ "u": "https://a.example/x#y" })), "");
+    for wrong in ["https://a.example#x", "https://a%41.example", "https://u p@a.example"] {
+        let text = text_of(&patch(&mut server, &json!({ "spec": { "u": wrong } })));
+        assert_eq!(text, "spec.u: Invalid value: \"string\": no", "{wrong}");
+    }
+}
+
+#[test]
+fn a_rule_of_a_list_is_tolerated_while_its_elements_only_move() {
+    let keyed = |rules: &Value| {
+        let item = json!({ "type": "object", "required": ["k"], "properties": { "k": { "type": "string" }, "v": { "type": "string" } } });
+        definition(&json!({ "type": "object", "properties": { "l": { "type": "array", "items": item,
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "x-kubernetes-validations": rules } } }))
+    };
+    let mut server = server(33);
+    define(&mut server, keyed(&json!([])));
+    assert_eq!(create(&mut server, &json!({ "l": [{ "k": "a" }, { "k": "b" }] })), "");
+    define(&mut server, keyed(&json!([rule("self.all(x, x.k != 'a')")])));
+    let moved = json!({ "spec": { "l": [{ "k": "b" }, { "k": "a" }] } });
+    assert_eq!(text_of(&patch(&mut server, &moved)), "");
+    let changed = json!({ "spec": { "l": [{ "k": "b", "v": "x" }, { "k": "a" }] } });
+    assert_eq!(text_of(&patch(&mut server, &changed)), "spec.l: Invalid value: \"array\": no");
+}
+
+#[test]
 fn definitions_with_bad_rules_are_refused() {
     let with = |rule: Value| {
         json!({ "type": "object", "x-kubernetes-validations": [rule], "properties": {

@@ -41,6 +41,9 @@ const NOMINAL: [&str; 29] = [
 /// Characters of the longest pattern of a named format.
 const FORMAT_PATTERN: u64 = 128;
 
+/// Characters of the longest name of one.
+const FORMAT_NAME: u64 = 64;
+
 /// What a call costs, and the largest size of its result.
 type Estimate = (u64, Option<u64>);
 
@@ -124,7 +127,7 @@ impl Estimator<'_> {
             "matches" => (self.pattern_cost(target, args), None),
             "containsIP" | "containsCIDR" => (self.contains_cost(name, overload, args), None),
             "validate" => {
-                let text = times(self.arg(args, 1).saturating_add(1), PER_CHARACTER);
+                let text = times(self.arg(args, 1), PER_CHARACTER);
                 (text.saturating_mul(times(FORMAT_PATTERN, PER_PATTERN_CHARACTER)), None)
             }
             "format" => (read, Some(target.saturating_add(self.arg(args, 1)))),
@@ -174,13 +177,30 @@ impl Estimator<'_> {
         cost
     }
 
+    /// The same for the arguments of a comparison, if both are of one such type.
+    fn same_opaque(&mut self, args: &[Node]) -> Option<u64> {
+        let size = self.arg(args, 0).max(self.arg(args, 1));
+        match (self.type_of(args.first()?), self.type_of(args.get(1)?)) {
+            (Type::Opaque(one, _), Type::Opaque(other, _)) if one == other => of_opaque(one, size),
+            _ => None,
+        }
+    }
+
     fn function(&mut self, name: &str, first: &Type, args: &[Node]) -> Estimate {
+        if name == "_==_"
+            && let Some(cost) = self.same_opaque(args)
+        {
+            return (cost, None);
+        }
         let (left, right) = (self.arg(args, 0), self.arg(args, 1));
         match (name, first) {
-            ("url", _) => (times(left, PER_CHARACTER), None),
+            ("ip" | "isIP" | "cidr" | "isCIDR" | "quantity" | "isQuantity", Type::String) => {
+                (times(left, PER_CHARACTER), None)
+            }
+            ("ip.isCanonical", Type::String) => (times(left, 2.0 * PER_CHARACTER), None),
             ("matches", _) => (self.pattern_cost(left, args), None),
             ("bytes", Type::String) => (times(left, PER_CHARACTER), Some(left.saturating_mul(4))),
-            ("string", Type::Bytes) => (times(left, PER_CHARACTER), Some(left)),
+            ("url", _) | ("string", Type::Bytes) => (times(left, PER_CHARACTER), Some(left)),
             ("strings.quote", _) => {
                 (times(left, PER_CHARACTER), Some(left.saturating_mul(2).saturating_add(2)))
             }
@@ -201,6 +221,16 @@ impl Estimator<'_> {
             ("sets.equivalent", _) => (left.saturating_mul(right).saturating_mul(2).saturating_add(1), None),
             _ => (1, None),
         }
+    }
+}
+
+/// What comparing two values of a library type costs; a URL is as long as its text.
+fn of_opaque(name: &str, size: u64) -> Option<u64> {
+    match name {
+        "net.IP" | "net.CIDR" | "kubernetes.Quantity" => Some(1),
+        "kubernetes.URL" => Some(times(size, PER_CHARACTER)),
+        "kubernetes.NamedFormat" => Some(times(FORMAT_NAME, PER_CHARACTER)),
+        _ => None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Named formats, which say what is wrong with a text.
 
 use super::opaque::Opaque;
-use super::url;
 use super::{Row, bytes, text, time};
 use crate::apiserver::cel::value::{Fault, Outcome, Value};
+use crate::apiserver::gotext::url::Url;
 use crate::apiserver::names;
 
 pub(super) const ROWS: &[Row] = &[
@@ -74,7 +74,7 @@ fn check(name: &str, text: &str) -> Vec<String> {
         "dns1123SubdomainPrefix" => names::subdomain(&prefix),
         "dns1035LabelPrefix" => names::dns1035_label(&prefix),
         "labelValue" => names::label_value(text),
-        "uri" => url::problem(text).into_iter().collect(),
+        "uri" => Url::parse(text).err().into_iter().collect(),
         "uuid" => unless(is_uuid(text), "does not match the UUID format"),
         "byte" => unless(bytes::from_base64(text).is_some(), "invalid base64"),
         "date" => unless(time::parse_date(text).is_some(), "invalid date"),

@@ -18,7 +18,7 @@ mod sets;
 pub(crate) mod signature;
 mod strings;
 pub(crate) mod time;
-pub(crate) mod url;
+mod url;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

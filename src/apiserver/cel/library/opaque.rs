@@ -6,7 +6,7 @@ use super::Row;
 use super::net::Cidr;
 use super::quantity::Quantity;
 use super::semver::Semver;
-use super::url::Url;
+use crate::apiserver::gotext::url::Url;
 
 /// A value of a library type.
 #[derive(Debug, Clone, PartialEq)]

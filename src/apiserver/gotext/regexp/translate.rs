@@ -39,7 +39,10 @@ impl<'a> Reader<'a> {
             self.repeated = None;
             operand = true;
             match c {
-                '\\' => operand = self.escape(at, false)?,
+                '\\' => {
+                    operand = self.escape(at, false)?;
+                    self.property_name();
+                }
                 '[' => self.class(at)?,
                 '(' => {
                     operand = false;
@@ -162,7 +165,8 @@ impl<'a> Reader<'a> {
             'A' | 'z' if !class => {}
             'p' | 'P' | 'x' | 'a' | 'f' | 't' | 'n' | 'r' | 'v' => {}
             '0'..='7' if escaped == '0' || self.rest.peek().is_some_and(|(_, c)| matches!(c, '0'..='7')) => {
-                self.octal(escaped);
+                let value = self.octal(escaped);
+                self.out.push_str(&format!("\\x{{{value:x}}}"));
                 return Ok(());
             }
             _ if escaped.is_ascii_alphanumeric() => {
@@ -179,14 +183,57 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// The character that an escape of one stands for (`parseEscape`).
+    fn escaped_char(&mut self, at: usize) -> Result<char, String> {
+        let Some((_, escaped)) = self.rest.next() else {
+            return Err("trailing backslash at end of expression: ``".to_owned());
+        };
+        let octal = |c: &(usize, char)| matches!(c.1, '0'..='7');
+        let found = match escaped {
+            'a' => Some('\u{7}'),
+            'f' => Some('\u{c}'),
+            't' => Some('\t'),
+            'n' => Some('\n'),
+            'r' => Some('\r'),
+            'v' => Some('\u{b}'),
+            'x' => self.hexadecimal(),
+            '0'..='7' if escaped == '0' || self.rest.peek().is_some_and(octal) => {
+                char::from_u32(self.octal(escaped))
+            }
+            _ if escaped.is_ascii_alphanumeric() => None,
+            _ => Some(escaped),
+        };
+        found.ok_or_else(|| {
+            let end = self.rest.peek().map_or(self.pattern.len(), |(at, _)| *at);
+            format!("invalid escape sequence: `{}`", &self.pattern[at..end])
+        })
+    }
+
+    /// What follows `\x`: two digits, or some in braces.
+    fn hexadecimal(&mut self) -> Option<char> {
+        let (at, first) = self.rest.next()?;
+        let digits = if first == '{' {
+            let inner = &self.pattern[at + 1..];
+            &inner[..inner.find('}')?]
+        } else {
+            self.pattern.get(at..at + 2)?
+        };
+        let taken = if first == '{' { digits.chars().count() + 1 } else { 1 };
+        for _ in 0..taken {
+            self.rest.next();
+        }
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        plain.then(|| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)).flatten()
+    }
+
     /// Up to three octal digits.
-    fn octal(&mut self, first: char) {
+    fn octal(&mut self, first: char) -> u32 {
         let mut value = first.to_digit(8).unwrap_or(0);
         for _ in 0..2 {
             let Some((_, digit)) = self.rest.next_if(|(_, c)| matches!(c, '0'..='7')) else { break };
             value = value * 8 + digit.to_digit(8).unwrap_or(0);
         }
-        self.out.push_str(&format!("\\x{{{value:x}}}"));
+        value
     }
 
     /// All that stands between `\Q` and `\E`, as it is.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::apiserver::cel::library::url;
+use crate::apiserver::gotext::url::Url;
 
 /// Host names (`strfmt.HostnamePattern`). A name of one label may have a dash in its second place only; the last of
 /// several labels is made of letters.
@@ -18,7 +18,7 @@ static HOSTNAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// What Go's `url.ParseRequestURI` takes: an absolute URI, or an absolute path.
 pub(super) fn is_uri(text: &str) -> bool {
-    url::problem(text).is_none()
+    Url::parse(text).is_ok()
 }
 
 pub(super) fn is_hostname(text: &str) -> bool {

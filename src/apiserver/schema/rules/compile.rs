@@ -30,15 +30,7 @@ pub(crate) struct Rules {
     pub(super) all_of: Vec<Rules>,
     pub(super) properties: BTreeMap<String, Rules>,
     pub(super) additional: Option<Box<Rules>>,
-    pub(super) items: Option<Box<Items>>,
-}
-
-/// The rules of the elements of a list.
-#[derive(Debug)]
-pub(super) struct Items {
-    pub(super) rules: Rules,
-    /// The list itself: it says which elements correlate.
-    pub(super) list: Structural,
+    pub(super) items: Option<Box<Rules>>,
 }
 
 /// One rule.
@@ -105,7 +97,7 @@ impl Rules {
         let element = || decl.as_ref().and_then(|decl| decl.element()).cloned();
         if let (Some(inner), Some(items)) = (&stated.items, &schema.items) {
             let found = Self::node(inner, items, element(), items.embedded_resource);
-            rules.items = found.map(|found| Box::new(Items { rules: found, list: shallow(schema) }));
+            rules.items = found.map(Box::new);
         }
         if let (Some(Additional::Of(inner)), Some(Additional::Of(values))) =
             (&stated.additional, &schema.additional)
@@ -117,15 +109,6 @@ impl Rules {
         rules.all_of = branches.filter_map(|inner| Self::node(inner, schema, decl.clone(), root)).collect();
         rules.decl = decl;
         Some(rules)
-    }
-}
-
-/// What correlating the elements of a list takes of its schema.
-fn shallow(list: &Structural) -> Structural {
-    Structural {
-        list_type: list.list_type,
-        list_map_keys: list.list_map_keys.clone(),
-        ..Structural::default()
     }
 }
 

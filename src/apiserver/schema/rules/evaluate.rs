@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::Judged;
-use super::compile::{Items, OLD_SELF, Rule, Rules};
+use super::compile::{OLD_SELF, Rule, Rules};
 use super::message::{self, CALL_LIMIT};
 use crate::apiserver::cel::json;
 use crate::apiserver::cel::value::{Fault, Value};
@@ -11,6 +11,7 @@ use crate::apiserver::field::{FieldError, Shown};
 use crate::apiserver::profile::Profile;
 use crate::apiserver::schema::path::Path;
 use crate::apiserver::schema::ratchet;
+use crate::apiserver::schema::structural::Structural;
 
 /// The most that all rules of an object may cost.
 const OBJECT_LIMIT: u64 = 10_000_000;
@@ -20,12 +21,14 @@ const OUT_OF_BUDGET: &str =
 /// Errors, and warnings about what is tolerated.
 pub(super) fn evaluate(
     rules: &Rules,
+    schema: &Structural,
     judged: Judged<'_>,
     profile: &Profile,
 ) -> (Vec<FieldError>, Vec<String>) {
     let mut judge = Judge { profile, errors: Vec::new(), warnings: Vec::new(), budget: OBJECT_LIMIT };
-    let here = judged.old.filter(|_| judged.ratchets).map(|old| (judged.object, old));
-    let tolerance = Tolerance { here, above: None };
+    let old = judged.old.filter(|_| judged.ratchets);
+    let here = old.map(|old| Pair { new: judged.object, old, schema });
+    let tolerance = Tolerance { here, above: None, schema };
     // Running out of budget ends the walk; the error says so.
     let _ = judge.node(rules, judged.object, judged.old, tolerance, &Path::Root);
     (judge.errors, judge.warnings)
@@ -40,21 +43,31 @@ type Step = Result<(), Exhausted>;
 #[derive(Debug, Clone, Copy)]
 struct Tolerance<'a> {
     /// The value itself, if it has a counterpart.
-    here: Option<(&'a Json, &'a Json)>,
+    here: Option<Pair<'a>>,
     /// The nearest value above that has one.
-    above: Option<(&'a Json, &'a Json)>,
+    above: Option<Pair<'a>>,
+    /// The schema of the value.
+    schema: &'a Structural,
+}
+
+/// A value and its counterpart.
+#[derive(Debug, Clone, Copy)]
+struct Pair<'a> {
+    new: &'a Json,
+    old: &'a Json,
+    schema: &'a Structural,
 }
 
 impl<'a> Tolerance<'a> {
     fn applies(self) -> bool {
-        self.here.or(self.above).is_some_and(|(new, old)| new == old)
+        self.here.or(self.above).is_some_and(|Pair { new, old, schema }| ratchet::is_same(new, old, schema))
     }
 
-    /// What holds for a part of the value; `old` is its counterpart.
-    fn below(self, new: &'a Json, old: Option<&'a Json>) -> Self {
+    /// What holds for a part of the value, of this schema; `old` is its counterpart.
+    fn below(self, new: &'a Json, old: Option<&'a Json>, schema: &'a Structural) -> Self {
         match self.here {
-            Some(here) => Self { here: old.map(|old| (new, old)), above: Some(here) },
-            None => self,
+            Some(here) => Self { here: old.map(|old| Pair { new, old, schema }), above: Some(here), schema },
+            None => Self { schema, ..self },
         }
     }
 
@@ -93,7 +106,7 @@ impl Judge<'_> {
         match value {
             Json::Object(map) => self.object(rules, map, old, tolerance, path),
             Json::Array(items) => match rules.items.as_deref() {
-                Some(inner) => self.list(inner, items, old, tolerance, path),
+                Some(rules) => self.list(rules, items, old, tolerance, path),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -116,22 +129,25 @@ impl Judge<'_> {
                 (None, None) => continue,
             };
             let old = ratchet::property(old, name);
-            self.node(inner, value, old, tolerance.below(value, old), &here)?;
+            let Some(schema) = tolerance.schema.property(name) else { continue };
+            self.node(inner, value, old, tolerance.below(value, old, schema), &here)?;
         }
         Ok(())
     }
 
     fn list(
         &mut self,
-        inner: &Items,
+        rules: &Rules,
         items: &[Json],
         old: Option<&Json>,
         tolerance: Tolerance<'_>,
         path: &Path<'_>,
     ) -> Step {
+        let list = tolerance.schema;
+        let Some(schema) = list.items.as_deref() else { return Ok(()) };
         for (index, item) in items.iter().enumerate() {
-            let old = ratchet::element(old, &inner.list, index, item);
-            self.node(&inner.rules, item, old, tolerance.below(item, old), &path.index(index))?;
+            let old = ratchet::element(old, list, index, item);
+            self.node(rules, item, old, tolerance.below(item, old, schema), &path.index(index))?;
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ pub(crate) fn check(
     if found.iter().any(|error| blocks(error.cause, profile)) {
         return (vec![FieldError::invalid("", Value::Null, NOT_CHECKED)], Vec::new());
     }
-    evaluate::evaluate(rules, judged, profile)
+    evaluate::evaluate(rules, schema, judged, profile)
 }
 
 /// Whether rules could meet values of the wrong shape after an error of this kind.

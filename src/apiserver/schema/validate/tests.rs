@@ -96,3 +96,24 @@ fn compositions_show_their_own_error_and_that_of_the_best_branch() {
         ],
     );
 }
+
+#[test]
+fn a_wrong_number_of_properties_hides_nothing_from_1_28_on() {
+    let schema = json!({"type": "object", "minProperties": 3, "maxProperties": 1, "required": ["mode"],
+        "properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "string"}}});
+    let value = json!({"a": "y", "b": ""});
+    let few = "<nil>: Invalid value: 2:  in body should have at least 3 properties";
+    check(27, &schema, None, &value, &[few]);
+    check(
+        32,
+        &schema,
+        None,
+        &value,
+        &[
+            few,
+            "<nil>: Too many: 2: must have at most 1 item",
+            r#"a: Unsupported value: "y": supported values: "x""#,
+            "mode: Required value",
+        ],
+    );
+}

@@ -9,32 +9,30 @@ const CLASSES: [&str; 14] = [
 ];
 
 impl Reader<'_> {
-    /// A class in brackets. A `]` at its start is one of its members, and set operations are Go's members too.
+    /// A class in brackets, member by member as Go's `parseClass` reads it. A `]` at its start is one of its members, and
+    /// so are the signs that mean operations on sets elsewhere.
     pub(super) fn class(&mut self, from: usize) -> Result<(), String> {
         self.out.push('[');
         if self.rest.next_if(|(_, c)| *c == '^').is_some() {
             self.out.push('^');
         }
         let mut first = true;
-        while let Some((at, c)) = self.rest.next() {
-            let at_start = std::mem::take(&mut first);
-            if let Some(range) = backward_range(self.tail(at)) {
-                return Err(format!("invalid character class range: `{range}`"));
+        while let Some((at, c)) = self.rest.peek().copied() {
+            if c == ']' && !first {
+                self.rest.next();
+                self.out.push(']');
+                return Ok(());
             }
-            match c {
-                '\\' => {
-                    self.escape(at, true)?;
-                }
-                ']' if !at_start => {
-                    self.out.push(']');
-                    return Ok(());
-                }
-                '[' if self.tail(at).starts_with("[:") && self.tail(at).contains(":]") => self.named(at)?,
-                ']' | '[' | '&' | '~' => {
-                    self.out.push('\\');
-                    self.out.push(c);
-                }
-                other => self.out.push(other),
+            first = false;
+            let tail = self.tail(at);
+            if tail.starts_with("[:") && tail[2..].contains(":]") {
+                self.named(at)?;
+            } else if is_class_escape(tail) {
+                self.rest.next();
+                self.escape(at, true)?;
+                self.property_name();
+            } else {
+                self.range(at)?;
             }
         }
         Err(format!("missing closing ]: `{}`", self.tail(from)))
@@ -43,25 +41,77 @@ impl Reader<'_> {
     /// A class by its name, such as `[:alpha:]`.
     fn named(&mut self, at: usize) -> Result<(), String> {
         let tail = self.tail(at);
-        let end = tail.find(":]").map_or(tail.len(), |end| end + 2);
+        let end = tail[2..].find(":]").map_or(tail.len(), |end| end + 4);
         let name = &tail[..end];
         let letters = name.trim_start_matches("[:").trim_start_matches('^').trim_end_matches(":]");
         if !CLASSES.contains(&letters) {
             return Err(format!("invalid character class range: `{name}`"));
         }
         self.out.push_str(name);
-        for _ in 1..name.chars().count() {
+        for _ in name.chars() {
             self.rest.next();
         }
         Ok(())
     }
+
+    /// What follows `\\p`: a letter, or a name in braces. What is no name the library refuses.
+    pub(super) fn property_name(&mut self) {
+        if !(self.out.ends_with("\\p") || self.out.ends_with("\\P")) {
+            return;
+        }
+        let Some((_, c)) = self.rest.next() else { return };
+        self.out.push(c);
+        while c == '{'
+            && let Some((_, c)) = self.rest.next()
+        {
+            self.out.push(c);
+            if c == '}' {
+                return;
+            }
+        }
+    }
+
+    /// One character, or a range of them. A dash is one of both only if something stands after it.
+    fn range(&mut self, at: usize) -> Result<(), String> {
+        let low = self.member()?;
+        let dash = self.rest.peek().is_some_and(|(at, _)| {
+            let tail = &self.pattern.as_bytes()[*at..];
+            tail.len() >= 2 && tail[0] == b'-' && tail[1] != b']'
+        });
+        push_member(&mut self.out, low);
+        if dash {
+            self.rest.next();
+            let high = self.member()?;
+            if high < low {
+                let end = self.rest.peek().map_or(self.pattern.len(), |(at, _)| *at);
+                return Err(format!("invalid character class range: `{}`", &self.pattern[at..end]));
+            }
+            self.out.push('-');
+            push_member(&mut self.out, high);
+        }
+        Ok(())
+    }
+
+    /// A character, escaped or not.
+    fn member(&mut self) -> Result<char, String> {
+        match self.rest.next() {
+            None => Err("missing closing ]: ``".to_owned()),
+            Some((at, '\\')) => self.escaped_char(at),
+            Some((_, c)) => Ok(c),
+        }
+    }
 }
 
-/// A range of plain characters that ends before it begins, at the start of a text.
-fn backward_range(text: &str) -> Option<&str> {
-    let mut chars = text.chars();
-    let (from, dash, to) = (chars.next()?, chars.next()?, chars.next()?);
-    let plain = !matches!(from, '\\' | ']' | '[') && !matches!(to, '\\' | ']' | '[');
-    let length = from.len_utf8() + 1 + to.len_utf8();
-    (dash == '-' && plain && to < from).then(|| &text[..length])
+/// Whether a text begins with an escape that stands for several characters.
+fn is_class_escape(text: &str) -> bool {
+    text.strip_prefix('\\').is_some_and(|rest| rest.starts_with(['d', 'w', 's', 'D', 'W', 'S', 'p', 'P']))
+}
+
+/// Writes a character so that the library takes it as nothing but itself.
+fn push_member(out: &mut String, member: char) {
+    if member.is_ascii_alphanumeric() || !member.is_ascii() {
+        out.push(member);
+    } else {
+        out.push_str(&format!("\\x{{{:x}}}", u32::from(member)));
+    }
 }
