@@ -12,6 +12,7 @@ use super::documents::Documents;
 use super::hooks::{Attempt, Caller, Hooks, Step};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
+use super::kinds::strategy::service;
 use super::log::{WriteLog, WriteOutcome};
 use super::paths::Metrics;
 use super::profile::Profile;
@@ -43,6 +44,8 @@ pub struct ApiServer {
     pub(crate) namespace_table: TableId,
     /// What pods take from each PriorityClass, by its name.
     pub(crate) priority_classes: BTreeMap<String, PriorityClass>,
+    /// The addresses and node ports of services.
+    pub(crate) taken_by_services: service::Taken,
     /// Tables of custom resources by group and plural. They outlive their definitions.
     pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
     pub(crate) uids: Stream,
@@ -177,6 +180,7 @@ impl Builder {
             managed_fields: self.managed_fields,
             epoch: 0,
             priority_classes: BTreeMap::new(),
+            taken_by_services: service::Taken::default(),
             custom_tables: BTreeMap::new(),
             uids: stream("apiserver/uid"),
             suffixes: stream("apiserver/generate-name"),

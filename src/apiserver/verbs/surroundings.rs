@@ -84,16 +84,13 @@ impl ApiServer {
     }
 
     /// Gives a service the addresses and ports that it needs.
-    pub(super) fn allocate(&self, kind: &Kind, object: &mut Value) -> Outcome<()> {
+    pub(super) fn allocate(&mut self, kind: &Kind, object: &mut Value) -> Outcome<()> {
         if !kind.is("", "services") {
             return Ok(());
         }
-        let (namespace, name) =
-            (metadata::text(object, "namespace").to_owned(), metadata::text(object, "name").to_owned());
-        let others = self.store.list(kind.table, "");
-        let others = others.filter(|(of, one, _)| (*of, *one) != (&*namespace, &*name));
-        let others: Vec<_> = others.map(|(.., entry)| entry.served()).collect();
-        service::allocate(object, others.iter().map(|other| &**other))
-            .map_err(|error| Refused::invalid("", "Service", &name, &[error], &self.profile))
+        self.taken_by_services.follow(self.store.table(kind.table));
+        service::allocate(object, &mut self.taken_by_services).map_err(|error| {
+            Refused::invalid("", "Service", metadata::text(object, "name"), &[error], &self.profile)
+        })
     }
 }

@@ -3,12 +3,17 @@
 //! The cluster has one family of addresses, IPv4. Addresses are given out in order from the service network; node ports
 //! from the usual range.
 
+mod taken;
+
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
+pub(crate) use taken::Taken;
+
 use crate::apiserver::field::{FieldError, Shown};
+use crate::apiserver::metadata;
 
 /// The service network's first address and how many there are: that of OpenShift, 172.30.0.0/16.
 const NETWORK: (Ipv4Addr, u32) = (Ipv4Addr::new(172, 30, 0, 0), 1 << 16);
@@ -122,27 +127,21 @@ fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
     }
 }
 
-/// Gives a service the addresses and node ports that it needs. `others` are all other services.
+/// Gives a service the addresses and node ports that it needs. `taken` is what services have by now.
 ///
 /// # Errors
 /// What it asks for is taken, or not the cluster's to give.
-pub(crate) fn allocate<'a>(
-    service: &mut Value,
-    others: impl Iterator<Item = &'a Value>,
-) -> Result<(), FieldError> {
-    let (mut addresses, mut ports) = (BTreeSet::new(), BTreeSet::new());
-    for other in others {
-        addresses.extend(other["spec"]["clusterIP"].as_str().and_then(|text| text.parse::<Ipv4Addr>().ok()));
-        let list = other["spec"]["ports"].as_array().into_iter().flatten();
-        ports.extend(list.filter_map(|port| port["nodePort"].as_i64()));
-    }
-    if has_address(service) && service["spec"]["clusterIP"] != "None" {
-        allocate_address(service, &addresses)?;
-    }
-    if needs_node_ports(service) {
-        allocate_ports(service, &mut ports)?;
-    }
-    Ok(())
+pub(crate) fn allocate(service: &mut Value, taken: &mut Taken) -> Result<(), FieldError> {
+    let of = |field: &str| metadata::text(service, field).to_owned();
+    taken.without(&of("namespace"), &of("name"), |taken| {
+        if has_address(service) && service["spec"]["clusterIP"] != "None" {
+            allocate_address(service, &taken.addresses)?;
+        }
+        if needs_node_ports(service) {
+            allocate_ports(service, &taken.ports)?;
+        }
+        Ok(())
+    })
 }
 
 fn allocate_address(service: &mut Value, taken: &BTreeSet<Ipv4Addr>) -> Result<(), FieldError> {
@@ -173,7 +172,8 @@ fn allocate_address(service: &mut Value, taken: &BTreeSet<Ipv4Addr>) -> Result<(
     }
 }
 
-fn allocate_ports(service: &mut Value, taken: &mut BTreeSet<i64>) -> Result<(), FieldError> {
+fn allocate_ports(service: &mut Value, others: &BTreeSet<i64>) -> Result<(), FieldError> {
+    let mut own = BTreeSet::new();
     for (index, port) in service["spec"]["ports"].as_array_mut().into_iter().flatten().enumerate() {
         let path = || format!("spec.ports[{index}].nodePort");
         match port["nodePort"].as_i64() {
@@ -182,19 +182,20 @@ fn allocate_ports(service: &mut Value, taken: &mut BTreeSet<i64>) -> Result<(), 
                 return Err(FieldError::invalid(path(), asked, why));
             }
             Some(asked) => {
-                if !taken.insert(asked) {
+                if others.contains(&asked) || !own.insert(asked) {
                     return Err(FieldError::invalid(path(), asked, "provided port is already allocated"));
                 }
             }
             None => {
-                let free = NODE_PORTS.into_iter().find(|number| !taken.contains(number));
+                let free =
+                    NODE_PORTS.into_iter().find(|number| !others.contains(number) && !own.contains(number));
                 let Some(free) = free else {
                     return Err(FieldError {
                         value: Shown::Json(json!(0)),
                         ..FieldError::invalid(path(), 0, "failed to allocate a nodePort: range is full")
                     });
                 };
-                taken.insert(free);
+                own.insert(free);
                 port["nodePort"] = json!(free);
             }
         }
