@@ -255,6 +255,14 @@ impl Refused {
         refused
     }
 
+    /// 429 of a kind whose storage is being made anew.
+    pub(crate) fn initialising() -> Self {
+        let details = json!({ "retryAfterSeconds": 1 });
+        let mut refused = Self::new(429, "TooManyRequests", "storage is (re)initializing", Some(details));
+        refused.retry_after = Some(1);
+        refused
+    }
+
     /// 503 of something behind the server that does not answer.
     pub(crate) fn unavailable(message: &str) -> Self {
         Self::new(503, "ServiceUnavailable", message, None)

@@ -15,6 +15,7 @@ mod kinds;
 mod lists;
 mod minors;
 mod objects;
+mod pace;
 mod policies;
 pub(crate) mod requests;
 mod rules;
