@@ -283,7 +283,7 @@ impl ApiServer {
         let mut reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, now));
         // Nothing was stored, or all was known that storing takes.
         if let Err(refused) = self.settle(&mut call) {
-            reply = Err(refused);
+            reply = Err(self.unconverted(&call, refused));
         }
         if call.attempt.is_unfinished() {
             return Reply::refused(&Refused::internal(""));

@@ -255,10 +255,11 @@ impl Refused {
         refused
     }
 
-    /// 429 of a kind whose storage is being made anew.
-    pub(crate) fn initialising() -> Self {
+    /// 429 of a kind whose storage is being made anew; `why` follows as it is.
+    pub(crate) fn initialising(why: &str) -> Self {
         let details = json!({ "retryAfterSeconds": 1 });
-        let mut refused = Self::new(429, "TooManyRequests", "storage is (re)initializing", Some(details));
+        let message = format!("storage is (re)initializing{why}");
+        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
         refused.retry_after = Some(1);
         refused
     }

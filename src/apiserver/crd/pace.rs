@@ -12,7 +12,7 @@ use crate::apiserver::request::{Method, Request, ResourcePath, Target};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 use crate::base::clock::{Time, parse_rfc3339};
-use crate::model::{condition, resources};
+use crate::model::{Resource, condition, resources};
 
 /// How long objects of a kind are created with a pause after it was established, and how long that pause is
 /// (`justCreated` in the handler of custom resources): other servers may not have heard of it yet.
@@ -39,18 +39,33 @@ impl ApiServer {
     /// Refuses to list and to watch while the storage of a kind is being made anew
     /// (`ResilientWatchCacheInitialization`). Pages of everything come from the database itself.
     pub(crate) fn check_storage(&self, call: &Call<'_>) -> Outcome<()> {
-        let lists = call.request.method == Method::Get && (call.is_watch() || call.path.name.is_empty());
-        if !lists
-            || !self.profile.refuses_while_initialising
-            || self.until_ready(&call.kind, call.now).is_zero()
-        {
+        if self.until_ready(&call.kind, call.now).is_zero() || !self.needs_cache(call) {
             return Ok(());
         }
+        Err(Refused::initialising(""))
+    }
+
+    /// What a client is told whose request a conversion webhook failed. A list of a version that has to be converted
+    /// comes from a cache that is not there until all its objects were.
+    pub(crate) fn unconverted(&self, call: &Call<'_>, refused: Refused) -> Refused {
+        if call.kind.conversion().is_none() || refused.code != 500 || !self.needs_cache(call) {
+            return refused;
+        }
+        let Resource { group, version, kind, .. } = &call.kind.resource;
+        Refused::initialising(&format!(
+            ": failed to list {group}/{version}, Kind={kind}: {}",
+            refused.message
+        ))
+    }
+
+    /// Whether a request is answered from a cache that may not be there.
+    fn needs_cache(&self, call: &Call<'_>) -> bool {
+        let lists = call.request.method == Method::Get && (call.is_watch() || call.path.name.is_empty());
         let query = &call.request.query;
         let given = |name: &str| !query.get(name).is_empty();
         let selects = given("labelSelector") || given("fieldSelector");
         let pages = given("continue") || given("limit") && query.get("limit") != "0" && !selects;
-        if pages && !call.is_watch() { Ok(()) } else { Err(Refused::initialising()) }
+        self.profile.refuses_while_initialising && lists && (call.is_watch() || !pages)
     }
 
     /// How long a client's request has to wait before anything is done about it.
