@@ -184,6 +184,8 @@ pub(crate) mod since {
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
     /// From here on, an evicted pod says so in its status (`PodDisruptionConditions`, beta).
     pub(crate) const EVICTION_CONDITION: u32 = 26;
+    /// From here on, a claim that could not grow may ask for less again (`RecoverVolumeExpansionFailure`, beta).
+    pub(crate) const EXPANSION_RECOVERY: u32 = 32;
     /// From here on, unknown and repeated fields are warned of or refused (`ServerSideFieldValidation`, beta).
     pub(crate) const FIELD_VALIDATION: u32 = 25;
     /// From here on, another name is made where a generated one is taken (`RetryGenerateName`, beta).

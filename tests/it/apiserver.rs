@@ -21,6 +21,7 @@ pub(crate) mod requests;
 mod rules;
 mod statuses;
 mod two_arms;
+mod validation;
 mod views;
 #[cfg(feature = "serve")]
 mod webhook_calls;

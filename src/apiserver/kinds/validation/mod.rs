@@ -4,8 +4,12 @@ mod access;
 mod configuration;
 mod container;
 mod event;
+mod ingress;
 mod job;
+mod limit_range;
+mod metrics;
 mod network;
+mod network_policy;
 mod node;
 pub(crate) mod path;
 mod pod;
@@ -32,6 +36,7 @@ pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "configmaps", configuration::config_map, status::any),
     ("", "events", event::event, status::any),
+    ("", "limitranges", limit_range::limit_range, status::any),
     ("", "namespaces", status::any, status::namespace),
     ("", "nodes", node::node, status::any),
     ("", "persistentvolumeclaims", volume::claim, status::any),
@@ -54,8 +59,10 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("coordination.k8s.io", "leases", configuration::lease, status::any),
     ("discovery.k8s.io", "endpointslices", network::endpoint_slice, status::any),
     ("events.k8s.io", "events", event::new_event, status::any),
-    ("networking.k8s.io", "ingresses", network::ingress, status::any),
-    ("networking.k8s.io", "networkpolicies", network::network_policy, status::any),
+    ("networking.k8s.io", "ingressclasses", ingress::ingress_class, status::any),
+    ("networking.k8s.io", "ingresses", ingress::ingress, status::any),
+    ("networking.k8s.io", "networkpolicies", network_policy::network_policy, status::any),
+    ("node.k8s.io", "runtimeclasses", node::runtime_class, status::any),
     ("policy", "poddisruptionbudgets", policy::budget, status::budget),
     ("rbac.authorization.k8s.io", "clusterrolebindings", access::binding, status::any),
     ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::any),
