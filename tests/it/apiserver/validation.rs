@@ -288,12 +288,43 @@ fn a_claim_grows_once_it_is_bound_and_does_not_shrink() {
 }
 
 #[test]
-fn other_kinds_that_tools_use() {
-    let quota = "/api/v1/namespaces/default/resourcequotas";
+fn quotas_count_what_there_is_to_count() {
+    let path = "/api/v1/namespaces/default/resourcequotas";
+    let hard = |hard: Value| created(path, &spec(&json!({ "hard": hard })));
+    assert_eq!(hard(json!({ "pods": "1", "requests.cpu": "500m", "count/jobs.batch": "3" })), "");
     assert_eq!(
-        created(quota, &spec(&json!({ "hard": { "pods": "-1" } }))),
+        hard(json!({ "pods": "-1" })),
         "spec.hard[pods]: Invalid value: \"-1\": must be greater than or equal to 0"
     );
+    assert_eq!(
+        hard(json!({ "pods": "1500m" })),
+        "spec.hard[pods]: Invalid value: \"1500m\": must be an integer"
+    );
+    assert_eq!(
+        hard(json!({ "colour": "1" })),
+        "[spec.hard[colour]: Invalid value: \"colour\": must be a standard resource type or fully qualified, \
+         spec.hard[colour]: Invalid value: \"colour\": must be a standard resource for quotas]"
+    );
+    let scopes = |scopes: Value| created(path, &spec(&json!({ "hard": { "pods": "1" }, "scopes": scopes })));
+    assert_eq!(scopes(json!(["Odd"])), "spec.scopes: Invalid value: [\"Odd\"]: unsupported scope");
+    assert_eq!(
+        scopes(json!(["Terminating", "NotTerminating"])),
+        "spec.scopes: Invalid value: [\"Terminating\",\"NotTerminating\"]: conflicting scopes"
+    );
+    let best = spec(&json!({ "hard": { "pods": "1" }, "scopes": ["BestEffort"] }));
+    let patch = json!({ "spec": { "scopes": ["Terminating"] } });
+    assert_eq!(
+        changed(36, path, &best, &Value::Null, &patch),
+        "spec.scopes: Invalid value: [\"Terminating\"]: field is immutable"
+    );
+    assert_eq!(
+        changed(33, path, &best, &Value::Null, &patch),
+        "spec.scopes: Invalid value: []core.ResourceQuotaScope{\"Terminating\"}: field is immutable"
+    );
+}
+
+#[test]
+fn other_kinds_that_tools_use() {
     let lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     assert_eq!(
         created(lease, &spec(&json!({ "leaseDurationSeconds": 0 }))),

@@ -14,6 +14,7 @@ mod node;
 pub(crate) mod path;
 mod pod;
 mod policy;
+mod quota;
 mod selector;
 mod status;
 mod volume;
@@ -44,7 +45,7 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "pods", pod::pod, status::pod),
     ("", "podtemplates", workload::pod_template, status::any),
     ("", "replicationcontrollers", workload::replication_controller, status::replicas),
-    ("", "resourcequotas", configuration::resource_quota, status::any),
+    ("", "resourcequotas", quota::resource_quota, status::any),
     ("", "secrets", configuration::secret, status::any),
     ("", "services", network::service, status::any),
     ("apiregistration.k8s.io", "apiservices", policy::api_service, status::any),
