@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::reply::{Reply, ReplyBody};
 use super::request::{Method, Via};
+use super::server::ApiServer;
 use crate::base::clock::Time;
 use crate::model::{Key, Object};
 
@@ -99,5 +100,22 @@ impl WriteLog {
             before: object(&call.before),
             after: if reply.is_refusal() { None } else { object(&call.after) },
         });
+    }
+}
+
+impl ApiServer {
+    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
+    pub fn keep_log(&mut self, limit: usize) {
+        self.log.keep(limit, None);
+    }
+
+    /// The same for writes of clients alone: direct calls then cost nothing more.
+    pub fn keep_client_log(&mut self, limit: usize) {
+        self.log.keep(limit, Some(Via::Client));
+    }
+
+    /// The outcomes of writes since the last call, refusals as well, oldest first.
+    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
+        self.log.take()
     }
 }

@@ -91,6 +91,7 @@ mod watch;
 
 pub use accept::Media;
 pub use access::{AuthorizationMode, Impersonate};
+pub use crd::DefinitionPace;
 pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};

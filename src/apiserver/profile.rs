@@ -41,6 +41,9 @@ pub struct Profile {
     pub selectable_fields: bool,
     /// The versions of `apidiscovery.k8s.io` in which discovery is served at once (`AggregatedDiscoveryEndpoint`).
     pub discovery: &'static [&'static str],
+    /// Whether lists and watches are refused while the storage of a kind is being made anew; before, they wait
+    /// (`ResilientWatchCacheInitialization`).
+    pub refuses_while_initialising: bool,
     /// Whether a service may have a name that begins with a digit (`RelaxedServiceNameValidation`).
     pub relaxed_service_names: bool,
     /// Whether acting as another user is first looked for among the narrow permissions (`ConstrainedImpersonation`).
@@ -89,6 +92,7 @@ const TABLE: &[Profile] = {
         watch_list: false,
         selectable_fields: false,
         discovery: &[],
+        refuses_while_initialising: false,
         relaxed_service_names: false,
         constrained_impersonation: false,
     };
@@ -111,8 +115,14 @@ const TABLE: &[Profile] = {
         discovery: &["v2", "v2beta1"],
         ..V29
     };
-    const V31: Profile =
-        Profile { minor: 31, status_in_field: true, status_in_text: true, selectable_fields: true, ..V30 };
+    const V31: Profile = Profile {
+        minor: 31,
+        status_in_field: true,
+        status_in_text: true,
+        selectable_fields: true,
+        refuses_while_initialising: true,
+        ..V30
+    };
     const V32: Profile = Profile { minor: 32, too_long: TooLong::Bytes, watch_list: true, ..V31 };
     const V33: Profile =
         Profile { minor: 33, ratchets_status: true, watch_list: false, discovery: &["v2"], ..V32 };
@@ -174,6 +184,8 @@ pub(crate) mod since {
     pub(crate) const RELAXED_ENVIRONMENT: u32 = 32;
     /// From here on, an evicted pod says so in its status (`PodDisruptionConditions`, beta).
     pub(crate) const EVICTION_CONDITION: u32 = 26;
+    /// From here on, a claim that could not grow may ask for less again (`RecoverVolumeExpansionFailure`, beta).
+    pub(crate) const EXPANSION_RECOVERY: u32 = 32;
     /// From here on, unknown and repeated fields are warned of or refused (`ServerSideFieldValidation`, beta).
     pub(crate) const FIELD_VALIDATION: u32 = 25;
     /// From here on, another name is made where a generated one is taken (`RetryGenerateName`, beta).

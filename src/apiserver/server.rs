@@ -8,16 +8,17 @@ use serde_json::json;
 use super::access::{self, Access, AuthorizationMode};
 use super::admission::Admission;
 use super::call::Call;
+use super::crd::DefinitionPace;
 use super::documents::Documents;
 use super::hooks::{Attempt, Caller, Hooks, Step};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
 use super::kinds::strategy::service;
-use super::log::{WriteLog, WriteOutcome};
+use super::log::WriteLog;
 use super::paths::Metrics;
 use super::profile::Profile;
 use super::reply::Reply;
-use super::request::{Method, Request, Target, Via};
+use super::request::{Method, Request, Target};
 use super::status::{Outcome, Refused};
 use super::storage::Saved;
 use super::store::{Event, Store, TableId};
@@ -42,6 +43,9 @@ pub struct ApiServer {
     pub(crate) epoch: u64,
     pub(crate) crd_table: TableId,
     pub(crate) namespace_table: TableId,
+    pub(crate) pace: DefinitionPace,
+    /// Since when the storage of kinds is being made anew, where that takes time.
+    pub(crate) storage_changed: BTreeMap<TableId, Time>,
     /// What pods take from each PriorityClass, by its name.
     pub(crate) priority_classes: BTreeMap<String, PriorityClass>,
     /// The addresses and node ports of services.
@@ -62,7 +66,7 @@ pub struct ApiServer {
     /// The version in full, if it is not made of the minor.
     pub(crate) git_version: Option<String>,
     pub(crate) access: Access,
-    log: WriteLog,
+    pub(crate) log: WriteLog,
 }
 
 /// Settings of a server to be built.
@@ -77,6 +81,7 @@ pub struct Builder {
     saved: Option<Saved>,
     git_version: Option<String>,
     authorization: AuthorizationMode,
+    pace: DefinitionPace,
 }
 
 /// The history asked for is forgotten.
@@ -139,6 +144,12 @@ impl Builder {
         Self { saved: Some(saved), ..self }
     }
 
+    /// How long it takes until what a definition says is in force; no time unless told otherwise.
+    #[must_use]
+    pub fn definition_pace(self, pace: DefinitionPace) -> Self {
+        Self { pace, ..self }
+    }
+
     /// Who decides what users may do; RBAC unless told otherwise.
     #[must_use]
     pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
@@ -179,6 +190,8 @@ impl Builder {
             backports: self.backports,
             managed_fields: self.managed_fields,
             epoch: 0,
+            pace: self.pace,
+            storage_changed: BTreeMap::new(),
             priority_classes: BTreeMap::new(),
             taken_by_services: service::Taken::default(),
             custom_tables: BTreeMap::new(),
@@ -222,6 +235,7 @@ impl ApiServer {
             saved: None,
             git_version: None,
             authorization: AuthorizationMode::default(),
+            pace: DefinitionPace::default(),
         }
     }
 
@@ -273,7 +287,7 @@ impl ApiServer {
         let mut reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, now));
         // Nothing was stored, or all was known that storing takes.
         if let Err(refused) = self.settle(&mut call) {
-            reply = Err(refused);
+            reply = Err(self.unconverted(&call, refused));
         }
         if call.attempt.is_unfinished() {
             return Reply::refused(&Refused::internal(""));
@@ -306,6 +320,7 @@ impl ApiServer {
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }
+        self.check_storage(call)?;
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
             (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),
@@ -381,20 +396,5 @@ impl ApiServer {
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
         self.profile = Profile::of(minor, self.backports);
         self.catalog.set_minor(minor);
-    }
-
-    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
-    pub fn keep_log(&mut self, limit: usize) {
-        self.log.keep(limit, None);
-    }
-
-    /// The same for writes of clients alone: direct calls then cost nothing more.
-    pub fn keep_client_log(&mut self, limit: usize) {
-        self.log.keep(limit, Some(Via::Client));
-    }
-
-    /// The outcomes of writes since the last call, refusals as well, oldest first.
-    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
-        self.log.take()
     }
 }

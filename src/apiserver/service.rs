@@ -64,12 +64,15 @@ pub struct Shared {
     clock: Arc<dyn Clock>,
     /// Makes changes durable, if anything does.
     writer: Option<Writer>,
+    /// Whether requests may have to wait.
+    paced: bool,
 }
 
 impl Shared {
     /// Shares a server whose clients live by `clock`.
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
         let moved = Moved::new(server.revision());
+        let paced = server.pace.is_felt();
         let server = Arc::new(Mutex::new(server));
         Self {
             server,
@@ -78,6 +81,7 @@ impl Shared {
             answers: Arc::default(),
             clock,
             writer: None,
+            paced,
         }
     }
 
@@ -141,6 +145,7 @@ impl Shared {
 
     /// Answers a request of a client: calls webhooks while nothing is locked, and waits until what it changed is durable.
     pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
+        self.pause(request).await;
         let mut attempt = Attempt::default();
         // A request that is run again is the same at the same time: that is how it finds its answers.
         let now = self.now();
@@ -157,6 +162,17 @@ impl Shared {
                     attempt.answered(call, answer);
                 }
             }
+        }
+    }
+
+    /// Waits as long as the server wants a request to wait, if it ever does.
+    async fn pause(&self, request: &Request<'_>) {
+        if !self.paced {
+            return;
+        }
+        let pause = self.lock().pause_before(request, self.now());
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
         }
     }
 

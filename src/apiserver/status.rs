@@ -255,6 +255,15 @@ impl Refused {
         refused
     }
 
+    /// 429 of a kind whose storage is being made anew; `why` follows as it is.
+    pub(crate) fn initialising(why: &str) -> Self {
+        let details = json!({ "retryAfterSeconds": 1 });
+        let message = format!("storage is (re)initializing{why}");
+        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
+        refused.retry_after = Some(1);
+        refused
+    }
+
     /// 503 of something behind the server that does not answer.
     pub(crate) fn unavailable(message: &str) -> Self {
         Self::new(503, "ServiceUnavailable", message, None)

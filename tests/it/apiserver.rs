@@ -15,11 +15,13 @@ mod kinds;
 mod lists;
 mod minors;
 mod objects;
+mod pace;
 mod policies;
 pub(crate) mod requests;
 mod rules;
 mod statuses;
 mod two_arms;
+mod validation;
 mod views;
 #[cfg(feature = "serve")]
 mod webhook_calls;

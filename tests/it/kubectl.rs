@@ -236,6 +236,11 @@ fn the_server_tells_what_it_has() {
         assert_eq!(kubectl.run("get --raw /readyz"), "ok");
         let explained = kubectl.run("explain deployments.spec.replicas");
         assert!(explained.contains("replicas") && explained.contains("<integer>"), "{explained}");
+        assert!(explained.contains("How many pods there are to be"), "{explained}");
+        let explained = kubectl.run("explain cronjob.spec");
+        assert!(explained.contains("What is wanted of this CronJob."), "{explained}");
+        assert!(explained.contains("When jobs are made, and which."), "{explained}");
+        assert!(kubectl.run("explain pod.metadata.labels").contains("Keys and values to select objects by."));
         assert!(kubectl.run("explain pods --recursive").contains("containerPort"));
         // kubectl keeps discovery, asks whether it is still right, and finds a kind that came later.
         kubectl.environment.write("crd.yaml", WIDGETS);
@@ -253,6 +258,7 @@ fn the_server_tells_what_it_has() {
         let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(rows, [["NAME", "SIZE"], ["w", "3"]]);
         assert!(kubectl.run("explain widget.spec.size").contains("How much of it there is."));
+        assert!(kubectl.run("explain widget.kind").contains("What sort of object this is."));
     });
 }
 

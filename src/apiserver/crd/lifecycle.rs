@@ -117,6 +117,12 @@ impl ApiServer {
         if changed {
             self.epoch += 1;
             self.serve_definition(&crd, self.epoch, false);
+            if !self.pace.storage.is_zero() {
+                let spec = &crd["spec"];
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let table = self.custom_table(&text(&spec["group"]), &text(&spec["names"]["plural"]));
+                self.storage_changed.insert(table, now);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Form, names};
+use super::{Form, descriptions, names};
 use crate::apiserver::kinds::Kind;
 
 /// The schemas of a kind and of its list.
@@ -15,12 +15,15 @@ pub(super) fn schemas(kind: &Kind, raw: Option<Value>, form: Form) -> [(String, 
         simplify(&mut schema);
     }
     if schema["x-kubernetes-preserve-unknown-fields"] != true || schema["properties"].is_object() {
-        for (field, is) in
-            [("apiVersion", json!({ "type": "string" })), ("kind", json!({ "type": "string" }))]
-        {
-            schema["properties"][field] = is;
+        let described = |mut schema: Value, field: &str| {
+            let text = descriptions::of_every_kind(&resource.kind, field).unwrap_or_default();
+            schema["description"] = json!(text);
+            schema
+        };
+        for field in ["apiVersion", "kind"] {
+            schema["properties"][field] = described(json!({ "type": "string" }), field);
         }
-        schema["properties"]["metadata"] = meta("ObjectMeta");
+        schema["properties"]["metadata"] = described(meta("ObjectMeta"), "metadata");
     }
     schema["x-kubernetes-group-version-kind"] = own(&resource.kind);
     let name = names::of_kind(kind, &resource.kind);

@@ -1,9 +1,10 @@
 //! OpenAPI: a document for each group and version (`/openapi/v3`), or one for all (`/openapi/v2`).
 //!
-//! Types of built-in kinds come from `kinds::facts`, those of custom resources from their definitions. Descriptions are
-//! those of definitions only.
+//! Types of built-in kinds come from `kinds::facts`, those of custom resources from their definitions, each with their
+//! descriptions.
 
 mod custom;
+mod descriptions;
 mod names;
 mod operations;
 mod protobuf;

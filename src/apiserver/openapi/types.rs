@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Form, names};
+use super::{Form, descriptions, names};
 use crate::apiserver::discovery::entries;
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::kinds::facts::{ApplyMerge, Field, FieldKind, PatchMerge, Scalar, TypeId, types};
@@ -44,8 +44,10 @@ fn add_named(schemas: &mut Schemas, group: &str, version: &str, name: &str, form
 /// Makes a schema that of a kind: it has a type of its own, and says of which group and version it is.
 fn mark(schemas: &mut Schemas, name: &str, group: &str, version: &str, kind: &str) {
     let Some(schema) = schemas.get_mut(name) else { return };
-    schema["properties"]["apiVersion"] = json!({ "type": "string" });
-    schema["properties"]["kind"] = json!({ "type": "string" });
+    for field in ["apiVersion", "kind"] {
+        let text = descriptions::of_every_kind(kind, field);
+        schema["properties"][field] = json!({ "type": "string", "description": text.unwrap_or_default() });
+    }
     let own = json!({ "group": group, "version": version, "kind": kind });
     match schema["x-kubernetes-group-version-kind"].as_array_mut() {
         Some(known) if known.contains(&own) => {}
@@ -82,11 +84,18 @@ fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
     schemas.insert(name.clone(), Value::Null);
     let fields = types().fields(id);
     let mut schema = json!({ "type": "object" });
+    if let Some(text) = descriptions::of_type(of) {
+        schema["description"] = json!(text);
+    }
     if of.atomic {
         schema["x-kubernetes-map-type"] = json!("atomic");
     }
     for field in &fields {
-        schema["properties"][field.name] = property(schemas, field, form);
+        let mut property = property(schemas, field, form);
+        if let Some(text) = descriptions::of_field(of, field.name) {
+            property["description"] = json!(text);
+        }
+        schema["properties"][field.name] = property;
     }
     let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     if !required.is_empty() {

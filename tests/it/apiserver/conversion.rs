@@ -240,3 +240,29 @@ fn fields_that_are_owned_in_another_version_are_compared_in_it() {
     assert_eq!(managers, ["one", "two"]);
     assert!(!asked.lock().unwrap().is_empty());
 }
+
+#[test]
+fn a_list_that_a_dead_webhook_would_have_to_convert_waits_for_its_cache_since_1_31() {
+    let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
+    let why = "conversion webhook for example.io/v1, Kind=Host failed: Post \
+               \"https://hooks.example.io/convert?timeout=30s\": dial tcp 10.0.0.1:443: connect: connection refused";
+    let waits = format!("storage is (re)initializing: failed to list example.io/v2, Kind=Host: {why}");
+    for (minor, query, code, text) in [
+        (36, "", 429, waits.as_str()),
+        (36, "?limit=5&labelSelector=a!%3Db", 429, waits.as_str()),
+        (31, "?resourceVersion=0", 429, waits.as_str()),
+        // Pages of everything come from the database itself, and so did all lists once.
+        (36, "?limit=5", 500, why),
+        (30, "", 500, why),
+    ] {
+        let (mut server, _) = server(down);
+        create(&mut server, &V1, "a", &json!({ "address": "x" }));
+        server.set_kubernetes_minor(minor);
+        let reply = get(&mut server, &format!("/apis/example.io/v2/namespaces/default/hosts{query}"));
+        let body = body(&reply);
+        assert_eq!((reply.code, body["message"].as_str().unwrap()), (code, text), "1.{minor} {query}");
+        assert_eq!(reply.retry_after, (code == 429).then_some(1));
+        let own = get(&mut server, "/apis/example.io/v1/namespaces/default/hosts");
+        assert_eq!(own.code, 200, "what is stored in a version needs nobody to list it in that version");
+    }
+}

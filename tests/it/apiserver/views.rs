@@ -197,3 +197,38 @@ fn the_version_in_full_can_be_chosen() {
     let version = get(&mut server, "/version", "").json().unwrap();
     assert_eq!((&version["minor"], &version["gitVersion"]), (&json!("31"), &json!("v1.31.4+abc")));
 }
+
+#[test]
+fn documents_say_what_types_and_fields_are_for() {
+    let mut server = server(36);
+    let own = |what: &str| json!({ "type": "string", "description": what });
+    let mut crd = super::requests::definition(&[], false);
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+        json!({ "x": own("A text of the definition.") });
+    super::requests::define(&mut server, crd);
+    let mut text = |path: &str, pointer: &str| {
+        let document = get(&mut server, path, "application/json").json().unwrap();
+        document.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let (v3, v2) = ("/openapi/v3/apis/apps/v1", "/openapi/v2");
+    for (path, schemas) in [(v3, "/components/schemas"), (v2, "/definitions")] {
+        let deployment = format!("{schemas}/io.k8s.api.apps.v1.Deployment");
+        for (field, start) in [
+            ("/description", "Keeps a number of equal pods running"),
+            ("/properties/kind/description", "What sort of object this is."),
+            ("/properties/metadata/description", "What every object has"),
+            ("/properties/spec/description", "What is wanted of this Deployment."),
+            ("/properties/status/description", "What was last seen of this Deployment."),
+        ] {
+            let found = text(path, &format!("{deployment}{field}"));
+            assert!(found.starts_with(start), "{path} {field}: {found}");
+        }
+    }
+    let custom = "/openapi/v3/apis/example.io/v1";
+    let version = "/components/schemas/io.example.v1.Version/properties";
+    assert_eq!(
+        text(custom, &format!("{version}/spec/properties/x/description")),
+        "A text of the definition."
+    );
+    assert!(text(custom, &format!("{version}/metadata/description")).starts_with("What every object has"));
+}

@@ -1,10 +1,9 @@
-//! ConfigMaps, Secrets, leases, quotas and priorities.
+//! ConfigMaps, Secrets, leases and priorities.
 
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::{Errors, NON_NEGATIVE, Path, absent, immutable, items, one_of_if_given, text};
-use crate::apiserver::kinds::quantity::Quantity;
+use super::{Errors, NON_NEGATIVE, Path, absent, immutable, one_of_if_given, text};
 
 /// How much data one object may hold.
 const MOST_DATA: usize = 1024 * 1024;
@@ -146,24 +145,6 @@ pub(super) fn lease(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_
     }
     if let Some(count) = spec["leaseTransitions"].as_i64().filter(|count| *count < 0) {
         errors.invalid(Path::Field(&at, "leaseTransitions"), count, NON_NEGATIVE);
-    }
-}
-
-pub(super) fn resource_quota(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
-    let hard = Path::Field(&at, "hard");
-    for (name, amount) in object["spec"]["hard"].as_object().into_iter().flatten() {
-        if matches!(Quantity::parse(text(amount)), Ok(Some(quantity)) if quantity.is_negative()) {
-            errors.invalid(Path::Key(&hard, name), text(amount), NON_NEGATIVE);
-        }
-    }
-    if old.is_some_and(|old| items(&old["spec"]["scopes"]) != items(&object["spec"]["scopes"])) {
-        immutable(
-            &object["spec"]["scopes"],
-            old.map(|old| &old["spec"]["scopes"]),
-            Path::Field(&at, "scopes"),
-            errors,
-        );
     }
 }
 

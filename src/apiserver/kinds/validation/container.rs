@@ -153,6 +153,14 @@ fn mounts(list: &Value, at: Path<'_>, pod: &Pod<'_>, errors: &mut Errors<'_>) {
     }
 }
 
+/// A resource that containers have: one of a few, or one with a domain (`validateContainerResourceName`).
+pub(super) fn resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+    if !name.contains('/') && !is_standard(name) {
+        errors.invalid(at, name, "must be a standard resource type or fully qualified");
+        errors.invalid(at, name, "must be a standard resource for containers");
+    }
+}
+
 /// Amounts are not negative, and requests not more than limits.
 fn resources(resources: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
@@ -162,10 +170,7 @@ fn resources(resources: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
             if amount(value).is_some_and(Quantity::is_negative) {
                 errors.invalid(Path::Key(&at, name), text(value), NON_NEGATIVE);
             }
-            if !name.contains('/') && !is_standard(name) {
-                errors.invalid(at, name.as_str(), "must be a standard resource type or fully qualified");
-                errors.invalid(at, name.as_str(), "must be a standard resource for containers");
-            }
+            resource_name(name, at, errors);
         }
     }
     let at = Path::Field(&at, "requests");

@@ -4,12 +4,17 @@ mod access;
 mod configuration;
 mod container;
 mod event;
+mod ingress;
 mod job;
+mod limit_range;
+mod metrics;
 mod network;
+mod network_policy;
 mod node;
 pub(crate) mod path;
 mod pod;
 mod policy;
+mod quota;
 mod selector;
 mod status;
 mod volume;
@@ -32,6 +37,7 @@ pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "configmaps", configuration::config_map, status::any),
     ("", "events", event::event, status::any),
+    ("", "limitranges", limit_range::limit_range, status::any),
     ("", "namespaces", status::any, status::namespace),
     ("", "nodes", node::node, status::any),
     ("", "persistentvolumeclaims", volume::claim, status::any),
@@ -39,7 +45,7 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "pods", pod::pod, status::pod),
     ("", "podtemplates", workload::pod_template, status::any),
     ("", "replicationcontrollers", workload::replication_controller, status::replicas),
-    ("", "resourcequotas", configuration::resource_quota, status::any),
+    ("", "resourcequotas", quota::resource_quota, status::any),
     ("", "secrets", configuration::secret, status::any),
     ("", "services", network::service, status::any),
     ("apiregistration.k8s.io", "apiservices", policy::api_service, status::any),
@@ -54,8 +60,10 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("coordination.k8s.io", "leases", configuration::lease, status::any),
     ("discovery.k8s.io", "endpointslices", network::endpoint_slice, status::any),
     ("events.k8s.io", "events", event::new_event, status::any),
-    ("networking.k8s.io", "ingresses", network::ingress, status::any),
-    ("networking.k8s.io", "networkpolicies", network::network_policy, status::any),
+    ("networking.k8s.io", "ingressclasses", ingress::ingress_class, status::any),
+    ("networking.k8s.io", "ingresses", ingress::ingress, status::any),
+    ("networking.k8s.io", "networkpolicies", network_policy::network_policy, status::any),
+    ("node.k8s.io", "runtimeclasses", node::runtime_class, status::any),
     ("policy", "poddisruptionbudgets", policy::budget, status::budget),
     ("rbac.authorization.k8s.io", "clusterrolebindings", access::binding, status::any),
     ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::any),

@@ -1,4 +1,4 @@
-//! Services, slices of endpoints, ingresses and network policies.
+//! Services and slices of endpoints.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::container::{self, PORT_RANGE};
-use super::{Errors, Path, absent, items, one_of, one_of_if_given, selector, text};
+use super::{Errors, Path, absent, items, one_of, one_of_if_given, text};
 use crate::apiserver::names;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -141,115 +141,4 @@ pub(super) fn endpoint_slice(object: &Value, old: Option<&Value>, errors: &mut E
         one_of(&port["protocol"], &PROTOCOLS, Path::Field(&at, "protocol"), errors);
     }
     super::immutable(&object["addressType"], old.map(|old| &old["addressType"]), at("addressType"), errors);
-}
-
-pub(super) fn ingress(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
-    let spec = &object["spec"];
-    if items(&spec["rules"]).is_empty() && spec["defaultBackend"].is_null() {
-        errors.invalid(at, Value::Array(Vec::new()), "either `defaultBackend` or `rules` must be specified");
-    }
-    if spec["defaultBackend"].is_object() {
-        backend(&spec["defaultBackend"], Path::Field(&at, "defaultBackend"), errors);
-    }
-    let rules = Path::Field(&at, "rules");
-    for (index, rule) in items(&spec["rules"]).iter().enumerate() {
-        let at = Path::Index(&rules, index);
-        let host = text(&rule["host"]);
-        if !host.is_empty() {
-            if host.parse::<IpAddr>().is_ok() {
-                errors.invalid(Path::Field(&at, "host"), host, "must be a DNS name, not an IP address");
-            } else if !host.contains('*') {
-                errors.each(Path::Field(&at, "host"), host, names::subdomain(host));
-            }
-        }
-        if rule["http"].is_null() {
-            continue;
-        }
-        let http = Path::Field(&at, "http");
-        let paths = Path::Field(&http, "paths");
-        if items(&rule["http"]["paths"]).is_empty() {
-            errors.required(paths, "");
-        }
-        for (index, path) in items(&rule["http"]["paths"]).iter().enumerate() {
-            ingress_path(path, Path::Index(&paths, index), errors);
-        }
-    }
-}
-
-fn ingress_path(path: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    let given = text(&path["path"]);
-    match text(&path["pathType"]) {
-        "" => errors.required(Path::Field(&at, "pathType"), "pathType must be specified"),
-        "Exact" | "Prefix" if !given.starts_with('/') => {
-            errors.invalid(Path::Field(&at, "path"), given, "must be an absolute path");
-        }
-        "ImplementationSpecific" if !given.is_empty() && !given.starts_with('/') => {
-            errors.invalid(Path::Field(&at, "path"), given, "must be an absolute path");
-        }
-        "Exact" | "Prefix" | "ImplementationSpecific" => {}
-        other => {
-            let known = ["Exact", "ImplementationSpecific", "Prefix"];
-            errors.unsupported(Path::Field(&at, "pathType"), other, &known);
-        }
-    }
-    backend(&path["backend"], Path::Field(&at, "backend"), errors);
-}
-
-fn backend(backend: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
-    match (backend["service"].is_object(), backend["resource"].is_object()) {
-        (true, true) => errors.invalid(at, "", "cannot set both resource and service backends"),
-        (false, false) => errors.required(at, "resource or service backend is required"),
-        (false, true) => {}
-        (true, false) => {
-            let at = Path::Field(&at, "service");
-            let service = &backend["service"];
-            match text(&service["name"]) {
-                "" => errors.required(Path::Field(&at, "name"), ""),
-                name => errors.each(Path::Field(&at, "name"), name, names::dns1035_label(name)),
-            }
-            let (name, number) = (text(&service["port"]["name"]), service["port"]["number"].as_i64());
-            match (name, number.unwrap_or(0)) {
-                ("", 0) => errors.required(at, "port name or number is required"),
-                ("", number) if !(1..=65535).contains(&number) => {
-                    let port = Path::Field(&at, "port");
-                    errors.invalid(Path::Field(&port, "number"), number, PORT_RANGE);
-                }
-                (_, number) if !name.is_empty() && number != 0 => {
-                    errors.invalid(at, "", "cannot set both port name & port number");
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-pub(super) fn network_policy(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
-    let at = Path::Field(&Path::Root, "spec");
-    let spec = &object["spec"];
-    selector::check(&spec["podSelector"], Path::Field(&at, "podSelector"), errors);
-    for (direction, side) in [("ingress", "from"), ("egress", "to")] {
-        let rules = Path::Field(&at, direction);
-        for (index, rule) in items(&spec[direction]).iter().enumerate() {
-            let at = Path::Index(&rules, index);
-            let ports = Path::Field(&at, "ports");
-            for (index, port) in items(&rule["ports"]).iter().enumerate() {
-                let at = Path::Index(&ports, index);
-                one_of(&port["protocol"], &PROTOCOLS, Path::Field(&at, "protocol"), errors);
-                container::port(&port["port"], Path::Field(&at, "port"), errors);
-            }
-            let peers = Path::Field(&at, side);
-            for (index, peer) in items(&rule[side]).iter().enumerate() {
-                if peer.as_object().is_none_or(serde_json::Map::is_empty) {
-                    errors.required(Path::Index(&peers, index), "must specify a peer");
-                }
-            }
-        }
-    }
-    let types = Path::Field(&at, "policyTypes");
-    for (index, kind) in items(&spec["policyTypes"]).iter().enumerate() {
-        if !matches!(text(kind), "Ingress" | "Egress") {
-            errors.unsupported(Path::Index(&types, index), text(kind), &["Egress", "Ingress"]);
-        }
-    }
 }

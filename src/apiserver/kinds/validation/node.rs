@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Errors, Path, items, text};
+use super::{Errors, Path, immutable, items, text};
 use crate::apiserver::names;
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -59,4 +59,15 @@ fn taints(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
             errors.duplicate_of(at, shown, syntax, "taints must be unique by key and effect pair");
         }
     }
+}
+
+/// What runs containers: its handler is a name that never changes (`ValidateRuntimeClass`).
+pub(super) fn runtime_class(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "handler");
+    if let Some(old) = old {
+        immutable(&object["handler"], Some(&old["handler"]), at, errors);
+        return;
+    }
+    let handler = text(&object["handler"]);
+    errors.each(at, handler, names::label(handler));
 }

@@ -5,6 +5,33 @@ use serde_json::Value;
 use super::{Errors, Path, absent, items, one_of_if_given, selector, text, workload};
 use crate::apiserver::names;
 
+/// What certificates may be for, in the order of their texts.
+const USAGES: [&str; 23] = [
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
+
 pub(super) fn budget(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "spec");
     let spec = &object["spec"];
@@ -93,6 +120,17 @@ pub(super) fn signing_request(object: &Value, old: Option<&Value>, errors: &mut 
     }
     if items(&spec["usages"]).is_empty() {
         errors.required(Path::Field(&at, "usages"), "");
+    }
+    let place = Path::Field(&at, "usages");
+    let mut seen = Vec::new();
+    for (index, usage) in items(&spec["usages"]).iter().map(text).enumerate() {
+        if !USAGES.contains(&usage) {
+            errors.unsupported(Path::Index(&place, index), usage, &USAGES);
+        }
+        if seen.contains(&usage) {
+            errors.duplicate(Path::Index(&place, index), usage);
+        }
+        seen.push(usage);
     }
     let signer = text(&spec["signerName"]);
     if signer.is_empty() {

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Errors, Path, absent, container, immutable, items, one_of_if_given, text};
+use crate::apiserver::kinds::quantity::Quantity;
+use crate::apiserver::profile::since;
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
@@ -72,6 +74,10 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>
     }
     one_of_if_given(&spec["volumeMode"], &VOLUME_MODES, Path::Field(&at, "volumeMode"), errors);
     let Some(old) = old.filter(|old| old["spec"] != *spec) else { return };
+    let resized = old["spec"]["resources"] != spec["resources"];
+    if resized {
+        shrunk(object, &old["spec"], errors);
+    }
     let fields = |spec: &Value| -> Vec<(String, Value)> {
         let all = spec.as_object().into_iter().flatten();
         all.filter(|(name, _)| !FREE.contains(&name.as_str()))
@@ -82,10 +88,33 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>
     let bound = !absent(&before["volumeName"]) && before["volumeName"] != spec["volumeName"];
     let class =
         !before["storageClassName"].is_null() && before["storageClassName"] != spec["storageClassName"];
-    if fields(spec) != fields(before) || bound || class {
+    let waiting = resized && object["status"]["phase"] != "Bound";
+    if fields(spec) != fields(before) || bound || class || waiting {
         let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
                    bound claims";
         errors.forbidden(at, why);
+    }
+}
+
+/// A claim asks for no less than before, or than it has got.
+fn shrunk(object: &Value, old: &Value, errors: &mut Errors<'_>) {
+    let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
+    let size = |spec: &Value| amount(&spec["resources"]["requests"]["storage"]);
+    let (Some(new), Some(before)) = (size(&object["spec"]), size(old)) else { return };
+    if !new.compare(before).is_lt() {
+        return;
+    }
+    let at = Path::Field(&Path::Root, "spec");
+    let resources = Path::Field(&at, "resources");
+    let requests = Path::Field(&resources, "requests");
+    let at = Path::Field(&requests, "storage");
+    if errors.profile.minor < since::EXPANSION_RECOVERY {
+        errors.forbidden(at, "field can not be less than previous value");
+        return;
+    }
+    let got = amount(&object["status"]["capacity"]["storage"]);
+    if got.is_some_and(|got| !new.compare(got).is_gt()) {
+        errors.forbidden(at, "field can not be less than status.capacity");
     }
 }
 

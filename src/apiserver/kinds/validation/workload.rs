@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Errors, Path, absent, items, non_negative, one_of, pod, selector, text};
+use super::{Errors, Path, absent, items, metrics, non_negative, one_of, pod, selector, text};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 
@@ -265,4 +265,5 @@ pub(super) fn autoscaler(object: &Value, _old: Option<&Value>, errors: &mut Erro
             errors.required(Path::Field(&target, field), "");
         }
     }
+    metrics::check(&spec["metrics"], Path::Field(&at, "metrics"), errors);
 }
