@@ -74,6 +74,7 @@ pub struct Builder {
     saved: Option<Saved>,
     git_version: Option<String>,
     authorization: AuthorizationMode,
+    service_accounts: bool,
 }
 
 /// The history asked for is forgotten.
@@ -142,6 +143,13 @@ impl Builder {
         Self { authorization, ..self }
     }
 
+    /// Whether pods run as ServiceAccounts, which must be there, and get their tokens (admission plugin `ServiceAccount`). Off
+    /// by default, as where no controller makes the ServiceAccount `default` of each namespace.
+    #[must_use]
+    pub fn service_account_admission(self, service_accounts: bool) -> Self {
+        Self { service_accounts, ..self }
+    }
+
     /// Makes the server, with the roles, bindings and namespaces that every cluster has, created at `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
@@ -181,7 +189,7 @@ impl Builder {
             uids: stream("apiserver/uid"),
             suffixes: stream("apiserver/generate-name"),
             timeouts: stream("apiserver/watch-timeout"),
-            admission: Admission::default(),
+            admission: Admission::new(self.service_accounts),
             hooks: self.hooks,
             documents: Documents::default(),
             metrics: Metrics::default(),
@@ -218,6 +226,7 @@ impl ApiServer {
             saved: None,
             git_version: None,
             authorization: AuthorizationMode::default(),
+            service_accounts: false,
         }
     }
 
@@ -280,6 +289,7 @@ impl ApiServer {
         self.metrics.count(&call, reply.code);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
+            self.keep_quotas(&call.path.namespace, call.now);
             if call.kind.table == self.access.policy.tables().cluster_roles {
                 self.aggregate_roles();
             }

@@ -16,6 +16,7 @@ mod lists;
 mod minors;
 mod objects;
 mod policies;
+mod quotas;
 pub(crate) mod requests;
 mod rules;
 mod statuses;

@@ -4,6 +4,7 @@
 //! its kind, and [`ApiServer::validate`] last before it is stored. A deletion passes both with the object that is to go.
 //! Nothing here costs anything while nothing is configured.
 
+pub(crate) mod builtin;
 pub(crate) mod policy;
 pub(crate) mod webhook;
 
@@ -15,6 +16,7 @@ use super::call::Call;
 use super::kinds::Kind;
 use super::server::ApiServer;
 use super::status::Outcome;
+use super::store::TableId;
 
 /// What a write does to its object (`admission.Operation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +55,19 @@ pub(crate) struct Admission {
     mutating: Vec<Webhook>,
     validating: Vec<Webhook>,
     policies: Policies,
+    /// Where LimitRanges are, if there are any.
+    limit_ranges: Option<TableId>,
+    /// Where ResourceQuotas are, if there are any.
+    quotas: Option<TableId>,
+    /// Whether pods run as ServiceAccounts that must be there.
+    service_accounts: bool,
 }
 
 impl Admission {
+    pub(crate) fn new(service_accounts: bool) -> Self {
+        Self { service_accounts, ..Self::default() }
+    }
+
     /// Whether there are expressions, which may ask what users may do.
     pub(crate) fn asks_authorizer(&self) -> bool {
         let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
@@ -72,8 +84,14 @@ impl ApiServer {
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
-        object: Option<&mut Value>,
+        mut object: Option<&mut Value>,
     ) -> Outcome<()> {
+        if let Some(object) = object.as_deref_mut().filter(|_| self.admission.limit_ranges.is_some())
+            && call.kind.is("", "pods")
+            && attributes.operation == Operation::Create
+        {
+            self.fill_in_limits(call, object);
+        }
         if self.admission.mutating.is_empty() || is_exempt(&call.kind) {
             return Ok(());
         }
@@ -85,6 +103,24 @@ impl ApiServer {
     /// # Errors
     /// Somebody objects.
     pub(crate) fn validate(
+        &self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Outcome<()> {
+        if let Some(object) = object.filter(|_| self.admission.limit_ranges.is_some()) {
+            self.check_limits(call, attributes, object)?;
+        }
+        self.ask_others(call, attributes, object)?;
+        // Last: what is refused for something else takes nothing from a quota.
+        match object.filter(|_| self.admission.quotas.is_some()) {
+            Some(object) => self.check_quotas(call, attributes, object),
+            None => Ok(()),
+        }
+    }
+
+    /// Asks policies and webhooks.
+    fn ask_others(
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
@@ -104,6 +140,12 @@ impl ApiServer {
 
     /// Reads what is configured anew if an object of this kind has a say in it.
     pub(crate) fn admission_written(&mut self, kind: &Kind) {
+        let any = (self.store.count(kind.table) > 0).then_some(kind.table);
+        if kind.is("", "limitranges") {
+            self.admission.limit_ranges = any;
+        } else if kind.is("", "resourcequotas") {
+            self.admission.quotas = any;
+        }
         let is_policy = policy::is_policy(kind);
         if !is_policy && !configuration::is_configuration(kind) {
             return;

@@ -231,7 +231,8 @@ fn whatever_is_defined_objects_of_it_are_judged() {
 fn to_apply_again_changes_nothing_whatever_the_schema() {
     campaign("schemas::to_apply_again_changes_nothing_whatever_the_schema", 25, |seed| {
         let mut world = World::new("apply-again", seed);
-        while !world.define()? {}
+        // What another version does not know is lost where that one is stored.
+        while !world.define()? || world.definition["spec"]["versions"][1].is_object() {}
         for _ in 0..12 {
             let body = object(&mut world.dice, &world.definition, "v1");
             let name = body["metadata"]["name"].as_str().unwrap_or("a").to_owned();
