@@ -74,7 +74,7 @@ pub struct Builder {
     saved: Option<Saved>,
     git_version: Option<String>,
     authorization: AuthorizationMode,
-    service_accounts: bool,
+    pub(crate) service_accounts: bool,
 }
 
 /// The history asked for is forgotten.
@@ -141,13 +141,6 @@ impl Builder {
     #[must_use]
     pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
         Self { authorization, ..self }
-    }
-
-    /// Whether pods run as ServiceAccounts, which must be there, and get their tokens (admission plugin `ServiceAccount`). Off
-    /// by default, as where no controller makes the ServiceAccount `default` of each namespace.
-    #[must_use]
-    pub fn service_account_admission(self, service_accounts: bool) -> Self {
-        Self { service_accounts, ..self }
     }
 
     /// Makes the server, with the roles, bindings and namespaces that every cluster has, created at `now`.

@@ -14,6 +14,7 @@ mod https;
 mod kinds;
 mod lists;
 mod minors;
+mod mutating;
 mod objects;
 mod policies;
 mod quotas;

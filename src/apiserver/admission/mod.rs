@@ -14,6 +14,7 @@ use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
 use super::call::Call;
 use super::kinds::Kind;
+use super::profile::since;
 use super::server::ApiServer;
 use super::status::Outcome;
 use super::store::TableId;
@@ -71,7 +72,9 @@ impl Admission {
     /// Whether there are expressions, which may ask what users may do.
     pub(crate) fn asks_authorizer(&self) -> bool {
         let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
-        !self.policies.bindings.is_empty() || conditional(&self.mutating) || conditional(&self.validating)
+        let bound =
+            !self.policies.validating_bindings.is_empty() || !self.policies.mutating_bindings.is_empty();
+        bound || conditional(&self.mutating) || conditional(&self.validating)
     }
 }
 
@@ -92,10 +95,26 @@ impl ApiServer {
         {
             self.fill_in_limits(call, object);
         }
-        if self.admission.mutating.is_empty() || is_exempt(&call.kind) {
+        if is_exempt(&call.kind) {
             return Ok(());
         }
-        self.ask_mutating(call, attributes, object)
+        // Policies that an older minor does not serve do nothing there.
+        let policies = !self.admission.policies.mutating_bindings.is_empty()
+            && self.profile.minor >= since::MUTATING_POLICIES;
+        if let Some(object) = object.as_deref_mut().filter(|_| policies) {
+            self.change_by_policies(call, attributes, object, false)?;
+        }
+        if self.admission.mutating.is_empty() {
+            return Ok(());
+        }
+        let before = object.as_deref().filter(|_| policies).cloned();
+        self.ask_mutating(call, attributes, object.as_deref_mut())?;
+        match (before, object) {
+            (Some(before), Some(object)) if before != *object => {
+                self.change_by_policies(call, attributes, object, true).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks admission about the object as it would be stored.
@@ -129,7 +148,7 @@ impl ApiServer {
         if is_exempt(&call.kind) {
             return Ok(());
         }
-        if !self.admission.policies.bindings.is_empty() {
+        if !self.admission.policies.validating_bindings.is_empty() {
             self.ask_policies(call, attributes, object)?;
         }
         if self.admission.validating.is_empty() {
@@ -152,12 +171,20 @@ impl ApiServer {
         }
         // In the order of their names, and each in its own order.
         let stored = self.store.list(kind.table, "").map(|(_, _, entry)| entry.served());
-        if is_policy && kind.resource.plural.ends_with("bindings") {
-            self.admission.policies.bindings = stored.map(|object| Binding::read(&object)).collect();
-            return;
-        }
         if is_policy {
-            self.admission.policies.policies = stored.map(|object| Policy::read(&object)).collect();
+            let (policies, mutating) =
+                (&mut self.admission.policies, kind.resource.plural.starts_with("mutating"));
+            if kind.resource.plural.ends_with("bindings") {
+                let place = if mutating {
+                    &mut policies.mutating_bindings
+                } else {
+                    &mut policies.validating_bindings
+                };
+                *place = stored.map(|object| Binding::read(&object)).collect();
+            } else {
+                let place = if mutating { &mut policies.mutating } else { &mut policies.validating };
+                *place = stored.map(|object| Policy::read(&object)).collect();
+            }
             return;
         }
         let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::apiserver::call::Call;
 use crate::apiserver::gotext::quote;
 use crate::apiserver::metadata;
-use crate::apiserver::server::ApiServer;
+use crate::apiserver::server::{ApiServer, Builder};
 use crate::apiserver::status::{Outcome, Refused};
 use crate::model::Resource;
 
@@ -18,6 +18,16 @@ const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// How long a token is good: an hour, and some seconds that mark it as one of this admission.
 const SECONDS: u32 = 3607;
 const MIRROR: &str = "kubernetes.io/config.mirror";
+
+impl Builder {
+    /// Whether pods run as ServiceAccounts, which must be there, and get their tokens (admission plugin `ServiceAccount`). Off
+    /// by default, as where no controller makes the ServiceAccount `default` of each namespace.
+    #[must_use]
+    pub fn service_account_admission(mut self, service_accounts: bool) -> Self {
+        self.service_accounts = service_accounts;
+        self
+    }
+}
 
 impl ApiServer {
     /// Has a new pod run as a ServiceAccount of its namespace.
