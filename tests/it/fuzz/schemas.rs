@@ -1,7 +1,7 @@
 //! Definitions by dice, and objects that more or less fit them, on servers whose minor changes on the way.
 
 mod objects;
-mod rules;
+pub(super) mod rules;
 mod schema;
 
 use serde_json::{Value, json};
