@@ -36,6 +36,12 @@ pub trait Actor {
     /// The user that the API server sees.
     fn identity(&self) -> Identity;
 
+    /// The user that the API server sees for one write, where it is another than [`Actor::identity`]: an actor may stand
+    /// for several controllers.
+    fn identity_for(&self, _write: &Write) -> Option<Identity> {
+        None
+    }
+
     /// The changes that wake it.
     fn interests(&self) -> Vec<Interest>;
 

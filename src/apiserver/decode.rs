@@ -62,14 +62,23 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
 
 /// Makes what admission left of an object one of its kind again: metadata as Go encodes it, nothing that the schema does
 /// not know, defaults.
-pub(crate) fn normalise(kind: &Kind, value: &mut Value) {
+///
+/// # Errors
+/// What was left has other types than the fields of the kind.
+pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<(), String> {
+    metadata::check_types(&value["metadata"], "ObjectMeta")?;
     metadata::normalise(&mut value["metadata"]);
     if let Some(custom) = &kind.custom {
         let schema = &custom.version.schema;
         prune::prune(value, schema);
         default::fill(value, schema);
         default::drop_nulls(value, schema);
+    } else {
+        typed::decode(kind, value)?;
+        defaults::fill(kind, value, minor);
+        kind.store_form(value);
     }
+    Ok(())
 }
 
 /// Takes out what a body says of the owners of fields: they are the server's to keep, and looked at when it writes. What

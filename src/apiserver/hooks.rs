@@ -138,6 +138,8 @@ pub struct Attempt {
     pub(crate) uid: Option<String>,
     /// The names that were made of its `generateName`.
     pub(crate) names: Vec<String>,
+    /// The name of the volume with the token that a pod was given.
+    pub(crate) token_volume: Option<String>,
 }
 
 impl Attempt {

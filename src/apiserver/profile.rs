@@ -190,6 +190,8 @@ pub(crate) mod since {
     pub(crate) const FIELD_VALIDATION: u32 = 25;
     /// From here on, another name is made where a generated one is taken (`RetryGenerateName`, beta).
     pub(crate) const GENERATED_NAMES_RETRIED: u32 = 31;
+    /// From here on, policies may change objects (`MutatingAdmissionPolicy`, with version v1).
+    pub(crate) const MUTATING_POLICIES: u32 = 36;
     /// From here on, budgets have an `unhealthyPodEvictionPolicy` (`PDBUnhealthyPodEvictionPolicy`, beta).
     pub(crate) const EVICTION_POLICY: u32 = 27;
 }

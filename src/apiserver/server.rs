@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::json;
-
-use super::access::{self, Access, AuthorizationMode};
+use super::access::Access;
 use super::admission::Admission;
+use super::builder::Builder;
 use super::call::Call;
 use super::crd::DefinitionPace;
 use super::documents::Documents;
-use super::hooks::{Attempt, Caller, Hooks, Step};
-use super::kinds::builtin;
+use super::hooks::{Attempt, Caller, Step};
 use super::kinds::catalog::Catalog;
 use super::kinds::strategy::service;
 use super::log::WriteLog;
@@ -20,15 +18,11 @@ use super::profile::Profile;
 use super::reply::Reply;
 use super::request::{Method, Request, Target};
 use super::status::{Outcome, Refused};
-use super::storage::Saved;
 use super::store::{Event, Store, TableId};
 use super::verbs::PriorityClass;
 use crate::base::clock::Time;
-use crate::base::rng::{Stream, Streams};
-use crate::model::{Identity, Object, Refusal, Resource, Write, resources};
-
-/// Namespaces that every cluster has.
-const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+use crate::base::rng::Stream;
+use crate::model::{Identity, Object, Refusal, Resource, Write};
 
 /// An in-memory Kubernetes API server.
 #[derive(Debug)]
@@ -36,7 +30,7 @@ pub struct ApiServer {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     pub(crate) profile: Profile,
-    backports: bool,
+    pub(super) backports: bool,
     /// Whether owners of fields are kept.
     pub(crate) managed_fields: bool,
     /// Counts replacements of CustomResourceDefinitions.
@@ -69,21 +63,6 @@ pub struct ApiServer {
     pub(crate) log: WriteLog,
 }
 
-/// Settings of a server to be built.
-#[derive(Debug, Clone)]
-pub struct Builder {
-    minor: u32,
-    seed: u64,
-    history: usize,
-    backports: bool,
-    managed_fields: bool,
-    hooks: Caller,
-    saved: Option<Saved>,
-    git_version: Option<String>,
-    authorization: AuthorizationMode,
-    pace: DefinitionPace,
-}
-
 /// The history asked for is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("events after revision {since} are forgotten")]
@@ -92,151 +71,10 @@ pub struct Forgotten {
     pub since: u64,
 }
 
-impl Builder {
-    /// Serves as Kubernetes 1.`minor`.
-    #[must_use]
-    pub fn kubernetes_minor(self, minor: u32) -> Self {
-        Self { minor, ..self }
-    }
-
-    /// What `/version` says in full, such as `v1.31.4`; must be a semantic version, for clients read it. By default it is
-    /// made of the minor.
-    #[must_use]
-    pub fn git_version(self, version: impl Into<String>) -> Self {
-        Self { git_version: Some(version.into()), ..self }
-    }
-
-    /// Draws uids and generated names from streams of this seed.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// Remembers this many events of each kind for watches, and as many of all kinds together. What was written before
-    /// those is kept as text, which takes a tenth of the memory and some microseconds more to read.
-    #[must_use]
-    pub fn history(self, events: usize) -> Self {
-        Self { history: events, ..self }
-    }
-
-    /// Whether 1.31 and 1.32 ratchet status writes, as in distributions that carry the later fix.
-    #[must_use]
-    pub fn status_ratcheting_backports(self, backports: bool) -> Self {
-        Self { backports, ..self }
-    }
-
-    /// Whether `metadata.managedFields` is kept, as every real server does and server-side apply needs. Without, writes
-    /// cost less.
-    #[must_use]
-    pub fn managed_fields(self, managed_fields: bool) -> Self {
-        Self { managed_fields, ..self }
-    }
-
-    /// Calls admission and conversion webhooks by these. Without, no webhook is reached.
-    #[must_use]
-    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
-        Self { hooks: Caller::new(Arc::new(hooks)), ..self }
-    }
-
-    /// Begins with what a storage held, and keeps its own changes for [`Shared::stored`](super::service::Shared::stored).
-    #[must_use]
-    pub fn saved(self, saved: Saved) -> Self {
-        Self { saved: Some(saved), ..self }
-    }
-
-    /// How long it takes until what a definition says is in force; no time unless told otherwise.
-    #[must_use]
-    pub fn definition_pace(self, pace: DefinitionPace) -> Self {
-        Self { pace, ..self }
-    }
-
-    /// Who decides what users may do; RBAC unless told otherwise.
-    #[must_use]
-    pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
-        Self { authorization, ..self }
-    }
-
-    /// Makes the server, with the roles, bindings and namespaces that every cluster has, created at `now`.
-    pub fn build(self, now: Time) -> ApiServer {
-        let mut store = Store::new(self.history);
-        let mut catalog = Catalog::new(self.minor);
-        for kind in builtin::all(|| store.add_table()) {
-            catalog.add_builtin(kind);
-        }
-        let table = |resource: &Resource| {
-            catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
-        };
-        let streams = Streams::new(self.seed);
-        // What was drawn before a restart must not be drawn again.
-        let stream = |name: &str| match self.saved.as_ref().map_or(0, |saved| saved.starts) {
-            0 => streams.stream(name),
-            starts => streams.stream(&format!("{name}/{starts}")),
-        };
-        let tables = access::Tables {
-            roles: table(&resources::ROLES),
-            bindings: table(&resources::ROLE_BINDINGS),
-            cluster_roles: table(&resources::CLUSTER_ROLES),
-            cluster_bindings: table(&resources::CLUSTER_ROLE_BINDINGS),
-        };
-        // Tokens from before a restart stay good.
-        let key = streams.stream("apiserver/service-account-key");
-        let access = Access::new(self.authorization, tables, key, stream("apiserver/token-id"));
-        let mut server = ApiServer {
-            crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
-            namespace_table: table(&resources::NAMESPACES),
-            store,
-            catalog,
-            profile: Profile::of(self.minor, self.backports),
-            backports: self.backports,
-            managed_fields: self.managed_fields,
-            epoch: 0,
-            pace: self.pace,
-            storage_changed: BTreeMap::new(),
-            priority_classes: BTreeMap::new(),
-            taken_by_services: service::Taken::default(),
-            custom_tables: BTreeMap::new(),
-            uids: stream("apiserver/uid"),
-            suffixes: stream("apiserver/generate-name"),
-            timeouts: stream("apiserver/watch-timeout"),
-            admission: Admission::default(),
-            hooks: self.hooks,
-            documents: Documents::default(),
-            metrics: Metrics::default(),
-            git_version: self.git_version,
-            access,
-            log: WriteLog::default(),
-        };
-        if let Some(saved) = self.saved {
-            server.restore(saved);
-            server.store.keep_changes();
-        }
-        server.bootstrap_access(now);
-        let admin = Identity::admin();
-        for name in NAMESPACES {
-            let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
-            let write = Write::create(&resources::NAMESPACES, namespace);
-            server.handle(&Request::from_write(&write, &admin), now);
-        }
-        server.create_system_priority_classes(now);
-        server
-    }
-}
-
 impl ApiServer {
     /// A server to be built: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
     pub fn builder() -> Builder {
-        Builder {
-            minor: 36,
-            seed: 0,
-            history: 2_000,
-            backports: false,
-            managed_fields: true,
-            hooks: Caller::default(),
-            saved: None,
-            git_version: None,
-            authorization: AuthorizationMode::default(),
-            pace: DefinitionPace::default(),
-        }
+        Builder::default()
     }
 
     /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's
@@ -298,6 +136,7 @@ impl ApiServer {
         self.metrics.count(&call, reply.code);
         if !matches!(request.method, Method::Get) && !call.dry_run {
             self.log.add(&call, &reply);
+            self.keep_quotas(&call.path.namespace, call.now);
             if call.kind.table == self.access.policy.tables().cluster_roles {
                 self.aggregate_roles();
             }

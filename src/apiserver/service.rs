@@ -36,10 +36,11 @@ use http_body_util::combinators::UnsyncBoxBody;
 use tokio::sync::watch;
 
 use self::moved::Moved;
+use super::builder::Builder;
 use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::Reply;
 use super::request::Request;
-use super::server::{ApiServer, Builder};
+use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 use super::storage::writer::Writer;
 use super::storage::{Change, Storage, StorageError};

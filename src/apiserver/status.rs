@@ -149,6 +149,7 @@ impl Refused {
     }
 
     /// 429 of a server that has too much to do, as plain text.
+    #[cfg(feature = "serve")]
     pub(crate) fn too_many_requests() -> Self {
         let message = "Too many requests, please try again later.\n";
         let mut refused = Self::new(429, "TooManyRequests", message, None);

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::Door;
 use crate::apiserver::service::Shared;
-use crate::apiserver::{ApiServer, AuthorizationMode, Event, EventKind, WriteOutcome};
+use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
@@ -35,7 +35,6 @@ impl InProcess {
             .seed(seed)
             .history(HISTORY)
             .status_ratcheting_backports(true)
-            .authorization_mode(AuthorizationMode::AlwaysAllow)
             // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
             // its writes stay fast, and its records as they are.
             .managed_fields(false)

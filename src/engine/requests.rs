@@ -15,7 +15,8 @@ impl Simulation {
     pub(super) fn request(&mut self, id: ActorId, by: &str, who: &Identity, writes: Vec<Write>) {
         let mut answers = Vec::with_capacity(writes.len());
         for write in writes {
-            let outcome = self.write(by, who, &write);
+            let other = self.slots.get(&id).and_then(|slot| slot.actor.identity_for(&write));
+            let outcome = self.write(by, other.as_ref().unwrap_or(who), &write);
             answers.push(Answer { write, outcome });
         }
         if let Some(slot) = self.slots.get_mut(&id) {

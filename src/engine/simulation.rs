@@ -31,7 +31,7 @@ pub struct Pending {
 
 /// One actor with what waits for it.
 pub(super) struct Slot {
-    actor: Box<dyn Actor>,
+    pub(super) actor: Box<dyn Actor>,
     identity: Identity,
     pub(super) changes: Vec<Change>,
     pub(super) answers: Vec<Answer>,

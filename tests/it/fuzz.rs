@@ -9,6 +9,7 @@ mod bodies;
 mod campaign;
 mod dice;
 mod patches;
+mod policies;
 mod properties;
 mod queries;
 mod requests;

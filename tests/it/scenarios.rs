@@ -123,6 +123,32 @@ timeline:
 }
 
 #[test]
+fn a_component_that_lost_its_rights_is_refused_and_goes_on_when_it_has_them_again() {
+    let text = r#"name: n
+cluster: {version: 4.20.1}
+releases: {4.20.3: {}}
+timeline:
+- delete: ClusterRoleBinding/cluster-version-operator
+- update: {to: 4.20.3}
+- advance: 20m
+- expect:
+    writes:
+    - {by: cluster-version-operator, code: 403, message: {contains: "cannot update resource"}}
+- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: "False"}}
+- apply:
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRoleBinding
+    metadata: {name: cluster-version-operator}
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+    subjects:
+    - {kind: ServiceAccount, name: default, namespace: openshift-cluster-version}
+- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: "True"}, within: 10m}
+"#;
+    let (outcome, failure) = play(&plan("n.yaml", text), 1);
+    assert!(outcome.failure.is_none(), "{failure}");
+}
+
+#[test]
 fn a_lease_that_another_holds_is_not_taken_before_it_runs_out() {
     let timeline = "- apply:
     apiVersion: coordination.k8s.io/v1

@@ -5,6 +5,7 @@
 //! update replaces the operator in its own middle.
 
 mod accept;
+mod access;
 mod apply;
 mod behaviour;
 mod capabilities;

@@ -1,11 +1,12 @@
 //! A release's payload as manifests: what the operator applies, in order.
 //!
-//! CRDs, Deployments and ClusterOperators are modelled one by one and really written. The rest of a component stands
+//! CRDs, Deployments, ClusterOperators and what lets operators work are modelled one by one and really written. The rest of a component stands
 //! as a count of manifests that take their time and are not written.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::access;
 use super::capabilities::Capabilities;
 use crate::base::text::hex;
 use crate::model::manifests;
@@ -122,10 +123,10 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
     if component.name == super::NAME {
         tasks.extend(own_deployment(release));
     }
-    let namespace = component.operator.as_ref().map(|operator| namespace(&operator.namespace));
-    // The facts count the Namespace among the rest.
-    let counted = component.manifests.saturating_sub(u32::from(namespace.is_some()));
-    tasks.extend(namespace);
+    let own: Vec<Task> = component.operator.as_ref().map(surroundings).unwrap_or_default();
+    // The facts count these among the rest.
+    let counted = component.manifests.saturating_sub(u32::try_from(own.len()).unwrap_or(u32::MAX));
+    tasks.extend(own);
     if counted > 0 {
         tasks.push(Task::Counted(counted));
     }
@@ -148,6 +149,13 @@ pub fn cluster_operator(operator: &Operator) -> Value {
         },
         "spec": {},
     })
+}
+
+/// What an operator finds when it starts: its Namespace, and what lets it do its work.
+fn surroundings(operator: &Operator) -> Vec<Task> {
+    let access = access::objects(operator).into_iter();
+    let access = access.map(|(resource, object)| Task::Object(resource, Box::new(object)));
+    std::iter::once(namespace(&operator.namespace)).chain(access).collect()
 }
 
 fn namespace(name: &str) -> Task {

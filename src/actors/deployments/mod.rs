@@ -133,6 +133,12 @@ impl Actor for DeploymentController {
         Identity::service_account("kube-system", "deployment-controller")
     }
 
+    /// Pods are the ReplicaSet controller's to make and to remove.
+    fn identity_for(&self, write: &Write) -> Option<Identity> {
+        let of_pod = write.resource == PODS;
+        of_pod.then(|| Identity::service_account("kube-system", "replicaset-controller"))
+    }
+
     fn interests(&self) -> Vec<Interest> {
         vec![Interest::Kind(DEPLOYMENTS), Interest::Kind(PODS), Interest::Kind(NODES)]
     }

@@ -14,6 +14,7 @@ mod binding;
 mod bootstrap;
 mod escalation;
 mod impersonate;
+mod node;
 mod policy;
 mod reviews;
 mod rule;
@@ -37,7 +38,7 @@ const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 /// Who decides what users may do (`--authorization-mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AuthorizationMode {
-    /// Roles and their bindings; whoever has none may do nothing.
+    /// Roles and their bindings, and for kubelets what is theirs (`Node,RBAC`); whoever has none may do nothing.
     #[default]
     Rbac,
     /// Everybody may do everything.

@@ -277,14 +277,9 @@ impl Policy {
         (grants.iter().flat_map(Grant::rules).cloned().collect(), lost_roles(&grants))
     }
 
-    /// Whether bindings allow what is asked for. The reason names the binding that does, or the roles that are not there.
-    pub(crate) fn decide(&mut self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
-        let grants = self.grants(who, &asked.namespace);
-        Self::decide_by(&grants, asked)
-    }
-
-    /// The same where nothing may be remembered, by what the index knew when it last followed the store.
-    pub(crate) fn decide_as_known(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
+    /// Whether bindings allow what is asked for, by what the index knew when it last followed the store. The reason names the
+    /// binding that does, or the roles that are not there.
+    pub(crate) fn decide(&self, who: Subject<'_>, asked: &Attributes<'_>) -> Decision {
         Self::decide_by(&self.find(who, &asked.namespace), asked)
     }
 

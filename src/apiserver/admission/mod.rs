@@ -4,6 +4,7 @@
 //! its kind, and [`ApiServer::validate`] last before it is stored. A deletion passes both with the object that is to go.
 //! Nothing here costs anything while nothing is configured.
 
+pub(crate) mod builtin;
 pub(crate) mod policy;
 pub(crate) mod webhook;
 
@@ -13,8 +14,10 @@ use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
 use super::call::Call;
 use super::kinds::Kind;
+use super::profile::since;
 use super::server::ApiServer;
 use super::status::Outcome;
+use super::store::TableId;
 
 /// What a write does to its object (`admission.Operation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +56,25 @@ pub(crate) struct Admission {
     mutating: Vec<Webhook>,
     validating: Vec<Webhook>,
     policies: Policies,
+    /// Where LimitRanges are, if there are any.
+    limit_ranges: Option<TableId>,
+    /// Where ResourceQuotas are, if there are any.
+    quotas: Option<TableId>,
+    /// Whether pods run as ServiceAccounts that must be there.
+    service_accounts: bool,
 }
 
 impl Admission {
+    pub(crate) fn new(service_accounts: bool) -> Self {
+        Self { service_accounts, ..Self::default() }
+    }
+
     /// Whether there are expressions, which may ask what users may do.
     pub(crate) fn asks_authorizer(&self) -> bool {
         let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
-        !self.policies.bindings.is_empty() || conditional(&self.mutating) || conditional(&self.validating)
+        let bound =
+            !self.policies.validating_bindings.is_empty() || !self.policies.mutating_bindings.is_empty();
+        bound || conditional(&self.mutating) || conditional(&self.validating)
     }
 }
 
@@ -72,12 +87,34 @@ impl ApiServer {
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
-        object: Option<&mut Value>,
+        mut object: Option<&mut Value>,
     ) -> Outcome<()> {
-        if self.admission.mutating.is_empty() || is_exempt(&call.kind) {
+        if let Some(object) = object.as_deref_mut().filter(|_| self.admission.limit_ranges.is_some())
+            && call.kind.is("", "pods")
+            && attributes.operation == Operation::Create
+        {
+            self.fill_in_limits(call, object);
+        }
+        if is_exempt(&call.kind) {
             return Ok(());
         }
-        self.ask_mutating(call, attributes, object)
+        // Policies that an older minor does not serve do nothing there.
+        let policies = !self.admission.policies.mutating_bindings.is_empty()
+            && self.profile.minor >= since::MUTATING_POLICIES;
+        if let Some(object) = object.as_deref_mut().filter(|_| policies) {
+            self.change_by_policies(call, attributes, object, false)?;
+        }
+        if self.admission.mutating.is_empty() {
+            return Ok(());
+        }
+        let before = object.as_deref().filter(|_| policies).cloned();
+        self.ask_mutating(call, attributes, object.as_deref_mut())?;
+        match (before, object) {
+            (Some(before), Some(object)) if before != *object => {
+                self.change_by_policies(call, attributes, object, true).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks admission about the object as it would be stored.
@@ -90,10 +127,28 @@ impl ApiServer {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<()> {
+        if let Some(object) = object.filter(|_| self.admission.limit_ranges.is_some()) {
+            self.check_limits(call, attributes, object)?;
+        }
+        self.ask_others(call, attributes, object)?;
+        // Last: what is refused for something else takes nothing from a quota.
+        match object.filter(|_| self.admission.quotas.is_some()) {
+            Some(object) => self.check_quotas(call, attributes, object),
+            None => Ok(()),
+        }
+    }
+
+    /// Asks policies and webhooks.
+    fn ask_others(
+        &self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Outcome<()> {
         if is_exempt(&call.kind) {
             return Ok(());
         }
-        if !self.admission.policies.bindings.is_empty() {
+        if !self.admission.policies.validating_bindings.is_empty() {
             self.ask_policies(call, attributes, object)?;
         }
         if self.admission.validating.is_empty() {
@@ -104,18 +159,32 @@ impl ApiServer {
 
     /// Reads what is configured anew if an object of this kind has a say in it.
     pub(crate) fn admission_written(&mut self, kind: &Kind) {
+        let any = (self.store.count(kind.table) > 0).then_some(kind.table);
+        if kind.is("", "limitranges") {
+            self.admission.limit_ranges = any;
+        } else if kind.is("", "resourcequotas") {
+            self.admission.quotas = any;
+        }
         let is_policy = policy::is_policy(kind);
         if !is_policy && !configuration::is_configuration(kind) {
             return;
         }
         // In the order of their names, and each in its own order.
         let stored = self.store.list(kind.table, "").map(|(_, _, entry)| entry.served());
-        if is_policy && kind.resource.plural.ends_with("bindings") {
-            self.admission.policies.bindings = stored.map(|object| Binding::read(&object)).collect();
-            return;
-        }
         if is_policy {
-            self.admission.policies.policies = stored.map(|object| Policy::read(&object)).collect();
+            let (policies, mutating) =
+                (&mut self.admission.policies, kind.resource.plural.starts_with("mutating"));
+            if kind.resource.plural.ends_with("bindings") {
+                let place = if mutating {
+                    &mut policies.mutating_bindings
+                } else {
+                    &mut policies.validating_bindings
+                };
+                *place = stored.map(|object| Binding::read(&object)).collect();
+            } else {
+                let place = if mutating { &mut policies.mutating } else { &mut policies.validating };
+                *place = stored.map(|object| Policy::read(&object)).collect();
+            }
             return;
         }
         let webhooks = stored.flat_map(|object| Webhook::read_all(&object)).collect();

@@ -5,6 +5,7 @@
 //! [`Tracker::update`], which tells after a write whose the changed fields are now, [`Tracker::renewed`], which tells the
 //! same of most writes sooner, and [`Tracker::apply`].
 
+mod configuration;
 mod conflict;
 mod element;
 mod managers;
@@ -17,6 +18,7 @@ mod tracker;
 mod typed;
 mod versions;
 
+pub(crate) use configuration::configured;
 pub(crate) use managers::Managers;
 pub(crate) use prune::{KUBECTL, LAST_APPLIED};
 pub(crate) use scale::Replicas;

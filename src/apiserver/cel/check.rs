@@ -15,7 +15,13 @@ pub(crate) struct Environment {
     pub(crate) variables: Vec<(String, Type)>,
     /// Which functions there are: those of this minor and before.
     pub(crate) minor: u32,
+    /// Whether it may make parts of objects and of patches, `Object.spec{}` and `JSONPatch{}`.
+    pub(crate) makes_objects: bool,
 }
+
+/// What expressions may make.
+pub(crate) const OBJECT: &str = "Object";
+pub(crate) const JSON_PATCH: &str = "JSONPatch";
 
 /// Names of types as expressions write them, and as values of `type()` have them.
 const TYPES: [(&str, &str, Type); 15] = [
@@ -125,10 +131,12 @@ impl Checker<'_> {
                 for (_, element) in fields {
                     self.visit(&mut element.value);
                 }
-                if name == "Object" || name.starts_with("Object.") || name == "JSONPatch" {
-                    Type::Dyn
-                } else {
-                    self.undeclared(at, &name)
+                match name.as_str() {
+                    _ if !self.env.makes_objects => self.undeclared(at, &name),
+                    "Object" => Type::Opaque(OBJECT, Vec::new()),
+                    "JSONPatch" => Type::Opaque(JSON_PATCH, Vec::new()),
+                    part if part.starts_with("Object.") => Type::Dyn,
+                    _ => self.undeclared(at, &name),
                 }
             }
             Kind::Loop(inner) => self.macro_loop(at, inner),

@@ -89,7 +89,6 @@ fn untyped(json: &Json) -> Value<'_> {
 }
 
 /// A value as JSON.
-#[cfg(test)]
 pub(crate) fn write(value: &Value<'_>) -> Result<Json, Fault> {
     Ok(match value {
         Value::Null | Value::Optional(None) => Json::Null,

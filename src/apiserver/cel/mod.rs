@@ -21,7 +21,7 @@ pub(crate) mod types;
 mod unify;
 pub(crate) mod value;
 
-pub(crate) use check::Environment;
+pub(crate) use check::{Environment, JSON_PATCH, OBJECT};
 pub(crate) use program::Program;
 
 #[cfg(test)]

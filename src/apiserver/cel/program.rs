@@ -30,6 +30,11 @@ impl Program {
         self.types.get(self.root.id).unwrap_or(&Type::Dyn)
     }
 
+    /// A part of an object that stands under another name than its own: the name that it has, and the one that it should.
+    pub(crate) fn misnamed(&self) -> Option<(String, String)> {
+        misnamed(&self.root, None)
+    }
+
     /// Whether the variable of this number is used.
     pub(crate) fn uses(&self, variable: usize) -> bool {
         uses(&self.root, variable)
@@ -38,6 +43,25 @@ impl Program {
     /// The value for given variables, and what it cost. Beyond `limit` there is none.
     pub(crate) fn run<'a>(&'a self, variables: &[Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
         eval::run(&self.root, variables, limit)
+    }
+}
+
+/// Looks for such a part below a node, which should have a name if any (`CheckTypeNamesMatchFieldPathNames`).
+fn misnamed(node: &Node, expected: Option<&str>) -> Option<(String, String)> {
+    match &node.kind {
+        Kind::Message(name, fields) => {
+            if let Some(expected) = expected.filter(|expected| expected != name) {
+                return Some((name.clone(), expected.to_owned()));
+            }
+            let of_object = name == "Object" || name.starts_with("Object.");
+            fields.iter().find_map(|(field, element)| {
+                let expected = of_object.then(|| format!("{name}.{field}"));
+                misnamed(&element.value, expected.as_deref())
+            })
+        }
+        // Elements of a list have the name of its field.
+        Kind::List(items) => items.iter().find_map(|item| misnamed(&item.value, expected)),
+        _ => node.children().into_iter().find_map(|child| misnamed(child, None)),
     }
 }
 

@@ -8,7 +8,7 @@ use super::value::{Fault, Value};
 use super::{Environment, Program, json};
 
 fn environment(minor: u32) -> Environment {
-    Environment { variables: vec![("self".to_owned(), Type::Dyn)], minor }
+    Environment { variables: vec![("self".to_owned(), Type::Dyn)], minor, makes_objects: false }
 }
 
 /// The value of an expression over an untyped `self` as JSON, or the text of the error.

@@ -82,6 +82,43 @@ impl Quantity {
         Ok(Some(Self { nanos: if negative { -nanos } else { nanos }, format }))
     }
 
+    pub(crate) const ZERO: Self = Self { nanos: 0, format: Format::Decimal };
+    pub(crate) const ONE: Self = Self { nanos: NANOS, format: Format::Decimal };
+
+    /// A whole number of something.
+    pub(crate) fn whole(number: i64) -> Self {
+        Self { nanos: i128::from(number) * NANOS, format: Format::Decimal }
+    }
+
+    /// The sum, in the form of the first unless that is nothing.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let format = if self.is_zero() { other.format } else { self.format };
+        Self { nanos: self.nanos.saturating_add(other.nanos), format }
+    }
+
+    /// The difference.
+    pub(crate) fn minus(self, other: Self) -> Self {
+        Self { nanos: self.nanos.saturating_sub(other.nanos), ..self }
+    }
+
+    pub(crate) fn is_zero(self) -> bool {
+        self.nanos == 0
+    }
+
+    pub(crate) fn is_less(self, other: Self) -> bool {
+        self.nanos < other.nanos
+    }
+
+    pub(crate) fn is_more(self, other: Self) -> bool {
+        self.nanos > other.nanos
+    }
+
+    /// As a number with a fraction, for ratios.
+    #[expect(clippy::cast_precision_loss, reason = "what a ratio is told with has six digits")]
+    pub(crate) fn number(self) -> f64 {
+        self.nanos as f64 / NANOS as f64
+    }
+
     pub(crate) fn is_negative(self) -> bool {
         self.nanos < 0
     }

@@ -42,6 +42,7 @@ impl ApiServer {
         let namespace = metadata::text(&object, "namespace").to_owned();
         let attributes =
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
+        self.give_service_account(call, &mut object)?;
         self.mutate(call, attributes(&given), Some(&mut object))?;
         self.check_escalation(call, &object, None)?;
         self.make_name(call, &mut object, &namespace);

@@ -12,4 +12,5 @@ mod validation;
 mod watch;
 
 pub(crate) use patch::patched;
+pub(crate) use patch::patched_by;
 pub(crate) use surroundings::PriorityClass;

@@ -75,6 +75,14 @@ fn is_of_no_owners(patch: &Value) -> bool {
     patch.is_object() && patch["metadata"].get("managedFields").is_none()
 }
 
+/// An object as operations of a JSON patch leave it.
+///
+/// # Errors
+/// They cannot be done.
+pub(crate) fn patched_by(operations: &Value, object: &Value) -> Outcome<Value> {
+    operations::apply(operations, object)
+}
+
 /// Applies the patch of a call to something that is not the object itself, such as its scale.
 pub(crate) fn patched(call: &Call<'_>, old: &Value) -> Outcome<Value> {
     let kind = patch_type(call)?;

@@ -130,7 +130,7 @@ fn only_the_writes_of_clients_are_told_as_such() {
         let mut door = door(36);
         let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
         door.write(&Identity::admin(), &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
-        let robot = Identity::service_account("ns", "robot");
+        let robot = Identity::new("system:serviceaccount:ns:robot", &["system:masters"]);
         let maps: kube::Api<k8s_openapi::api::core::v1::ConfigMap> =
             kube::Api::default_namespaced(door.client(&robot));
         maps.delete("a", &kube::api::DeleteParams::default()).await.unwrap();
@@ -139,4 +139,96 @@ fn only_the_writes_of_clients_are_told_as_such() {
         assert_eq!(told, [("robot", "delete")]);
         assert!(writes[0].1.before.is_some() && writes[0].1.after.is_none());
     });
+}
+
+/// Roles and bindings of a component's ServiceAccount, and of a node.
+#[test]
+fn components_may_do_what_their_roles_say_and_nothing_else() {
+    let (mut door, admin) = (door(36), Identity::admin());
+    let job = json!({ "metadata": { "name": "j", "namespace": "default" }, "spec": { "template": {
+        "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } } } });
+    let job = door.write(&admin, &Write::create(&resources::JOBS, job), now()).unwrap().to_value();
+    let pod = |name: &str, node: &str| {
+        json!({ "metadata": { "name": name, "namespace": "default" },
+        "spec": { "nodeName": node, "containers": [{ "name": "c", "image": "i" }],
+            "volumes": [{ "name": "v", "configMap": { "name": "mounted" } }] } })
+    };
+    let controller = |name: &str| Identity::service_account("kube-system", name);
+    let node = Identity::new("system:node:n", &["system:nodes"]);
+    let lease = |name: &str| {
+        let object = json!({ "metadata": { "name": name, "namespace": "kube-node-lease" } });
+        Write::create(&resources::LEASES, object)
+    };
+    let running = json!({ "status": { "phase": "Running" } });
+    for (who, write, refusal) in [
+        (controller("job-controller"), Write::update_status(&resources::JOBS, job.clone()), ""),
+        (
+            controller("job-controller"),
+            Write::merge_patch_status(&resources::JOBS, "default", "j", json!({ "status": {} })),
+            "jobs.batch \"j\" is forbidden: User \"system:serviceaccount:kube-system:job-controller\" cannot patch resource \
+             \"jobs/status\" in API group \"batch\" in the namespace \"default\"",
+        ),
+        (controller("replicaset-controller"), Write::create(&resources::PODS, pod("p", "n")), ""),
+        (
+            controller("deployment-controller"),
+            Write::create(&resources::PODS, pod("q", "n")),
+            "pods is forbidden: User \"system:serviceaccount:kube-system:deployment-controller\" cannot create resource \
+             \"pods\" in API group \"\" in the namespace \"default\"",
+        ),
+        (node.clone(), Write::merge_patch_status(&resources::PODS, "default", "p", running), ""),
+        (node.clone(), lease("n"), ""),
+        (
+            node.clone(),
+            Write::delete(&resources::LEASES, "kube-node-lease", "m"),
+            "leases.coordination.k8s.io \"m\" is forbidden: User \"system:node:n\" cannot delete resource \"leases\" in API \
+             group \"coordination.k8s.io\" in the namespace \"kube-node-lease\": can only access node lease with the same name \
+             as the requesting node",
+        ),
+        (
+            Identity::new("system:node:n", &[]),
+            lease("n"),
+            "leases.coordination.k8s.io is forbidden: User \"system:node:n\" cannot create resource \"leases\" in API group \
+             \"coordination.k8s.io\" in the namespace \"kube-node-lease\"",
+        ),
+        (
+            Identity::service_account("openshift-cluster-version", "default"),
+            Write::delete(&resources::JOBS, "default", "j"),
+            "jobs.batch \"j\" is forbidden: User \"system:serviceaccount:openshift-cluster-version:default\" cannot delete \
+             resource \"jobs\" in API group \"batch\" in the namespace \"default\"",
+        ),
+    ] {
+        let told = door.write(&who, &write, now()).err().map(|refusal| refusal.message);
+        assert_eq!(told.unwrap_or_default(), refusal, "{who:?} {write:?}");
+    }
+}
+
+#[test]
+fn a_node_reads_what_its_pods_refer_to() {
+    let (mut door, admin) = (door(36), Identity::admin());
+    let pod = json!({ "metadata": { "name": "p", "namespace": "default" }, "spec": { "nodeName": "n",
+        "imagePullSecrets": [{ "name": "pull" }], "containers": [{ "name": "c", "image": "i",
+            "env": [{ "name": "A", "valueFrom": { "secretKeyRef": { "name": "key", "key": "k" } } }],
+            "envFrom": [{ "configMapRef": { "name": "from" } }] }],
+        "volumes": [{ "name": "v", "configMap": { "name": "mounted" } }, { "name": "w", "secret": { "secretName": "volume" } },
+            { "name": "x", "projected": { "sources": [{ "secret": { "name": "projected" } }] } }] } });
+    door.write(&admin, &Write::create(&resources::PODS, pod), now()).unwrap();
+    let code = |node: &str, path: &str| {
+        let who = Identity::new(format!("system:node:{node}"), &["system:nodes"]);
+        let path = format!("/api/v1/namespaces/default/{path}");
+        let request = windtunnel::apiserver::Request::new(windtunnel::apiserver::Method::Get, &path, &who);
+        door.shared().with(|server| server.handle(&request, now()).code)
+    };
+    for path in [
+        "secrets/pull",
+        "secrets/key",
+        "secrets/volume",
+        "secrets/projected",
+        "configmaps/from",
+        "configmaps/mounted",
+    ] {
+        // What may be read need not be there.
+        assert_eq!((code("n", path), code("m", path)), (404, 403), "{path}");
+    }
+    assert_eq!([code("n", "secrets/mounted"), code("n", "configmaps/pull"), code("n", "secrets")], [403; 3]);
+    assert_eq!(code("n", "pods/p"), 200);
 }

@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
-const CAMPAIGNS: [&str; 15] = [
+const CAMPAIGNS: [&str; 16] = [
     "requests::odd_requests_are_answered_without_panic_or_internal_error",
     "schemas::whatever_is_defined_objects_of_it_are_judged",
     "schemas::to_apply_again_changes_nothing_whatever_the_schema",
@@ -19,6 +19,7 @@ const CAMPAIGNS: [&str; 15] = [
     "queries::labels_select_what_a_model_selects",
     "queries::pages_are_the_list",
     "bodies::odd_bytes_are_answered",
+    "policies::policies_quotas_and_limits_answer_whatever_they_say",
     "patches::patches_of_all_kinds_are_answered",
     "properties::to_apply_again_changes_nothing",
     "properties::what_is_applied_is_there_and_owned_whoever_applied_before",

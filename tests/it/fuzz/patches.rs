@@ -40,6 +40,18 @@ fn objects() -> Vec<(&'static str, Value)> {
             "spec": { "selector": { "matchLabels": labels }, "template": { "metadata": { "labels": labels }, "spec": pod } } }),
         ),
         (
+            "/api/v1/namespaces/default/resourcequotas",
+            json!({ "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "o" }, "spec": {
+                "hard": { "pods": "5", "requests.cpu": "10", "configmaps": "3", "count/deployments.apps": "2" },
+                "scopes": ["NotTerminating"] } }),
+        ),
+        (
+            "/api/v1/namespaces/default/limitranges",
+            json!({ "apiVersion": "v1", "kind": "LimitRange", "metadata": { "name": "o" }, "spec": { "limits": [
+                { "type": "Container", "default": { "cpu": "1" }, "min": { "cpu": "1m" }, "max": { "memory": "1Gi" },
+                    "maxLimitRequestRatio": { "cpu": "3" } }] } }),
+        ),
+        (
             "/api/v1/nodes",
             json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "o" },
             "spec": { "taints": [{ "key": "a", "effect": "NoSchedule" }] } }),

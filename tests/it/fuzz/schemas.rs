@@ -1,7 +1,7 @@
 //! Definitions by dice, and objects that more or less fit them, on servers whose minor changes on the way.
 
 mod objects;
-mod rules;
+pub(super) mod rules;
 mod schema;
 
 use serde_json::{Value, json};
@@ -231,7 +231,8 @@ fn whatever_is_defined_objects_of_it_are_judged() {
 fn to_apply_again_changes_nothing_whatever_the_schema() {
     campaign("schemas::to_apply_again_changes_nothing_whatever_the_schema", 25, |seed| {
         let mut world = World::new("apply-again", seed);
-        while !world.define()? {}
+        // What another version does not know is lost where that one is stored.
+        while !world.define()? || world.definition["spec"]["versions"][1].is_object() {}
         for _ in 0..12 {
             let body = object(&mut world.dice, &world.definition, "v1");
             let name = body["metadata"]["name"].as_str().unwrap_or("a").to_owned();

@@ -25,8 +25,7 @@ impl Authorizer for ApiServer {
             name: asked.name.as_str().into(),
             path: asked.path.as_deref().map(Into::into),
         };
-        let decision =
-            self.access.policy.decide_as_known(Subject { user: &who.user, groups: &groups }, &asked);
+        let decision = self.decide_as_known(Subject { user: &who.user, groups: &groups }, &asked);
         (decision.allowed, decision.reason)
     }
 }

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
-use super::{conditions, kinds, list, text};
+use super::{bindings, conditions, kinds, list, text};
 use crate::apiserver::cel::{Environment, Program};
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::names;
 use crate::apiserver::profile::Profile;
 
-const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 /// How many audit annotations a policy may have, and how long their expressions may be.
 const MOST_ANNOTATIONS: usize = 20;
@@ -44,14 +44,15 @@ const RESERVED: [&str; 22] = [
 /// All errors of a policy or of a binding; of an updated one, beside the old.
 pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let spec = &object["spec"];
+    let mutating = kind.resource.plural.starts_with("mutating");
     if kind.resource.plural.ends_with("bindings") {
-        return binding(spec);
+        return bindings::check(spec, mutating);
     }
     let params = spec["paramKind"].is_object();
     let mut check = Check {
         name: text(&object["metadata"]["name"]),
         minor: profile.minor.saturating_sub(1),
-        declared: Declared { params, authorizer: true },
+        declared: Declared { params, authorizer: true, objects: mutating },
         known: old.map(|old| Known::of(&old["spec"])).unwrap_or_default(),
         errors: Vec::new(),
     };
@@ -66,6 +67,7 @@ struct Known {
     validations: Vec<String>,
     messages: Vec<String>,
     annotations: Vec<String>,
+    mutations: Vec<String>,
 }
 
 impl Known {
@@ -76,6 +78,11 @@ impl Known {
             validations: all(&spec["validations"], "expression"),
             messages: all(&spec["validations"], "messageExpression"),
             annotations: all(&spec["auditAnnotations"], "valueExpression"),
+            mutations: list(&spec["mutations"])
+                .iter()
+                .flat_map(|one| [&one["applyConfiguration"], &one["jsonPatch"]])
+                .map(|one| text(&one["expression"]))
+                .collect(),
         }
     }
 }
@@ -114,7 +121,11 @@ impl Check {
         for (index, variable) in list(&spec["variables"]).iter().enumerate() {
             self.variable(variable, &mut variables, &format!("spec.variables[{index}]"));
         }
-        self.validations(spec, &variables);
+        if self.declared.objects {
+            self.mutations(spec, &variables);
+        } else {
+            self.validations(spec, &variables);
+        }
     }
 
     /// What expressions may refer to: of the minor, or where they were `known` before, of any.
@@ -144,6 +155,55 @@ impl Check {
         let env = self.environment(&source, &self.known.validations, variables);
         let program = self.compile(&source, &env, Wanted::Any, &at);
         variables.push((name, program.ok_or_else(String::new)));
+    }
+
+    /// `validateMutation` of each.
+    fn mutations(&mut self, spec: &Value, variables: &[Variable]) {
+        if list(&spec["mutations"]).is_empty() {
+            let why = "mutations must contain at least one item";
+            self.errors.push(FieldError::required("spec.mutations", why));
+        }
+        for (index, mutation) in list(&spec["mutations"]).iter().enumerate() {
+            let at = format!("spec.mutations[{index}]");
+            let (field, wanted) = match mutation["patchType"].as_str().unwrap_or_default() {
+                "ApplyConfiguration" => ("applyConfiguration", Wanted::Object),
+                "JSONPatch" => ("jsonPatch", Wanted::Operations),
+                "" => {
+                    self.errors.push(FieldError::required(format!("{at}.patchType"), ""));
+                    continue;
+                }
+                _ => {
+                    let shown = Shown::Json(mutation["patchType"].clone());
+                    self.errors.push(FieldError::not_supported(
+                        format!("{at}.patchType"),
+                        shown,
+                        &PATCH_TYPES,
+                    ));
+                    continue;
+                }
+            };
+            let at = format!("{at}.{field}");
+            if !mutation[field].is_object() {
+                self.errors.push(FieldError::required(at, ""));
+                continue;
+            }
+            let (source, at) = (text(&mutation[field]["expression"]), format!("{at}.expression"));
+            if source.trim().is_empty() {
+                self.errors.push(FieldError::required(at, "expression is not specified"));
+            } else {
+                let env = self.environment(&source, &self.known.mutations, variables);
+                self.compile(&source, &env, wanted, &at);
+            }
+        }
+        match spec["reinvocationPolicy"].as_str().unwrap_or_default() {
+            "Never" | "IfNeeded" => {}
+            "" => self.errors.push(FieldError::required("spec.reinvocationPolicy", "")),
+            _ => {
+                let shown = Shown::Json(spec["reinvocationPolicy"].clone());
+                let known = ["IfNeeded", "Never"];
+                self.errors.push(FieldError::not_supported("spec.reinvocationPolicy", shown, &known));
+            }
+        }
     }
 
     fn validations(&mut self, spec: &Value, variables: &[Variable]) {
@@ -255,71 +315,4 @@ type Variable = (String, Result<Program, String>);
 fn is_identifier(name: &str) -> bool {
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     letters && !name.starts_with(|c: char| c.is_ascii_digit()) && !RESERVED.contains(&name)
-}
-
-fn binding(spec: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let policy = text(&spec["policyName"]);
-    if policy.is_empty() {
-        errors.push(FieldError::required("spec.policyName", ""));
-    } else {
-        let wrong = names::subdomain(&policy).into_iter();
-        errors.extend(wrong.map(|why| FieldError::invalid("spec.policyName", policy.as_str(), why)));
-    }
-    if spec["paramRef"].is_object() {
-        errors.extend(param_ref(&spec["paramRef"]));
-    }
-    if spec["matchResources"].is_object() {
-        // The path is misspelt in the real server too.
-        errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResouces"));
-    }
-    errors.extend(actions(list(&spec["validationActions"])));
-    errors
-}
-
-/// `validateValidationActions`.
-fn actions(actions: &[Value]) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (index, action) in actions.iter().enumerate() {
-        let at = format!("spec.validationActions[{index}]");
-        if !ACTIONS.iter().any(|known| action == known) {
-            errors.push(FieldError::not_supported(at.as_str(), Shown::Json(action.clone()), &ACTIONS));
-        }
-        if actions[..index].contains(action) {
-            errors.push(FieldError::new(Cause::Duplicate, at, action.clone(), ""));
-        }
-    }
-    let has = |name: &str| actions.iter().any(|action| action == name);
-    if has("Deny") && has("Warn") {
-        let why = "must not contain both Deny and Warn (repeating the same validation failure information in the \
-                   API response and headers serves no purpose)";
-        errors.push(FieldError::invalid("spec.validationActions", json!(actions), why));
-    }
-    if actions.is_empty() {
-        let why = "at least one validation action is required";
-        errors.push(FieldError::required("spec.validationActions", why));
-    }
-    errors
-}
-
-fn param_ref(reference: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let named = !text(&reference["name"]).is_empty();
-    let selected = reference["selector"].is_object();
-    if named && selected {
-        let why = "name and selector are mutually exclusive";
-        errors.push(FieldError::forbidden("spec.paramRef.name", why));
-        errors.push(FieldError::forbidden("spec.paramRef.selector", why));
-    } else if !named && !selected {
-        errors.push(FieldError::required("spec.paramRef", "one of name or selector must be specified"));
-    }
-    match reference["parameterNotFoundAction"].as_str() {
-        Some("Allow" | "Deny") => {}
-        None | Some("") => errors.push(FieldError::required("spec.paramRef.parameterNotFoundAction", "")),
-        Some(other) => {
-            let at = "spec.paramRef.parameterNotFoundAction";
-            errors.push(FieldError::not_supported(at, Shown::Json(json!(other)), &["Deny", "Allow"]));
-        }
-    }
-    errors
 }

@@ -15,8 +15,8 @@ use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 
 /// The most that one evaluation may cost, and all of a policy.
-const CALL_LIMIT: u64 = 1_000_000;
-const POLICY_LIMIT: u64 = 10_000_000;
+pub(super) const CALL_LIMIT: u64 = 1_000_000;
+pub(super) const POLICY_LIMIT: u64 = 10_000_000;
 /// The longest message that an expression may give, in bytes.
 const LONGEST: usize = 5 << 10;
 
@@ -27,7 +27,7 @@ struct Denial {
     reason: String,
 }
 
-type Variables<'a> = Vec<Result<Value<'a>, Fault>>;
+pub(super) type Variables<'a> = Vec<Result<Value<'a>, Fault>>;
 
 impl ApiServer {
     /// Asks the policies about a write. All are asked; the first that denies counts.
@@ -38,11 +38,13 @@ impl ApiServer {
         object: Option<&Json>,
     ) -> Outcome<()> {
         let mut first = Ok(());
-        for policy in &self.admission.policies.policies {
+        for policy in &self.admission.policies.validating {
             if !self.is_about(&policy.constraints, call, attributes, object)? {
                 continue;
             }
-            for binding in self.admission.policies.bindings.iter().filter(|one| one.policy == policy.name) {
+            for binding in
+                self.admission.policies.validating_bindings.iter().filter(|one| one.policy == policy.name)
+            {
                 if let Some(constraints) = &binding.constraints
                     && !self.is_about(constraints, call, attributes, object)?
                 {
@@ -57,7 +59,7 @@ impl ApiServer {
         first
     }
 
-    fn is_about(
+    pub(super) fn is_about(
         &self,
         constraints: &Constraints,
         call: &Call<'_>,
@@ -125,7 +127,7 @@ impl ApiServer {
     }
 
     /// The request as expressions see it, and the namespace that it is in.
-    fn surroundings(
+    pub(super) fn surroundings(
         &self,
         call: &Call<'_>,
         attributes: Attributes<'_>,
@@ -143,12 +145,12 @@ impl ApiServer {
     }
 }
 
-fn variables<'a>(given: &[&'a Json; 5]) -> Variables<'a> {
+pub(super) fn variables<'a>(given: &[&'a Json; 5]) -> Variables<'a> {
     given.iter().map(|json| json::read(json, None)).collect()
 }
 
 /// Whether all conditions hold. One that does not decides, whatever errors others have.
-fn all_met<'a>(
+pub(super) fn all_met<'a>(
     conditions: &'a [Condition],
     variables: &[Result<Value<'a>, Fault>],
     budget: &mut u64,
@@ -172,23 +174,7 @@ fn with_params<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Deni
         Ok(false) => return Vec::new(),
         Err(why) => return failed(policy, why),
     }
-    for variable in &policy.expressions.variables {
-        let value = match &variable.program {
-            Ok(program) => {
-                let evaluated = program.run(&variables, CALL_LIMIT);
-                budget = budget.saturating_sub(evaluated.cost);
-                evaluated.outcome.map_err(|fault| {
-                    Fault::new(format!(
-                        "composited variable \"{}\" fails to evaluate: {}",
-                        variable.source,
-                        fault.text()
-                    ))
-                })
-            }
-            Err(why) => Err(Fault::new(format!("compilation failed: {why}"))),
-        };
-        variables.push(value);
-    }
+    add_variables(policy, &mut variables, &mut budget);
     let mut denials = Vec::new();
     for validation in &policy.validations {
         match evaluate(&validation.expression, &variables, &mut budget) {
@@ -201,6 +187,27 @@ fn with_params<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Deni
         }
     }
     denials
+}
+
+/// Adds the values of the policy's own variables, each of which may use those before it.
+pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a>, budget: &mut u64) {
+    for variable in &policy.expressions.variables {
+        let value = match &variable.program {
+            Ok(program) => {
+                let evaluated = program.run(variables, CALL_LIMIT);
+                *budget = budget.saturating_sub(evaluated.cost);
+                evaluated.outcome.map_err(|fault| {
+                    Fault::new(format!(
+                        "composited variable \"{}\" fails to evaluate: {}",
+                        variable.source,
+                        fault.text()
+                    ))
+                })
+            }
+            Err(why) => Err(Fault::new(format!("compilation failed: {why}"))),
+        };
+        variables.push(value);
+    }
 }
 
 /// An error of a policy, which denies unless errors are to be ignored.

@@ -6,7 +6,7 @@ use super::{list, text};
 use crate::apiserver::cel::library::authorizer::{AUTHORIZER, RESOURCE};
 use crate::apiserver::cel::types::Type;
 use crate::apiserver::cel::value::{Fault, Value};
-use crate::apiserver::cel::{Environment, Program};
+use crate::apiserver::cel::{Environment, JSON_PATCH, OBJECT, Program};
 
 /// The value of a variable, or why there is none.
 pub(super) type Given<'a> = Result<Value<'a>, Fault>;
@@ -45,10 +45,13 @@ pub(in crate::apiserver::admission) struct Expressions {
 pub(in crate::apiserver::admission) struct Declared {
     pub(in crate::apiserver::admission) params: bool,
     pub(in crate::apiserver::admission) authorizer: bool,
+    /// Whether parts of objects may be made.
+    pub(in crate::apiserver::admission) objects: bool,
 }
 
 impl Declared {
-    pub(in crate::apiserver::admission) const ALL: Self = Self { params: true, authorizer: true };
+    pub(in crate::apiserver::admission) const ALL: Self =
+        Self { params: true, authorizer: true, objects: false };
 
     fn has(self, name: &str) -> bool {
         match name {
@@ -70,7 +73,11 @@ pub(in crate::apiserver::admission) fn environment(minor: u32, declared: Declare
         };
         (if declared.has(name) { (*name).to_owned() } else { String::new() }, of)
     };
-    Environment { variables: VARIABLES.iter().map(variable).collect(), minor }
+    Environment {
+        variables: VARIABLES.iter().map(variable).collect(),
+        minor,
+        makes_objects: declared.objects,
+    }
 }
 
 /// What an expression must come to.
@@ -80,6 +87,10 @@ pub(in crate::apiserver::admission) enum Wanted {
     Bool,
     Text,
     TextOrNull,
+    /// An object to be applied.
+    Object,
+    /// Operations of a JSON patch.
+    Operations,
 }
 
 impl Wanted {
@@ -89,7 +100,11 @@ impl Wanted {
             (Self::Any, _)
             | (Self::Bool, Type::Bool)
             | (Self::Text | Self::TextOrNull, Type::String)
-            | (Self::TextOrNull, Type::Null) => None,
+            | (Self::TextOrNull, Type::Null)
+            | (Self::Object, Type::Opaque(OBJECT, _)) => None,
+            (Self::Operations, Type::List(items)) if matches!(**items, Type::Opaque(JSON_PATCH, _)) => None,
+            (Self::Object, _) => Some("must evaluate to Object"),
+            (Self::Operations, _) => Some("must evaluate to list(JSONPatch)"),
             (Self::Bool, _) => Some("must evaluate to bool"),
             (Self::Text, _) => Some("must evaluate to string"),
             (Self::TextOrNull, _) => Some("must evaluate to one of [string null_type]"),
@@ -138,7 +153,7 @@ fn compile(source: &Json, environment: &Environment) -> Condition {
 
 impl Expressions {
     pub(in crate::apiserver::admission) fn read(spec: &Json) -> Self {
-        let plain = environment(ANY_MINOR, Declared::ALL);
+        let plain = environment(ANY_MINOR, Declared { objects: true, ..Declared::ALL });
         let mut all = Self { conditions: conditions(spec), environment: plain, variables: Vec::new() };
         for variable in list(&spec["variables"]) {
             let compiled = all.condition(&variable["expression"]);

@@ -1,16 +1,19 @@
 //! Policies in CEL (`ValidatingAdmissionPolicy` and its bindings): what they say, compiled once per change.
 
 mod authority;
+mod bindings;
 pub(crate) mod check;
 pub(in crate::apiserver::admission) mod conditions;
 mod decide;
 pub(in crate::apiserver::admission) mod expression;
 mod kinds;
+mod mutate;
 mod params;
 
 use serde_json::{Value, json};
 
 use self::expression::{Condition, Expressions};
+use self::mutate::Mutation;
 use super::webhook::matching::Matching;
 use crate::apiserver::cel::Program;
 use crate::apiserver::kinds::Kind;
@@ -19,8 +22,18 @@ use crate::apiserver::kinds::Kind;
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     /// By their names.
-    pub(super) policies: Vec<Policy>,
-    pub(super) bindings: Vec<Binding>,
+    pub(super) validating: Vec<Policy>,
+    pub(super) validating_bindings: Vec<Binding>,
+    /// The same of policies that change objects.
+    pub(super) mutating: Vec<Policy>,
+    pub(super) mutating_bindings: Vec<Binding>,
+}
+
+impl Policies {
+    /// Policies that change objects, and their bindings.
+    fn mutating(&self) -> (&[Policy], &[Binding]) {
+        (&self.mutating, &self.mutating_bindings)
+    }
 }
 
 /// A policy.
@@ -34,6 +47,9 @@ pub(super) struct Policy {
     param_kind: Option<(String, String)>,
     expressions: Expressions,
     validations: Vec<Validation>,
+    mutations: Vec<Mutation>,
+    /// Whether it is asked again where others changed the object after it.
+    reinvoked: bool,
 }
 
 /// A validation of a policy.
@@ -66,8 +82,7 @@ pub(super) struct Constraints {
 
 /// Whether a kind is that of policies or their bindings.
 pub(crate) fn is_policy(kind: &Kind) -> bool {
-    kind.resource.group == "admissionregistration.k8s.io"
-        && kind.resource.plural.starts_with("validatingadmissionpolic")
+    kind.resource.group == "admissionregistration.k8s.io" && kind.resource.plural.contains("admissionpolic")
 }
 
 fn text(value: &Value) -> String {
@@ -97,6 +112,8 @@ impl Policy {
                 .is_object()
                 .then(|| (text(&param_kind["apiVersion"]), text(&param_kind["kind"]))),
             validations: list(&spec["validations"]).iter().map(validation).collect(),
+            mutations: Mutation::read_all(spec, |source| expressions.condition(source)),
+            reinvoked: spec["reinvocationPolicy"] == "IfNeeded",
             expressions,
         }
     }

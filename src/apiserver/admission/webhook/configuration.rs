@@ -40,7 +40,7 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
         let at = format!("webhooks[{index}]");
         check_webhook(webhook, mutating, &at, &mut errors);
         if !unchanged {
-            let declared = Declared { params: false, authorizer: true };
+            let declared = Declared { params: false, ..Declared::ALL };
             let (given, minor) = (&webhook["matchConditions"], profile.minor.saturating_sub(1));
             let at = format!("{at}.matchConditions");
             errors.extend(conditions::check(given, &known, minor, declared, &at));

@@ -73,7 +73,8 @@ impl ApiServer {
         json_patch::patch(&mut changed, &patch)
             .map_err(|error| Refused::internal_error(&error.to_string()))?;
         let mut changed = as_kind(&call.kind.clone(), call, &changed);
-        decode::normalise(&call.kind, &mut changed);
+        decode::normalise(&call.kind, &mut changed, self.profile.minor)
+            .map_err(|why| Refused::internal_error(&why))?;
         let differs = changed != *object;
         *object = changed;
         Ok(differs)

@@ -13,7 +13,6 @@ pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Bytes as text of format `byte`.
-#[cfg(test)]
 pub(crate) fn to_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

@@ -6,6 +6,7 @@ pub(crate) mod authorizer;
 pub(crate) mod bytes;
 mod convert;
 mod format;
+mod json_patch;
 mod lists;
 mod net;
 pub(crate) mod opaque;
@@ -56,7 +57,7 @@ pub(crate) struct Overload {
 }
 
 static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
-    let tables: [&[Row]; 16] = [
+    let tables: [&[Row]; 17] = [
         operators::ROWS,
         convert::ROWS,
         strings::ROWS,
@@ -73,6 +74,7 @@ static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
         bytes::ROWS,
         opaque::ROWS,
         authorizer::ROWS,
+        json_patch::ROWS,
     ];
     let mut functions: BTreeMap<String, Function> = BTreeMap::new();
     for (name, overload) in tables.iter().flat_map(|rows| rows.iter()).flat_map(signature::read) {

@@ -31,6 +31,8 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("", "secrets", cluster::secret),
     ("", "services", service::service),
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", cluster::mutating_webhooks),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies", cluster::admission_policy),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", cluster::admission_policy_binding),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", cluster::admission_policy),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", cluster::admission_policy_binding),
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations", cluster::webhooks),

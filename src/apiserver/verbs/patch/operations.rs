@@ -17,7 +17,7 @@ const COPIED_MAX: usize = 3 * 1024 * 1024;
 const DEPTH_MAX: usize = 256;
 
 /// The object with the patch applied.
-pub(super) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
+pub(in crate::apiserver::verbs) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
     let operations = patch.as_array().ok_or_else(|| wrong_type(patch, "[]handlers.jsonPatchOp"))?;
     if let Some(odd) = operations.iter().find(|operation| !operation.is_object()) {
         return Err(wrong_type(odd, "handlers.jsonPatchOp"));

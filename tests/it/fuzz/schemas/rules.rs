@@ -76,7 +76,7 @@ fn rule(dice: &mut Dice, schema: &Value) -> Value {
         rule["message"] = json!(dice.pick(&["no", "", "a\nb", " "]));
     }
     if dice.one_in(4) {
-        rule["messageExpression"] = json!(text(dice, 2));
+        rule["messageExpression"] = json!(any(dice, 2));
     }
     if dice.one_in(4) {
         rule["reason"] =
@@ -91,10 +91,15 @@ fn rule(dice: &mut Dice, schema: &Value) -> Value {
     rule
 }
 
+/// An expression over a `self` of no known type that is a truth if all goes well.
+pub(in crate::fuzz) fn truth(dice: &mut Dice) -> String {
+    test(dice, &Value::Null)
+}
+
 /// An expression that is a truth if all goes well.
 fn test(dice: &mut Dice, schema: &Value) -> String {
     let own = match (schema["type"].as_str(), dice.number(0, 2)) {
-        (_, 0) => text(dice, 3),
+        (_, 0) => any(dice, 3),
         (Some("string"), _) => "size(self) < 4".to_owned(),
         (Some("integer" | "number"), 1) => "self < 7".to_owned(),
         (Some("integer"), _) => "self % 2 == 0".to_owned(),
@@ -113,13 +118,13 @@ fn test(dice: &mut Dice, schema: &Value) -> String {
         0 => format!("{own} && self == oldSelf"),
         1 => format!("!({own})"),
         2 => "true".to_owned(),
-        3 => format!("{own} ? true : {}", text(dice, 2)),
+        3 => format!("{own} ? true : {}", any(dice, 2)),
         _ => own,
     }
 }
 
 /// Any expression.
-fn text(dice: &mut Dice, depth: u32) -> String {
+pub(in crate::fuzz) fn any(dice: &mut Dice, depth: u32) -> String {
     if depth == 0 || dice.one_in(5) {
         return match dice.number(0, 7) {
             0 => dice.integer().to_string(),
@@ -131,9 +136,9 @@ fn text(dice: &mut Dice, depth: u32) -> String {
             _ => "self".to_owned(),
         };
     }
-    let inner = text(dice, depth - 1);
+    let inner = any(dice, depth - 1);
     if dice.one_in(3) {
-        let other = text(dice, depth - 1);
+        let other = any(dice, depth - 1);
         return format!("({inner} {} {other})", dice.pick(OPERATORS));
     }
     dice.pick(CALLS).replace("{}", &inner)

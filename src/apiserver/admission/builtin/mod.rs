@@ -1,0 +1,6 @@
+//! Admission that every server has built in, besides webhooks and policies.
+
+pub(crate) mod amounts;
+pub(super) mod limits;
+pub(super) mod quota;
+pub(crate) mod service_account;

@@ -1,0 +1,54 @@
+//! Which pods a quota is about (`podMatchesScopeFunc`).
+
+use serde_json::Value;
+
+/// Whether a quota is about an object: one with scopes is about pods that all of them match.
+pub(super) fn covers(spec: &Value, pod: Option<&Value>) -> bool {
+    let scopes = spec["scopes"].as_array().into_iter().flatten();
+    let selectors = spec["scopeSelector"]["matchExpressions"].as_array().into_iter().flatten();
+    let mut all = scopes
+        .map(|scope| (scope.as_str().unwrap_or_default(), &Value::Null))
+        .chain(selectors.map(|selector| (selector["scopeName"].as_str().unwrap_or_default(), selector)));
+    all.all(|(scope, selector)| pod.is_some_and(|pod| matches(scope, selector, pod)))
+}
+
+fn matches(scope: &str, selector: &Value, pod: &Value) -> bool {
+    let spec = &pod["spec"];
+    let terminating = || spec["activeDeadlineSeconds"].as_i64().is_some_and(|seconds| seconds >= 0);
+    let best_effort = || pod["status"]["qosClass"] == "BestEffort";
+    match scope {
+        "Terminating" => terminating(),
+        "NotTerminating" => !terminating(),
+        "BestEffort" => best_effort(),
+        "NotBestEffort" => !best_effort(),
+        "PriorityClass" => {
+            let class = spec["priorityClassName"].as_str().filter(|class| !class.is_empty());
+            let listed = || {
+                let values = selector["values"].as_array().into_iter().flatten();
+                class.is_some_and(|class| values.into_iter().any(|value| value == class))
+            };
+            match selector["operator"].as_str() {
+                Some("In") => listed(),
+                Some("NotIn") => !listed(),
+                Some("DoesNotExist") => class.is_none(),
+                _ => class.is_some(),
+            }
+        }
+        "CrossNamespacePodAffinity" => {
+            ["podAffinity", "podAntiAffinity"].iter().any(|kind| across(&spec["affinity"][kind]))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a term of an affinity looks into other namespaces.
+fn across(affinity: &Value) -> bool {
+    let terms = |field: &str| affinity[field].as_array().map(Vec::as_slice).unwrap_or_default();
+    let hard = terms("requiredDuringSchedulingIgnoredDuringExecution").iter();
+    let soft =
+        terms("preferredDuringSchedulingIgnoredDuringExecution").iter().map(|term| &term["podAffinityTerm"]);
+    hard.chain(soft).any(|term| {
+        term["namespaces"].as_array().is_some_and(|names| !names.is_empty())
+            || term["namespaceSelector"].is_object()
+    })
+}
