@@ -7,7 +7,7 @@ use crate::apiserver::gotext;
 
 /// A field.
 pub(super) fn field(name: &str) -> String {
-    format!("f:{name}")
+    ["f:", name].concat()
 }
 
 /// The name of a field.
@@ -54,7 +54,8 @@ pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
         found.push((key, value));
     }
     found.sort_unstable_by_key(|(key, _)| *key);
-    let mut text = String::from("k:{");
+    let mut text = String::with_capacity(64);
+    text.push_str("k:{");
     for (index, (key, value)) in found.into_iter().enumerate() {
         if index > 0 {
             text.push(',');

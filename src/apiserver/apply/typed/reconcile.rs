@@ -13,11 +13,9 @@ pub(crate) fn reconcile(set: &mut FieldSet, shape: Shape<'_>) {
 
 /// Whether [`reconcile`] would leave a set as it is.
 pub(crate) fn is_reconciled(tree: &Tree, shape: Shape<'_>) -> bool {
-    tree.iter().all(|(key, node)| match (below(shape, key), node) {
-        (Some(inner), Value::Object(node)) if !node.is_empty() => {
-            !is_whole(inner) && is_reconciled(node, inner)
-        }
-        _ => true,
+    let owned_in_part = tree.iter().filter_map(|(key, node)| Some((key, node.as_object()?)));
+    owned_in_part.filter(|(_, node)| !node.is_empty()).all(|(key, node)| {
+        below(shape, key).is_none_or(|inner| !is_whole(inner) && is_reconciled(node, inner))
     })
 }
 
