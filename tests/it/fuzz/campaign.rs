@@ -2,7 +2,9 @@
 
 use std::any::Any;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
@@ -72,16 +74,30 @@ pub(super) fn property<S: Strategy>(
 }
 
 fn play(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
-    let began = now();
-    let outcome = catch_unwind(AssertUnwindSafe(|| case(seed)));
+    let outcome = {
+        let _watch = watch(name, seed);
+        catch_unwind(AssertUnwindSafe(|| case(seed)))
+    };
     let mut wrong = outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text(panic.as_ref())))).err();
-    let took = now() - began;
-    wrong = wrong.or_else(|| (took > SLOW).then(|| format!("takes {took:?}")));
     wrong =
         wrong.or_else(|| resident().filter(|bytes| *bytes > MEMORY).map(|bytes| format!("{bytes} bytes")));
     if let Some(wrong) = wrong {
         panic!("seed {seed}: {wrong}\nagain: {SEED}={seed} cargo test --test it fuzz::{name}");
     }
+}
+
+/// Ends the tests if a case does not end before long: until what is given back is dropped.
+fn watch(name: &str, seed: u64) -> Sender<()> {
+    let (ended, end) = channel();
+    let again = format!("fuzz::{name} does not end: again: {SEED}={seed} cargo test --test it fuzz::{name}");
+    std::thread::spawn(move || {
+        if end.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
+            // Not by a macro, whose words would be kept back for the end of a test that has none.
+            let _ = writeln!(std::io::stderr(), "{again}");
+            std::process::exit(101);
+        }
+    });
+    ended
 }
 
 fn text(panic: &(dyn Any + Send)) -> &str {

@@ -54,6 +54,17 @@ const PATCHES: &[&str] = &[
     "[JSONPatch{op: 'add', path: '/metadata/finalizers', value: object.metadata}]",
 ];
 
+/// Expressions that compile anywhere.
+const GOOD: &[&str] = &[
+    "object.metadata.name != 'c'",
+    "has(object.data) && object.data.all(k, k != 'b')",
+    "authorizer.group('').resource('pods').check('get').allowed()",
+    "oldObject == null || oldObject.metadata.name == object.metadata.name",
+    "request.operation",
+    "object.spec.containers[0].name.matches('^[a-d]$')",
+    "quantity(object.spec.containers[0].resources.limits.cpu).isLessThan(quantity('2'))",
+];
+
 fn constraints(dice: &mut Dice) -> Value {
     let operations = dice.pick(&["*", "CREATE", "UPDATE", "DELETE"]);
     json!({ "resourceRules": [{ "apiGroups": ["*"], "apiVersions": ["*"], "operations": [operations],
@@ -62,6 +73,9 @@ fn constraints(dice: &mut Dice) -> Value {
 
 /// Any expression over the object instead of `self`.
 fn expression(dice: &mut Dice) -> String {
+    if dice.one_in(2) {
+        return dice.pick(GOOD).to_owned();
+    }
     let text = if dice.one_in(2) { truth(dice) } else { any(dice, 2) };
     let odd = ["object.metadata", "request", "variables.v", "authorizer", "params", "object.data"];
     let name = if dice.one_in(4) { dice.pick(&odd) } else { "object" };
