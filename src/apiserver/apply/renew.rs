@@ -102,8 +102,21 @@ impl<'a> Walk<'a> {
         skipped: &[&Tree],
     ) -> Result<(), Unclear> {
         let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return Err(Unclear) };
-        let mut old = without(old, skipped);
-        let mut new = without(new, skipped);
+        if skipped.is_empty() {
+            return self.pairs(old.iter(), new.iter(), shape, way, skipped);
+        }
+        self.pairs(without(old, skipped), without(new, skipped), shape, way, skipped)
+    }
+
+    /// The same for the fields that are looked at, in the order of their names.
+    fn pairs(
+        &mut self,
+        mut old: impl Iterator<Item = (&'a String, &'a Value)>,
+        mut new: impl Iterator<Item = (&'a String, &'a Value)>,
+        shape: Shape<'a>,
+        way: Option<&Way<'_>>,
+        skipped: &[&Tree],
+    ) -> Result<(), Unclear> {
         loop {
             match (old.next(), new.next()) {
                 (None, None) => return Ok(()),
@@ -207,9 +220,7 @@ fn without<'a>(
     skipped: &[&Tree],
 ) -> impl Iterator<Item = (&'a String, &'a Value)> {
     map.iter().filter(move |(name, _)| {
-        skipped.is_empty() || {
-            let field = element::field(name);
-            !skipped.iter().any(|tree| child(tree, &field).is_some_and(Map::is_empty))
-        }
+        let field = element::field(name);
+        !skipped.iter().any(|tree| child(tree, &field).is_some_and(Map::is_empty))
     })
 }
