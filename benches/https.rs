@@ -18,6 +18,8 @@ use crate::measure::{Table, rate};
 
 /// Requests of a round.
 const COUNT: usize = 1_000;
+/// Objects of the list.
+const LISTED: usize = 10_000;
 /// Requests at the same time.
 const AT_ONCE: usize = 16;
 /// Watchers that all see each of some writes.
@@ -99,9 +101,10 @@ fn map(number: usize, round: &str) -> String {
 /// Some requests at the same time.
 async fn many(
     client: &Client,
+    count: usize,
     request: impl Fn(usize) -> (&'static str, String, String),
 ) -> Result<(), String> {
-    let requests = (0..COUNT).map(|number| {
+    let requests = (0..count).map(|number| {
         let (method, path, body) = request(number);
         async move { ask(client, method, &path, body).await }
     });
@@ -120,7 +123,8 @@ fn compare(
 ) -> Result<(), String> {
     let one = |number: usize| format!("{MAPS}/bench-{number}");
     let prepare = || runtime.block_on(clear(client)).unwrap_or_default();
-    let create = |()| runtime.block_on(many(client, |number| ("POST", MAPS.to_owned(), map(number, "0"))));
+    let create =
+        |()| runtime.block_on(many(client, COUNT, |number| ("POST", MAPS.to_owned(), map(number, "0"))));
     let timing = table.time(prepare, create)?;
     table.row(&format!("{who}: create"), timing, rate(COUNT, timing.median), "10 times the real one's");
     let patch = |_| json!({ "data": { "patched": "x" } }).to_string();
@@ -130,13 +134,15 @@ fn compare(
         ("patch", "PATCH", &patch),
     ];
     for (what, method, body) in work {
-        let run = |()| runtime.block_on(many(client, |number| (method, one(number), body(number))));
+        let run = |()| runtime.block_on(many(client, COUNT, |number| (method, one(number), body(number))));
         let timing = table.time(|| (), run)?;
         table.row(&format!("{who}: {what}"), timing, rate(COUNT, timing.median), "");
     }
+    let more = |number: usize| ("POST", MAPS.to_owned(), map(COUNT + number, "0"));
+    runtime.block_on(many(client, LISTED - COUNT, more))?;
     let list = |()| runtime.block_on(ask(client, "GET", MAPS, String::new()));
     let timing = table.time(|| (), list)?;
-    table.row(&format!("{who}: list of {COUNT}"), timing, rate(1, timing.median), "");
+    table.row(&format!("{who}: list of {LISTED}"), timing, rate(1, timing.median), "");
     let watch = |()| runtime.block_on(watched(client));
     let timing = table.time(|| (), watch)?;
     let seen = rate(WATCHERS * WATCHED, timing.median);

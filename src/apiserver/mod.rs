@@ -62,6 +62,7 @@ mod endpoint;
 mod etcd;
 mod field;
 mod gotext;
+mod held;
 mod hooks;
 #[cfg(feature = "serve")]
 pub mod https;

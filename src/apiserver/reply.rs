@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
 
 use super::accept::{Media, PARTIAL_LIST};
+use super::held::Held;
 use super::status::Refused;
 use super::table::{Partial, Table};
 use super::watch::Watch;
@@ -64,7 +65,7 @@ pub struct List {
     pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) metadata: Value,
-    pub(crate) items: Vec<Arc<Value>>,
+    pub(crate) items: Vec<Held>,
     /// Whether items carry their own `apiVersion` and `kind`, as those of custom resources do.
     pub(crate) typed_items: bool,
     /// The `apiVersion` of items of which the metadata alone is shown.
@@ -72,14 +73,9 @@ pub struct List {
 }
 
 impl List {
-    /// The objects with their `apiVersion` and `kind`.
-    pub(crate) fn typed(&self) -> impl Iterator<Item = Arc<Value>> {
-        self.items.iter().map(Arc::clone)
-    }
-
-    /// The objects, in order of namespace and name.
-    pub fn items(&self) -> &[Arc<Value>] {
-        &self.items
+    /// The objects with their `apiVersion` and `kind`, in order of namespace and name. Each is made when it is asked for.
+    pub fn items(&self) -> impl Iterator<Item = Arc<Value>> {
+        self.items.iter().map(Held::tree)
     }
 
     /// Shows of each object its metadata alone, in this version of `meta.k8s.io`.
@@ -109,13 +105,13 @@ struct Items<'a>(&'a List);
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut seq = serializer.serialize_seq(Some(self.0.items.len()))?;
-        for item in &self.0.items {
+        for item in self.0.items() {
             if let Some(version) = self.0.metadata_only {
-                seq.serialize_element(&Partial(item, version))?;
+                seq.serialize_element(&Partial(&item, version))?;
             } else if self.0.typed_items {
-                seq.serialize_element(&**item)?;
+                seq.serialize_element(&*item)?;
             } else {
-                seq.serialize_element(&Untyped(item))?;
+                seq.serialize_element(&Untyped(&item))?;
             }
         }
         seq.end()

@@ -62,7 +62,7 @@ impl View {
             }
             (ReplyBody::List(list), Shape::Table(version)) => {
                 let printer = Printer::of(kind, self.minor);
-                let (version, items) = (version.api_version(), list.typed());
+                let (version, items) = (version.api_version(), list.items());
                 ReplyBody::Table(Box::new(printer.table(version, &list.metadata, items, self.include, now)))
             }
             (ReplyBody::Object(_), Shape::MetadataList(_)) => return refuse(PARTIAL_LIST, "not a list", ""),

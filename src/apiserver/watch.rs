@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::crd::Wanted;
+use super::held::Held;
 use super::hooks::{HookCall, HookError};
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
@@ -55,11 +56,11 @@ pub(crate) enum Progress {
     Call(HookCall),
 }
 
-/// What a watch begins with. Objects are shared with the store until they are sent.
+/// What a watch begins with. Objects are shared with the store until they are sent, and chosen then.
 #[derive(Debug)]
 pub(crate) enum Initial {
     /// An object that is there.
-    Added(Arc<Value>),
+    Added(Held),
     /// The end of those, at a revision.
     End(u64),
     /// A watch that cannot be.
@@ -152,7 +153,11 @@ impl Watch {
 
     fn poll(&mut self, store: &Store, catalog: &Catalog, now: Time) -> Poll {
         if !self.initial.is_empty() {
-            return Poll::Lines(self.initial_lines(now));
+            let lines = self.initial_lines(now);
+            // There may be none that the selector matches.
+            if !lines.is_empty() {
+                return Poll::Lines(lines);
+            }
         }
         let lines = match self.new_lines(store, now) {
             Ok(lines) => lines,
@@ -178,10 +183,13 @@ impl Watch {
     fn initial_lines(&mut self, now: Time) -> Vec<Bytes> {
         let mut lines = Vec::new();
         while let Some(next) = self.initial.pop_front() {
-            lines.push(match next {
-                Initial::Added(object) => self.shown("ADDED", &object, now),
-                Initial::End(revision) => self.bookmark(revision, true, now),
-                Initial::Error(line) => line,
+            lines.extend(match next {
+                Initial::Added(object) => {
+                    let object = object.tree();
+                    self.selector.matches(&object).then(|| self.shown("ADDED", &object, now))
+                }
+                Initial::End(revision) => Some(self.bookmark(revision, true, now)),
+                Initial::Error(line) => Some(line),
             });
             if lines.len() == BATCH {
                 break;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd::lifecycle;
+use crate::apiserver::held::Held;
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::metadata;
 use crate::apiserver::options::{self, Deletion};
@@ -85,7 +86,7 @@ impl ApiServer {
             api_version: kind.resource.api_version(),
             kind: kind.list_kind.clone(),
             metadata: json!({}),
-            items: chosen.iter().map(|(_, object)| Self::shown_to(&kind, object)).collect(),
+            items: chosen.iter().map(|(_, object)| Held::Shown(Self::shown_to(&kind, object))).collect(),
             typed_items: kind.custom.is_some(),
             metadata_only: None,
         };

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::apiserver::call::Call;
+use crate::apiserver::held::Held;
 use crate::apiserver::options;
 use crate::apiserver::reply::{List, Reply, ReplyBody};
 use crate::apiserver::request::Query;
@@ -23,7 +23,7 @@ const PAGE_EXPIRED: &str = "The provided continue parameter is too old to displa
     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
 /// An object under its namespace and name.
-type Named<'a> = ((&'a str, &'a str), Arc<Value>);
+type Named<'a> = ((&'a str, &'a str), Held);
 
 impl ApiServer {
     pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
@@ -57,12 +57,14 @@ impl ApiServer {
         let mut rest = objects
             .into_iter()
             .filter(|(place, _)| after.is_none_or(|after| by_storage_key(*place, after).is_gt()))
-            .filter(|(_, object)| selector.matches(object));
+            .filter(|(_, object)| selector.is_everything() || selector.matches(&object.tree()));
         let taken: Vec<Named<'_>> = match limit {
             0 => rest.by_ref().collect(),
             limit => rest.by_ref().take(limit).collect(),
         };
-        let remaining = rest.count();
+        // Nobody is told how many more a selector would choose, only whether there are any.
+        let remaining =
+            if selector.is_everything() { rest.count() } else { usize::from(rest.next().is_some()) };
         let revision = past.unwrap_or(self.store.revision());
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if kind.custom.is_some() {
@@ -105,10 +107,10 @@ impl ApiServer {
     }
 
     /// The objects as they are; only those of a name, if there is one.
-    fn objects_now<'a>(&'a self, call: &'a Call<'_>, name: Option<&'a str>) -> Vec<Named<'a>> {
+    pub(super) fn objects_now<'a>(&'a self, call: &'a Call<'_>, name: Option<&'a str>) -> Vec<Named<'a>> {
         let (table, namespace) = (call.kind.table, &*call.path.namespace);
         let shown = |(namespace, name, entry): (&'a str, &'a str, &'a Entry)| {
-            ((namespace, name), Self::served(&call.kind, entry))
+            ((namespace, name), Held::of(&call.kind, entry))
         };
         match name {
             Some(name) => self.store.named(table, namespace, name).map(shown).collect(),
@@ -134,7 +136,7 @@ impl ApiServer {
                 continue;
             }
             match &event.old {
-                Some(old) => objects.insert(key, read_anew(kind, event, old)),
+                Some(old) => objects.insert(key, Held::Shown(read_anew(kind, event, old))),
                 None => objects.remove(&key),
             };
         }

@@ -86,10 +86,9 @@ impl ApiServer {
             let line = store::line("ERROR", &Refused::too_large_version(future, revision).body());
             return (future, VecDeque::from([Initial::Error(line)]));
         }
-        let listed = self.store.list(call.kind.table, &call.path.namespace);
-        let objects = listed.map(|(_, _, entry)| Self::served(&call.kind, entry));
+        let objects = self.objects_now(call, selector.name());
         let mut initial: VecDeque<Initial> =
-            objects.filter(|object| selector.matches(object)).map(Initial::Added).collect();
+            objects.into_iter().map(|(_, object)| Initial::Added(object)).collect();
         if streams && query.is_true("allowWatchBookmarks") {
             initial.push_back(Initial::End(revision));
         }
