@@ -224,3 +224,43 @@ fn without<'a>(
         !skipped.iter().any(|tree| child(tree, &field).is_some_and(Map::is_empty))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use serde_json::json;
+
+    use super::super::{FieldSet, Versions};
+    use super::*;
+    use crate::apiserver::kinds::builtin;
+
+    #[test]
+    fn only_what_is_the_managers_own_already_is_told_without_sets() {
+        let kinds = builtin::all(|| 0);
+        let kind = kinds.iter().find(|kind| kind.is("", "configmaps")).unwrap();
+        let tracker = Tracker {
+            versions: Versions::new(&[], kind),
+            name: Cow::Borrowed("me"),
+            subresource: "",
+            reset: FieldSet::default(),
+            now: "2024-01-02T00:00:00Z".to_owned(),
+        };
+        let entry = |manager: &str, time: &str, field: &str| {
+            json!({ "manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                "time": time, "fieldsV1": { "f:data": { ".": {}, (field): {} } } })
+        };
+        let stored =
+            [entry("me", "2024-01-01T00:00:00Z", "f:a"), entry("you", "2024-01-01T01:00:00Z", "f:b")];
+        let map = |data: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": data });
+        let renewed = |data: Value| tracker.renewed(&map(json!({ "a": "1", "b": "2" })), &map(data), &stored);
+        assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(stored.to_vec()));
+        let later = entry("me", "2024-01-02T00:00:00Z", "f:a");
+        assert_eq!(renewed(json!({ "a": "9", "b": "2" })), Some(vec![stored[1].clone(), later]));
+        for unclear in
+            [json!({ "a": "1", "b": "9" }), json!({ "a": "1", "b": "2", "c": "3" }), json!({ "a": "1" })]
+        {
+            assert_eq!(renewed(unclear), None);
+        }
+    }
+}

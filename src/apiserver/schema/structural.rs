@@ -1,5 +1,6 @@
 //! A structural schema, read once from a CustomResourceDefinition.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use regex::Regex;
@@ -132,11 +133,17 @@ impl Structural {
         &'s self,
         entries: impl Iterator<Item = (&'n String, V)>,
     ) -> impl Iterator<Item = (&'n String, V, Option<&'s Self>)> {
-        let mut properties = self.properties.iter().peekable();
+        let mut properties = self.properties.iter();
+        let mut next = properties.next();
         entries.map(move |(name, value)| {
-            while properties.next_if(|(property, _)| *property < name).is_some() {}
-            let found = properties.next_if(|(property, _)| *property == name);
-            (name, value, found.map(|(_, schema)| schema))
+            while let Some((property, schema)) = next {
+                match property.cmp(name) {
+                    Ordering::Less => next = properties.next(),
+                    Ordering::Equal => return (name, value, Some(schema)),
+                    Ordering::Greater => break,
+                }
+            }
+            (name, value, None)
         })
     }
 
