@@ -9,6 +9,7 @@ use super::set::{Tree, child, is_member};
 use super::shape::{Form, Keys, ListMerge, Member, Shape};
 use super::tracker::{Tracker, UNOWNED};
 use super::typed;
+use crate::apiserver::schema::ratchet::is_same_scalar;
 
 /// The way from the root, or from an element of a list, to a value: field names, from the last one.
 #[derive(Debug, Clone, Copy)]
@@ -204,10 +205,6 @@ fn are_distinct(items: &[Value], keys: Keys<'_>) -> bool {
         texts.sort_unstable();
         texts.is_sorted_by(|one, next| one < next)
     })
-}
-
-fn is_same_scalar(one: &Value, other: &Value) -> bool {
-    !one.is_object() && !one.is_array() && one == other
 }
 
 fn is_leaf(form: Form<'_>) -> bool {

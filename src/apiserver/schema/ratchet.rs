@@ -27,6 +27,15 @@ pub(crate) fn element<'a>(
     old.get(index).filter(same).or_else(|| old.iter().find(same))
 }
 
+/// Whether a value is none that has others in it, and unchanged.
+pub(crate) fn is_same_scalar(new: &Value, old: &Value) -> bool {
+    match (new, old) {
+        (Value::String(new), Value::String(old)) => new == old,
+        (Value::Object(_) | Value::Array(_), _) => false,
+        _ => new == old,
+    }
+}
+
 /// Whether a value counts as unchanged (`CachedDeepEqual`): elements of `map` lists may have moved, and an object with
 /// fields that the schema does not know never is.
 pub(crate) fn is_same(new: &Value, old: &Value, schema: &Structural) -> bool {
