@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
+use super::held::Held;
 use super::kinds::Kind;
 use super::reply::{Reply, ReplyBody};
 use super::request::Query;
@@ -56,13 +57,18 @@ impl View {
             (ReplyBody::Object(object), Shape::Table(version)) => {
                 let printer = Printer::of(kind, self.minor);
                 let version = version.api_version();
-                let table =
-                    printer.table(version, &object["metadata"], [Arc::clone(&object)], self.include, now);
+                let table = printer.table(
+                    version,
+                    &object["metadata"],
+                    [Held::Shown(Arc::clone(&object))],
+                    self.include,
+                    now,
+                );
                 ReplyBody::Table(Box::new(table))
             }
             (ReplyBody::List(list), Shape::Table(version)) => {
                 let printer = Printer::of(kind, self.minor);
-                let (version, items) = (version.api_version(), list.items());
+                let (version, items) = (version.api_version(), list.items);
                 ReplyBody::Table(Box::new(printer.table(version, &list.metadata, items, self.include, now)))
             }
             (ReplyBody::Object(_), Shape::MetadataList(_)) => return refuse(PARTIAL_LIST, "not a list", ""),
@@ -82,8 +88,13 @@ impl View {
             Shape::Table(version) => {
                 let printer = Printer::of(kind, self.minor);
                 let version = version.api_version();
-                let table =
-                    printer.table(version, &object["metadata"], [Arc::clone(object)], self.include, now);
+                let table = printer.table(
+                    version,
+                    &object["metadata"],
+                    [Held::Shown(Arc::clone(object))],
+                    self.include,
+                    now,
+                );
                 store::line(event, &if first { table } else { table.without_columns() })
             }
         }

@@ -16,14 +16,13 @@ mod services;
 mod storage;
 mod workloads;
 
-use std::sync::Arc;
-
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
 pub(crate) use custom::PrinterColumn;
 use row::{Cells, Row};
 
+use super::held::Held;
 use super::kinds::Kind;
 use crate::base::clock::Time;
 
@@ -73,7 +72,7 @@ pub struct Table {
 struct TableRow {
     cells: Cells,
     conditions: Option<Value>,
-    object: Arc<Value>,
+    object: Held,
 }
 
 /// Makes the cells of a row.
@@ -179,7 +178,7 @@ impl<'a> Printer<'a> {
         &self,
         api_version: &'static str,
         metadata: &Value,
-        objects: impl IntoIterator<Item = Arc<Value>>,
+        objects: impl IntoIterator<Item = Held>,
         include: Include,
         now: Time,
     ) -> Table {
@@ -196,10 +195,11 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn row(&self, object: Arc<Value>, now: Time) -> TableRow {
-        let row = Row { object: &object, now };
+    fn row(&self, object: Held, now: Time) -> TableRow {
+        let tree = object.tree();
+        let row = Row { object: &tree, now };
         // A subresource may answer with another kind, such as Scale.
-        let other = object["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
+        let other = tree["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
         let cells = match self.way {
             _ if other => vec![row.name(), created(&row)],
             Way::Builtin(columns, cells) => columns.shown(cells(&row), self.minor),
@@ -207,7 +207,7 @@ impl<'a> Printer<'a> {
             Way::Created => vec![row.name(), created(&row)],
             Way::Aged => vec![row.name(), row.age()],
         };
-        let conditions = if self.kind.is("", "pods") { pods::conditions(&object) } else { None };
+        let conditions = if self.kind.is("", "pods") { pods::conditions(&tree) } else { None };
         TableRow { cells, conditions, object }
     }
 
@@ -257,11 +257,13 @@ impl Serialize for ShownRow<'_> {
         if let Some(conditions) = &self.row.conditions {
             map.serialize_entry("conditions", conditions)?;
         }
-        let object = &*self.row.object;
+        let object = || self.row.object.tree();
         match self.table.include {
             Include::None => map.serialize_entry("object", &Value::Null)?,
-            Include::Object => map.serialize_entry("object", object)?,
-            Include::Metadata => map.serialize_entry("object", &Partial(object, self.table.api_version))?,
+            Include::Object => map.serialize_entry("object", &*object())?,
+            Include::Metadata => {
+                map.serialize_entry("object", &Partial(&object(), self.table.api_version))?;
+            }
         }
         map.end()
     }
