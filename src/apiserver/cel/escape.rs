@@ -9,7 +9,8 @@ const LITERALS: [&str; 4] = ["true", "false", "null", "in"];
 /// Escapes and what they stand for.
 const ESCAPES: [(&str, &str); 4] = [("underscores", "__"), ("dot", "."), ("dash", "-"), ("slash", "/")];
 
-fn is_reserved(word: &str) -> bool {
+/// Whether a word is none that something can be called.
+pub(crate) fn is_reserved(word: &str) -> bool {
     LITERALS.contains(&word) || RESERVED.contains(&word)
 }
 

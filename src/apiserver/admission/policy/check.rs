@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
 use super::{bindings, conditions, kinds, list, text};
+use crate::apiserver::cel::escape::is_reserved;
 use crate::apiserver::cel::{Environment, Program};
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::Kind;
@@ -15,32 +16,6 @@ const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 /// How many audit annotations a policy may have, and how long their expressions may be.
 const MOST_ANNOTATIONS: usize = 20;
 const LONGEST_ANNOTATION: usize = 5 * 1024;
-/// Words of the language, which no variable may be called.
-const RESERVED: [&str; 22] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-    "",
-];
-
 /// All errors of a policy or of a binding; of an updated one, beside the old.
 pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let spec = &object["spec"];
@@ -314,5 +289,5 @@ type Variable = (String, Result<Program, String>);
 /// `isCELIdentifier`.
 fn is_identifier(name: &str) -> bool {
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    letters && !name.starts_with(|c: char| c.is_ascii_digit()) && !RESERVED.contains(&name)
+    letters && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && !is_reserved(name)
 }
