@@ -1,5 +1,6 @@
 //! What differs between the cluster-version operators of different releases, in one table.
 
+use super::upgradeable::Style;
 use crate::model::release::Release;
 
 /// How a release image is fetched to the control-plane node.
@@ -25,6 +26,14 @@ pub(super) struct Behaviour {
     pub(super) guards_hops: bool,
     /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
     pub(super) tells_slow_operators: bool,
+    /// How Upgradeable comes about.
+    pub(super) upgradeable: Style,
+    /// Whether overrides stand in the way of patches as well (up to 4.21).
+    pub(super) overrides_block_patches: bool,
+    /// Whether Upgradeable is judged from where the cluster is going (from 4.18), or from where it was last.
+    pub(super) counts_from_desired: bool,
+    /// Whether another patch for a minor update that is under way is noted (from 4.19).
+    pub(super) notes_retargets: bool,
 }
 
 impl Behaviour {
@@ -37,6 +46,14 @@ impl Behaviour {
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
             tells_slow_operators: at_least(16),
+            upgradeable: if at_least(23) {
+                Style::Risks
+            } else {
+                Style::Checks { update_in_progress: at_least(19) }
+            },
+            overrides_block_patches: !at_least(22),
+            counts_from_desired: at_least(18),
+            notes_retargets: at_least(19),
         }
     }
 }

@@ -23,6 +23,7 @@ mod queue;
 mod retrieve;
 mod status;
 mod updates;
+mod upgradeable;
 mod version_pod;
 mod worker;
 
@@ -40,7 +41,7 @@ use self::worker::Worker;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS, LEASES, PODS};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, JOBS, LEASES, PODS};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, View, condition};
 
@@ -104,6 +105,8 @@ impl ClusterVersionOperator {
     fn changed(&mut self, change: &Change, now: Time) {
         if change.key.is(&CLUSTER_VERSIONS) {
             self.worker.queue.trigger(now);
+        } else if change.key.is(&CONFIG_MAPS) {
+            self.worker.upgradeable.outdated();
         } else if change.key.is(&CLUSTER_OPERATORS)
             && wakes_apply(change)
             && let Some(apply) = &mut self.worker.apply
@@ -158,6 +161,8 @@ impl Actor for ClusterVersionOperator {
         vec![
             Interest::Object(CLUSTER_VERSIONS.key("", "version")),
             Interest::Kind(CLUSTER_OPERATORS),
+            Interest::Object(CONFIG_MAPS.key("openshift-config-managed", "admin-gates")),
+            Interest::Object(CONFIG_MAPS.key("openshift-config", "admin-acks")),
             Interest::Object(LEASES.key(NAMESPACE, "version")),
             Interest::In(PODS, NAMESPACE.to_owned()),
             Interest::In(JOBS, NAMESPACE.to_owned()),

@@ -4,6 +4,7 @@
 use semver::Version;
 
 use super::behaviour::Behaviour;
+use super::upgradeable::precondition;
 use crate::model::condition::{self, Condition};
 use crate::model::{Object, release::Release};
 
@@ -47,6 +48,7 @@ pub(super) fn check(
     let failures: Vec<Failed> = [
         behaviour.guards_rollback.then(|| rollback(cluster_version, &current, target)).flatten(),
         behaviour.guards_hops.then(|| giant_hop(&current, target)).flatten(),
+        upgradeable(behaviour, cluster_version, &current, target),
         recommended_update(cluster_version, &current, target),
     ]
     .into_iter()
@@ -90,6 +92,17 @@ fn giant_hop(current: &Version, target: &Version) -> Option<Failed> {
         target.major, target.minor, current.major, current.minor
     );
     failed("MultipleMinorVersionsUpdate", &message)
+}
+
+/// `ClusterVersionUpgradeable`: what the condition Upgradeable has against it.
+fn upgradeable(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    current: &Version,
+    target: &Version,
+) -> Option<Failed> {
+    let objection = precondition::judge(behaviour, cluster_version, current, target)?;
+    Some(Failed::new("ClusterVersionUpgradeable", &objection.reason, &objection.message, objection.blocks))
 }
 
 /// `ClusterVersionRecommendedUpdate`: an update that the update service does not offer is noted, never refused.

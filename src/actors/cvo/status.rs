@@ -12,6 +12,7 @@ use super::failure::{self, Effect, Failure};
 use super::history::{self, Applied};
 use super::load::Load;
 use super::updates::Updates;
+use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
 use crate::base::rng::fnv1a;
 use crate::model::Object;
@@ -31,6 +32,8 @@ pub(super) struct Report<'a> {
     pub(super) behaviour: Behaviour,
     /// What the update service offers.
     pub(super) updates: &'a Updates,
+    /// What speaks against another minor.
+    pub(super) upgradeable: &'a Upgradeable,
     /// Why spec is invalid; empty: it is not.
     pub(super) invalid: &'a [String],
 }
@@ -123,6 +126,7 @@ fn set_conditions(conditions: &mut Vec<Value>, report: &Report<'_>, version: &st
     for condition in wanted {
         condition::set(conditions, &condition, now);
     }
+    report.upgradeable.put(conditions, now);
 }
 
 fn implicit_capabilities(capabilities: &Capabilities) -> Condition {

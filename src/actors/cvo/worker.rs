@@ -11,6 +11,7 @@ use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
 use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
+use super::upgradeable::Upgradeable;
 use super::{desired, updates};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
@@ -29,6 +30,7 @@ pub(super) struct Worker {
     retrieval: Option<Retrieval>,
     load: Load,
     capabilities: Option<Capabilities>,
+    pub(super) upgradeable: Upgradeable,
     invalid: Vec<String>,
 }
 
@@ -44,6 +46,7 @@ impl Worker {
             retrieval: None,
             load: Load::Untried,
             capabilities: None,
+            upgradeable: Upgradeable::default(),
             invalid: Vec::new(),
         }
     }
@@ -146,6 +149,7 @@ impl Worker {
     }
 
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
+        self.upgradeable.look(site.behaviour, cluster_version, view, now);
         if self.apply.is_none() {
             self.adopt_own(view, cluster_version, now);
             self.queue.trigger(now);
@@ -239,6 +243,7 @@ impl Worker {
             capabilities,
             behaviour: site.behaviour,
             updates: &updates,
+            upgradeable: &self.upgradeable,
             invalid: &self.invalid,
         };
         let object = status::write(cluster_version, &report, now);

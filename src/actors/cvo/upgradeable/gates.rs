@@ -1,0 +1,68 @@
+//! What administrators have to agree to before they leave a minor: the ConfigMap `admin-gates` asks, `admin-acks`
+//! answers.
+
+use super::completed_version;
+use crate::model::resources::CONFIG_MAPS;
+use crate::model::{Object, View};
+
+/// Where the gates stand.
+pub(super) const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
+/// Where the answers stand.
+pub(super) const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
+/// The form of a gate's name, as messages quote it.
+const NAME_FORM: &str = "^ack-[4-5][.]([0-9]{1,})-[^-]";
+
+/// A gate that is still closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Gate {
+    /// Its name.
+    pub(super) name: String,
+    /// Why it is closed.
+    pub(super) reason: &'static str,
+    /// What is asked, or what is wrong with the gate.
+    pub(super) message: String,
+}
+
+/// The gates that are closed, by name; `Err` with the place of the ConfigMap that is missing.
+pub(super) fn closed(
+    cluster_version: &Object,
+    view: &View,
+) -> Result<Vec<Gate>, (&'static str, &'static str)> {
+    let version = completed_version(cluster_version);
+    if version.is_empty() {
+        return Ok(Vec::new());
+    }
+    let find = |(namespace, name): (&'static str, &'static str)| {
+        view.get(&CONFIG_MAPS, namespace, name).ok_or((namespace, name))
+    };
+    let (gates, acks) = (find(GATES)?, find(ACKS)?);
+    let data = gates["data"].as_object();
+    let named = data.into_iter().flatten().map(|(name, text)| (name, text.as_str().unwrap_or_default()));
+    Ok(named.filter_map(|(name, text)| judge(name, text, version, acks)).collect())
+}
+
+fn judge(name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
+    let closed = |reason, message| Some(Gate { name: name.to_owned(), reason, message });
+    let Some(minor) = minor_of_gate(name) else {
+        let message = format!(
+            "admin-gates configmap gate name {name} has invalid format; must comply with \"{NAME_FORM}\"."
+        );
+        return closed("AdminAckConfigMapGateNameError", message);
+    };
+    if Some(minor) != version.split('.').nth(1) {
+        return None;
+    }
+    if text.is_empty() {
+        let message = format!("admin-gates configmap gate {name} must contain a non-empty value.");
+        return closed("AdminAckConfigMapGateValueError", message);
+    }
+    if acks["data"][name] == "true" { None } else { closed("AdminAckRequired", text.to_owned()) }
+}
+
+/// The minor that a gate is about: `12` for `ack-4.12-something`. The major does not matter.
+fn minor_of_gate(name: &str) -> Option<&str> {
+    let (version, what) = name.strip_prefix("ack-")?.split_once('-')?;
+    let minor = version.strip_prefix("4.").or_else(|| version.strip_prefix("5."))?;
+    let digits = !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && !what.is_empty() && !what.starts_with('-')).then_some(minor)
+}

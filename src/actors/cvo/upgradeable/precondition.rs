@@ -1,0 +1,77 @@
+//! The precondition that reads Upgradeable: an update to another minor needs it not to be False.
+
+use semver::Version;
+
+use super::{KIND, completed_version};
+use crate::actors::cvo::behaviour::Behaviour;
+use crate::model::Object;
+use crate::model::condition::{self, Condition};
+
+/// Why an update is refused, or what is to be noted of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::actors::cvo) struct Objection {
+    /// One word.
+    pub(in crate::actors::cvo) reason: String,
+    /// A sentence.
+    pub(in crate::actors::cvo) message: String,
+    /// Whether it refuses the update.
+    pub(in crate::actors::cvo) blocks: bool,
+}
+
+/// Judges an update to `target` of a cluster that is at `desired` or on its way there.
+pub(in crate::actors::cvo) fn judge(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    desired: &Version,
+    target: &Version,
+) -> Option<Objection> {
+    let completed = completed_version(cluster_version).parse::<Version>().ok();
+    let current = if behaviour.counts_from_desired { Some(desired) } else { completed.as_ref() }?;
+    let condition = Condition::read(condition::of(cluster_version, KIND)?);
+    if condition.status != "False" {
+        return None;
+    }
+    let refused = |condition: Condition| {
+        Some(Objection { reason: condition.reason, message: condition.message, blocks: true })
+    };
+    if line(target) > line(current) {
+        return refused(condition);
+    }
+    if behaviour.overrides_block_patches
+        && let Some(overrides) = overrides(cluster_version, condition)
+    {
+        return refused(overrides);
+    }
+    let notes = behaviour.notes_retargets && line(target) == line(current);
+    completed.as_ref().filter(|_| notes).and_then(|completed| retarget(completed, current, target))
+}
+
+/// Major and minor.
+fn line(version: &Version) -> (u64, u64) {
+    (version.major, version.minor)
+}
+
+/// What tells of overrides: Upgradeable itself, or the condition beside it when there are several reasons.
+fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Condition> {
+    if upgradeable.reason == "ClusterVersionOverridesSet" {
+        return Some(upgradeable);
+    }
+    let beside = condition::of(cluster_version, "UpgradeableClusterVersionOverrides")?;
+    Some(Condition::read(beside)).filter(|beside| beside.status == "False")
+}
+
+/// A patch of the release that a minor or major update is on its way to.
+fn retarget(completed: &Version, current: &Version, target: &Version) -> Option<Objection> {
+    let (word, what) = match (current.major > completed.major, line(current) > line(completed)) {
+        (true, _) => ("Major", "major"),
+        (false, true) => ("Minor", "minor"),
+        (false, false) => return None,
+    };
+    Some(Objection {
+        reason: format!("{word}VersionClusterUpdateInProgress"),
+        message: format!(
+            "Retarget to {target} while a {what} version update from {completed} to {current} is in progress"
+        ),
+        blocks: false,
+    })
+}

@@ -1,0 +1,223 @@
+//! What Upgradeable says in each situation, and what the precondition makes of it.
+
+use serde_json::json;
+
+use super::*;
+use crate::model::release::Release;
+use crate::model::resources::{CLUSTER_OPERATORS, CONFIG_MAPS};
+use crate::model::{Change, ChangeKind, Resource};
+
+fn behaviour(version: &str) -> Behaviour {
+    let mut release = Release::find(&"4.22.0".parse().unwrap()).unwrap();
+    release.version = version.parse().unwrap();
+    Behaviour::of(&release)
+}
+
+fn at(seconds: i64) -> Time {
+    Time::from_second(1_700_000_000 + seconds).unwrap()
+}
+
+fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, rest: Value) {
+    let mut value = rest;
+    value["metadata"] = json!({ "namespace": namespace, "name": name });
+    let key = resource.key(namespace, name);
+    view.apply(&Change { key, kind: ChangeKind::Added, object: Object::new(value), old: None });
+}
+
+fn operator(view: &mut View, name: &str, status: &str, message: &str) {
+    let said = json!({ "type": "Upgradeable", "status": status, "reason": "Old", "message": message });
+    put(view, &CLUSTER_OPERATORS, "", name, json!({ "status": { "conditions": [said] } }));
+}
+
+/// A cluster whose administrators were asked `gates` and agreed to `acks`.
+fn cluster(gates: &Value, acks: &Value) -> View {
+    let mut view = View::default();
+    put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({ "data": gates }));
+    put(&mut view, &CONFIG_MAPS, "openshift-config", "admin-acks", json!({ "data": acks }));
+    view
+}
+
+fn cluster_version(version: &str, overrides: bool, progressing: &str) -> Object {
+    Object::new(json!({
+        "spec": { "overrides": [{ "kind": "Deployment", "unmanaged": overrides }] },
+        "status": {
+            "history": [{ "state": "Completed", "version": version }],
+            "conditions": [{ "type": "Progressing", "status": progressing }],
+        },
+    }))
+}
+
+/// `type status reason message` of each condition after one look.
+fn look(object: &Object, view: &View) -> Vec<String> {
+    let version = completed_version(object);
+    let mut upgradeable = Upgradeable::default();
+    upgradeable.look(behaviour(version), object, view, at(0));
+    let mut list = vec![json!({ "type": "UpgradeableGone" }), json!({ "type": "Available" })];
+    upgradeable.put(&mut list, at(0));
+    assert_eq!(list.remove(0)["type"], "Available", "what no longer holds went");
+    let line = |c: Condition| format!("{} {} {} {}", c.kind, c.status, c.reason, c.message);
+    list.iter().map(|entry| line(Condition::read(entry))).collect()
+}
+
+#[test]
+fn nothing_speaks_against_it() {
+    let mut view = cluster(&json!({ "ack-4.13-other": "Read this." }), &json!({}));
+    operator(&mut view, "etcd", "True", "");
+    assert_eq!(look(&cluster_version("4.14.1", false, "True"), &view), [""; 0]);
+}
+
+#[test]
+fn one_check_that_fails_is_told_as_upgradeable_itself() {
+    let mut view = cluster(&json!({}), &json!({}));
+    operator(&mut view, "etcd", "False", "No quorum.");
+    assert_eq!(
+        look(&cluster_version("4.14.1", false, "False"), &view),
+        [
+            "Upgradeable False Old Cluster operator etcd should not be upgraded between minor versions: No quorum."
+        ]
+    );
+    operator(&mut view, "dns", "False", "No names.");
+    assert_eq!(
+        look(&cluster_version("4.14.1", false, "False"), &view),
+        [
+            "Upgradeable False ClusterOperatorsNotUpgradeable Multiple cluster operators should not be upgraded between minor versions:\n* Cluster operator dns should not be upgraded between minor versions: Old: No names.\n* Cluster operator etcd should not be upgraded between minor versions: Old: No quorum."
+        ]
+    );
+}
+
+#[test]
+fn several_checks_that_fail_have_conditions_of_their_own_in_order_of_type() {
+    let view = cluster(&json!({ "ack-4.14-api": "APIs go." }), &json!({ "ack-4.14-api": "false" }));
+    let overrides = "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing.";
+    assert_eq!(
+        look(&cluster_version("4.14.1", true, "True"), &view),
+        [
+            format!(
+                "Upgradeable False MultipleReasons Cluster should not be upgraded between minor versions for multiple reasons: ClusterVersionOverridesSet,AdminAckRequired\n* {overrides}\n* APIs go."
+            ),
+            "UpgradeableAdminAckRequired False AdminAckRequired APIs go.".to_owned(),
+            format!("UpgradeableClusterVersionOverrides False ClusterVersionOverridesSet {overrides}"),
+        ]
+    );
+}
+
+#[test]
+fn gates_are_answered_by_true_and_must_be_well_formed() {
+    let acked = cluster(&json!({ "ack-4.14-api": "APIs go." }), &json!({ "ack-4.14-api": "true" }));
+    assert_eq!(look(&cluster_version("4.14.1", false, "False"), &acked), [""; 0]);
+    let odd = json!({ "ack-4.14-b": "B.", "ack-4.14-a": "A.", "ack-4.14-e": "", "ack-4.14--x": "X." });
+    assert_eq!(
+        look(&cluster_version("4.14.1", false, "False"), &cluster(&odd, &json!({}))),
+        [
+            "Upgradeable False MultipleReasons A. B. admin-gates configmap gate ack-4.14-e must contain a non-empty value. admin-gates configmap gate name ack-4.14--x has invalid format; must comply with \"^ack-[4-5][.]([0-9]{1,})-[^-]\"."
+        ]
+    );
+    assert_eq!(
+        look(&cluster_version("4.14.1", false, "False"), &View::default()),
+        ["Upgradeable False UnableToAccessAdminGatesConfigMap admin-gates configmap not found."]
+    );
+}
+
+#[test]
+fn from_4_19_an_update_under_way_counts_and_among_several_it_is_true() {
+    let mut view = cluster(&json!({}), &json!({}));
+    let updating = "An update is already in progress and the details are in the Progressing condition";
+    assert_eq!(
+        look(&cluster_version("4.19.1", false, "True"), &view),
+        [format!("Upgradeable False UpdateInProgress {updating}")]
+    );
+    operator(&mut view, "etcd", "False", "No quorum.");
+    let lines = look(&cluster_version("4.19.1", false, "True"), &view);
+    assert_eq!(lines[2], format!("UpgradeableUpgradeInProgress True UpdateInProgress {updating}"));
+}
+
+#[test]
+fn from_4_23_there_are_risks_and_no_conditions_beside_upgradeable() {
+    let mut view = cluster(&json!({}), &json!({}));
+    let updating = "An update is already in progress and the details are in the Progressing condition.";
+    let object = cluster_version("5.0.1", false, "True");
+    assert_eq!(look(&object, &view), [format!("Upgradeable False ClusterVersionUpdating {updating}")]);
+    operator(&mut view, "etcd", "False", "No quorum.");
+    assert_eq!(
+        look(&object, &view),
+        [format!(
+            "Upgradeable False MultipleReasons Cluster should not be upgraded between minor or major versions for multiple reasons:\n* {updating}\n* No quorum."
+        )]
+    );
+    let settled = cluster_version("5.0.1", false, "False");
+    assert_eq!(
+        look(&settled, &view),
+        ["Upgradeable False RiskNameNotCompatibleWithReasonProperty No quorum."]
+    );
+    assert_eq!(
+        look(&settled, &View::default()),
+        [
+            "Upgradeable Unknown EvaluationFailed Failed to retrieve ConfigMap admin-gates from namespace openshift-config-managed: configmap \"admin-gates\" not found"
+        ]
+    );
+}
+
+/// Whether a look notices an operator that begins to refuse `after` seconds; `accepted` is why no payload is.
+fn notices(after: i64, accepted: &str, gates_changed: bool) -> bool {
+    let mut value = cluster_version("4.14.1", false, "False").to_value();
+    value["status"]["conditions"] = json!([{
+        "type": "ReleaseAccepted", "status": "False", "reason": accepted, "lastTransitionTime": "2023-11-14T22:13:00Z",
+    }]);
+    let (object, mut view) = (Object::new(value), cluster(&json!({}), &json!({})));
+    let mut upgradeable = Upgradeable::default();
+    upgradeable.look(behaviour("4.14.1"), &object, &view, at(0));
+    operator(&mut view, "etcd", "False", "No quorum.");
+    if gates_changed {
+        upgradeable.outdated();
+    }
+    upgradeable.look(behaviour("4.14.1"), &object, &view, at(after));
+    !upgradeable.conditions.is_empty()
+}
+
+#[test]
+fn checks_are_run_each_two_minutes_and_sooner_while_preconditions_refuse() {
+    assert!(!notices(119, "RetrievePayload", false));
+    assert!(notices(120, "RetrievePayload", false));
+    assert!(!notices(14, "PreconditionChecks", false));
+    assert!(notices(15, "PreconditionChecks", false));
+    assert!(notices(1, "RetrievePayload", true), "agreeing to something is noticed at once");
+}
+
+/// Judges an update of a cluster at `desired`, whose last release was `completed` and which says `reason`.
+fn judge(completed: &str, desired: &str, target: &str, reason: &str) -> String {
+    let object = Object::new(json!({ "status": {
+        "history": [{ "state": "Partial", "version": desired }, { "state": "Completed", "version": completed }],
+        "conditions": [{ "type": "Upgradeable", "status": "False", "reason": reason, "message": "No." }],
+    } }));
+    let [desired, target] = [desired, target].map(|version| version.parse().unwrap());
+    let objection = precondition::judge(behaviour(completed), &object, &desired, &target);
+    objection.map_or_else(String::new, |o| {
+        format!("{}{}: {}", if o.blocks { "" } else { "(noted) " }, o.reason, o.message)
+    })
+}
+
+#[test]
+fn another_minor_is_refused_and_a_patch_is_not() {
+    assert_eq!(judge("4.20.1", "4.20.1", "4.21.0", "Old"), "Old: No.");
+    assert_eq!(judge("4.20.1", "4.20.1", "4.20.2", "Old"), "");
+    assert_eq!(judge("4.22.1", "4.22.1", "5.0.0", "Old"), "Old: No.");
+}
+
+#[test]
+fn overrides_refuse_patches_up_to_4_21() {
+    assert_eq!(
+        judge("4.21.1", "4.21.1", "4.21.2", "ClusterVersionOverridesSet"),
+        "ClusterVersionOverridesSet: No."
+    );
+    assert_eq!(judge("4.22.1", "4.22.1", "4.22.2", "ClusterVersionOverridesSet"), "");
+}
+
+#[test]
+fn another_patch_of_a_minor_update_is_refused_before_4_18_and_noted_from_4_19() {
+    assert_eq!(judge("4.17.1", "4.18.1", "4.18.2", "Old"), "Old: No.");
+    assert_eq!(judge("4.18.1", "4.19.1", "4.19.2", "Old"), "");
+    assert_eq!(
+        judge("4.19.1", "4.20.1", "4.20.2", "Old"),
+        "(noted) MinorVersionClusterUpdateInProgress: Retarget to 4.20.2 while a minor version update from 4.19.1 to 4.20.1 is in progress"
+    );
+}
