@@ -113,7 +113,7 @@ fn rank(history: &[Value], index: usize, newest_completed: Option<usize>) -> f64
         } else {
             match (newer, older) {
                 (Some(a), Some(b)) if minor(&history[a]) != minor(&history[b]) => 20.0,
-                (Some(_), Some(_)) => -20.0,
+                (Some(a), Some(b)) if history[a]["version"] != history[b]["version"] => -20.0,
                 _ => 0.0,
             }
         }
@@ -169,5 +169,65 @@ mod tests {
         assert_eq!(history.len(), 100);
         assert_eq!(history[99]["version"], "4.1.0", "the oldest is protected");
         assert_eq!(history[98]["version"], "4.1.2", "the second oldest went");
+    }
+
+    /// A full history of completed patches of 4.1, oldest last, but for those that `change` tells of: index, state and
+    /// version. Answers the index of the entry that the next one pushes out.
+    fn check_victim(change: &[(usize, &str, &str)], expected: usize) {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history: Vec<Value> = (0..100)
+            .map(|i| json!({ "state": "Completed", "version": format!("4.1.{}", 100 - i), "image": i.to_string() }))
+            .collect();
+        for (index, state, version) in change {
+            (history[*index]["state"], history[*index]["version"]) = (json!(state), json!(version));
+        }
+        let before = history.clone();
+        merge(&mut history, applied("4.9.0", "new", false), now);
+        assert_eq!(history.len(), 100);
+        let gone =
+            before.iter().position(|entry| !history.iter().any(|kept| kept["image"] == entry["image"]));
+        assert_eq!(gone, Some(expected));
+    }
+
+    #[test]
+    fn a_patch_that_was_left_goes_before_somewhat_older_ones_that_completed() {
+        check_victim(&[], 98);
+        check_victim(&[(85, "Partial", "4.1.15")], 85);
+        check_victim(&[(85, "Partial", "4.1.15"), (90, "Partial", "4.1.10")], 90);
+        check_victim(&[(50, "Partial", "4.1.50")], 98);
+        // What was left for the version that it came from was no step between two.
+        check_victim(
+            &[(84, "Completed", "4.1.9"), (85, "Partial", "4.1.15"), (86, "Completed", "4.1.9")],
+            98,
+        );
+    }
+
+    #[test]
+    fn what_was_tried_between_two_minors_and_their_ends_stay_longer() {
+        check_victim(&[(98, "Partial", "4.1.2")], 98);
+        check_victim(&[(98, "Partial", "4.1.0"), (99, "Completed", "4.0.7")], 96);
+    }
+
+    #[test]
+    fn the_newest_completed_entry_stays_however_old_it_is() {
+        let partial: Vec<(usize, &str, &str)> =
+            (0..99).filter(|i| *i != 98).map(|i| (i, "Partial", "4.1.7")).collect();
+        check_victim(&partial, 97);
+    }
+
+    #[test]
+    fn verified_stays_and_risks_are_those_of_the_last_report_that_knows_them() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history = Vec::new();
+        let first =
+            Applied { verified: true, accepted_risks: Some("forced"), ..applied("4.1.1", "a", false) };
+        merge(&mut history, first, now);
+        merge(&mut history, applied("4.1.1", "a", true), now);
+        assert_eq!((&history[0]["verified"], &history[0]["acceptedRisks"]), (&json!(true), &json!("forced")));
+        merge(&mut history, Applied { accepted_risks: Some(""), ..applied("4.1.1", "a", true) }, now);
+        assert_eq!(history[0].get("acceptedRisks"), None);
+        merge(&mut history, applied("4.1.1", "b", true), now);
+        assert_eq!(history.len(), 2, "another image of the same version is another entry");
+        assert_eq!((&history[0]["state"], &history[0]["verified"]), (&json!("Completed"), &json!(false)));
     }
 }

@@ -1,0 +1,19 @@
+@history
+Feature: What the history of a cluster tells
+  Newest first, an entry for each release that was worked on; what was left stays Partial.
+
+  Scenario: An update that is taken back before the operator replaced itself
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists
+    When I update to 4.16.5
+    Then within 5 minutes ClusterVersion field "status.history[0].version" is "4.16.5"
+    When I clear the update request
+    Then within 1 minute ClusterVersion field "status.history[0].version" is "4.16.1"
+    And ClusterVersion field "status.history[0].state" is "Partial"
+    And ClusterVersion field "status.history[1].version" is "4.16.5"
+    And ClusterVersion field "status.history[1].state" is "Partial"
+    And ClusterVersion field "status.history[1].completionTime" is /Z$/
+    And ClusterVersion field "status.history[2].state" is "Completed"
+    And within 3 hours ClusterVersion field "status.history[0].state" is "Completed"
+    And ClusterVersion condition Progressing is False with message "Cluster version is 4.16.1"
+    And ClusterVersion field "status.history[1].state" is "Partial"
