@@ -207,6 +207,10 @@ impl ApplyLoop {
                 break;
             };
             let need = self.need(place, view);
+            if let Task::Precreate(operator) = &self.payload.nodes[place.0].tasks[place.1] {
+                // Its clock runs from the first attempt to have it, not from when it is waited for.
+                self.watches.start(operator["metadata"]["name"].as_str().unwrap_or_default(), now);
+            }
             let Some(pass) = self.pass.as_mut() else { return false };
             match need {
                 Need::Time(count) => {

@@ -30,7 +30,11 @@ fn of_operator(reason: &str, name: &str) -> Failure {
 
 /// Progressing and Failing as `status reason message`.
 fn check(situation: Situation, progressing_expected: &str, failing_expected: &str) {
-    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    check_at(VERSION, situation, progressing_expected, failing_expected);
+}
+
+fn check_at(version: &str, situation: Situation, progressing_expected: &str, failing_expected: &str) {
+    let release = Release::find(&version.parse().unwrap()).unwrap();
     let behaviour = Behaviour::of(&release);
     let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
     let jitter = Streams::new(1).stream("test");
@@ -46,7 +50,7 @@ fn check(situation: Situation, progressing_expected: &str, failing_expected: &st
         let Condition { status, reason, message, .. } = condition;
         [status, reason, message].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(text(progressing(&apply, VERSION, false, now())), progressing_expected);
+    assert_eq!(text(progressing(&apply, version, false, now())), progressing_expected);
     assert_eq!(text(failing(&apply, behaviour, now())), failing_expected);
 }
 
@@ -136,5 +140,77 @@ fn while_reconciling_everything_counts_at_once() {
         situation,
         "False ClusterOperatorDegraded Error while reconciling 4.16.3: the cluster operator etcd is degraded",
         "True ClusterOperatorDegraded Cluster operator etcd is degraded",
+    );
+}
+
+#[test]
+fn before_4_16_a_slow_operator_is_only_waited_for() {
+    check_at(
+        "4.15.2",
+        moving(80, vec![of_operator("ClusterOperatorUpdating", "etcd")], 100),
+        "True ClusterOperatorUpdating Working towards 4.15.2: 80 of 800 done (10% complete), waiting on etcd",
+        "False",
+    );
+}
+
+#[test]
+fn slow_operators_are_named_with_their_limits_together() {
+    let names = ["machine-config", "dns", "network"];
+    let failures: Vec<Failure> =
+        names.iter().map(|name| of_operator("ClusterOperatorUpdating", name)).collect();
+    let progressing = "True ClusterOperatorsUpdating Working towards 4.16.3: 80 of 800 done (10% complete), waiting on dns, machine-config, network";
+    check(
+        moving(80, failures.clone(), 90),
+        progressing,
+        "Unknown SlowClusterOperator waiting on dns, network over 30 minutes which is longer than expected",
+    );
+    check(
+        moving(80, failures, 91),
+        progressing,
+        "Unknown SlowClusterOperator waiting on dns, network over 30 minutes and machine-config over 90 minutes which is longer than expected",
+    );
+}
+
+#[test]
+fn a_degraded_operator_among_others_has_its_forty_minutes_for_failing_alone() {
+    let mixed = || {
+        vec![of_operator("ClusterOperatorDegraded", "etcd"), of_operator("ClusterOperatorUpdating", "dns")]
+    };
+    let progressing =
+        "True MultipleErrors Unable to apply 4.16.3: an unknown error has occurred: MultipleErrors";
+    check(moving(80, mixed(), 39), progressing, "False");
+    check(
+        moving(80, mixed(), 41),
+        progressing,
+        "True ClusterOperatorDegraded Cluster operator etcd is degraded",
+    );
+}
+
+#[test]
+fn several_failures_are_told_without_those_that_are_none() {
+    let three = vec![
+        of_operator("ClusterOperatorDegraded", "etcd"),
+        of_operator("ClusterOperatorUpdating", "dns"),
+        of_operator("ClusterOperatorNotAvailable", "network"),
+    ];
+    check(
+        moving(80, three, 0),
+        "True MultipleErrors Unable to apply 4.16.3: an unknown error has occurred: MultipleErrors",
+        "True MultipleErrors Multiple errors are preventing progress:\n* Cluster operator etcd is degraded\n* Cluster operator network is not available",
+    );
+}
+
+#[test]
+fn while_reconciling_an_operator_that_updates_fails_at_once() {
+    let situation = Situation {
+        mode: Mode::Reconciling,
+        done: 800,
+        failures: vec![of_operator("ClusterOperatorUpdating", "etcd")],
+        waited: SignedDuration::ZERO,
+    };
+    check(
+        situation,
+        "False ClusterOperatorUpdating Error while reconciling 4.16.3: etcd has an unknown error: ClusterOperatorUpdating",
+        "True ClusterOperatorUpdating Cluster operator etcd is updating versions",
     );
 }
