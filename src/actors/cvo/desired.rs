@@ -2,6 +2,7 @@
 
 use super::apply::Work;
 use super::retrieve::Target;
+use super::validation;
 use crate::model::Object;
 use crate::model::release::Release;
 
@@ -18,21 +19,19 @@ pub(super) fn read(cluster_version: &Object, own: &Release, work: Option<&Work>)
         force: work.is_some_and(|work| work.release.image == own.image && work.force),
         generation,
     };
-    if !image.is_empty() {
-        return (Target { version, image, force, generation }, Vec::new());
+    let invalid = validation::errors(cluster_version);
+    // What is wrong within the request is taken back as a whole; an empty request asks for nothing anyway.
+    if invalid.iter().any(|error| error.starts_with("spec.desiredUpdate.")) {
+        return (own_target(), invalid);
     }
-    if version.is_empty() {
-        return (own_target(), Vec::new());
+    if !image.is_empty() {
+        return (Target { version, image, force, generation }, invalid);
     }
     let offered =
         cluster_version.list("/status/availableUpdates").iter().find(|u| u["version"] == version.as_str());
-    if let Some(image) = offered.and_then(|update| update["image"].as_str()) {
-        return (Target { version, image: image.to_owned(), force, generation }, Vec::new());
-    }
-    let known =
-        cluster_version.list("/status/history").iter().any(|entry| entry["version"] == version.as_str());
-    let error = format!(
-        "spec.desiredUpdate.version: Invalid value: \"{version}\": when image is empty the update must be an available update"
-    );
-    (own_target(), if known { Vec::new() } else { vec![error] })
+    let target = match offered.and_then(|update| update["image"].as_str()) {
+        Some(image) if !version.is_empty() => Target { version, image: image.to_owned(), force, generation },
+        _ => own_target(),
+    };
+    (target, invalid)
 }

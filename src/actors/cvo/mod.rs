@@ -24,6 +24,7 @@ mod retrieve;
 mod status;
 mod updates;
 mod upgradeable;
+mod validation;
 mod version_pod;
 mod worker;
 

@@ -118,6 +118,8 @@ fn set_conditions(conditions: &mut Vec<Value>, report: &Report<'_>, version: &st
     }
     wanted.push(failing(apply, report.behaviour, now));
     wanted.push(progressing(apply, version, !report.invalid.is_empty(), now));
+    // A type of former releases.
+    condition::remove(conditions, "ImplicitlyEnabled");
     if report.invalid.is_empty() {
         condition::remove(conditions, "Invalid");
     } else {
@@ -142,7 +144,8 @@ fn implicit_capabilities(capabilities: &Capabilities) -> Condition {
 fn invalid(errors: &[String]) -> Condition {
     let message = match errors {
         [one] => format!("The cluster version is invalid: {one}"),
-        several => format!("The cluster version is invalid:\n* {}", several.join("\n* ")),
+        // Unlike other lists of errors, this one ends in a line break.
+        several => format!("The cluster version is invalid:\n* {}\n", several.join("\n* ")),
     };
     Condition::new("Invalid", "True", "InvalidClusterVersion", message)
 }

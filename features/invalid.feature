@@ -1,0 +1,36 @@
+@invalid
+Feature: A ClusterVersion that asks for what cannot be
+  The operator says what is wrong and goes on as if it had not been asked; who asked can take it back.
+
+  Scenario: A version that nobody offers stops a cluster at where it is
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {desiredUpdate: {version: 4.16.9}}
+      """
+    Then within 1 minute ClusterVersion condition Invalid is True with reason "InvalidClusterVersion" and message matching /^The cluster version is invalid: spec\.desiredUpdate\.version: Invalid value: "4\.16\.9": when image is empty the update must be an available update$/
+    And ClusterVersion condition Progressing is False with reason "InvalidClusterVersion" and message "Stopped at 4.16.1: the cluster version is invalid"
+    And ClusterVersion condition Failing is False
+    And ClusterVersion field "spec.desiredUpdate.version" is "4.16.9"
+    When I clear the update request
+    Then within 1 minute ClusterVersion condition Progressing is False with message "Cluster version is 4.16.1"
+
+  Scenario: Several mistakes are told in several lines, and an update that is under way goes on
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists
+    When I update to 4.16.5
+    Then within 10 minutes ClusterVersion condition Progressing is True with message matching /^Working towards 4\.16\.5/
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {upstream: ":nowhere", clusterID: me}
+      """
+    Then within 1 minute ClusterVersion condition Invalid is True with reason "InvalidClusterVersion" and message matching /^The cluster version is invalid:\n\* spec\.upstream: .*\n\* spec\.clusterID: Invalid value: "me": must be an RFC4122-variant UUID\n$/
+    And ClusterVersion condition Progressing is True with reason "InvalidClusterVersion" and message "Reconciling 4.16.5: the cluster version is invalid"
+    And within 3 hours ClusterVersion condition Progressing is False with reason "InvalidClusterVersion" and message "Stopped at 4.16.5: the cluster version is invalid"
