@@ -1,30 +1,46 @@
 //! Whether a retrieved payload is accepted: it must be the release that was asked for, and pass the preconditions.
 
 use super::apply::Work;
+use super::events::Notice;
 use super::load::Load;
 use super::preconditions::{self, Verdict};
 use super::retrieve::{Retrieved, Site, Target};
 use crate::model::Object;
 
-/// The work that an accepted payload is, or why there is none.
+/// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
 pub(super) fn accept(
     target: &Target,
     outcome: Result<Retrieved, String>,
     site: &Site,
     cluster_version: &Object,
+    notices: &mut Vec<Notice>,
 ) -> Result<Work, Load> {
     let retrieved = outcome.map_err(|error| Load::not_retrieved(target, &error))?;
+    if !retrieved.risk.is_empty() {
+        notices.push(Notice::warning("RetrievePayload", &retrieved.risk));
+    }
+    let Target { version, image, .. } = target;
+    notices.push(Notice::normal(
+        "LoadPayload",
+        format!("Loading payload version=\"{version}\" image=\"{image}\""),
+    ));
     let release = site.world.release_of(&target.image).cloned().ok_or_else(|| Load::no_payload(target))?;
     let actual = release.version.to_string();
     if !target.version.is_empty() && target.version != actual {
         return Err(Load::wrong_version(target, &actual));
     }
+    let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
     let mut risks = vec![retrieved.risk];
     match preconditions::check(site.behaviour, cluster_version, &release, target.force) {
         Verdict::Passed => {}
-        Verdict::Noted(risk) => risks.push(risk),
+        Verdict::Noted(risk) => {
+            let message = format!("precondition warning for {loaded}: {risk}");
+            notices.push(Notice::warning("PreconditionWarn", message));
+            risks.push(risk);
+        }
         Verdict::Blocked(summary) => return Err(Load::blocked(&release, &summary)),
     }
+    notices.push(Notice::normal("PreconditionsPassed", format!("preconditions passed for {loaded}")));
     risks.retain(|risk| !risk.is_empty());
     Ok(Work {
         release,

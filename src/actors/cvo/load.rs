@@ -1,5 +1,6 @@
 //! The last attempt to load a payload, as the condition ReleaseAccepted tells it.
 
+use super::events::Notice;
 use super::retrieve::Target;
 use crate::model::condition::Condition;
 use crate::model::release::Release;
@@ -75,6 +76,18 @@ impl Load {
                 release.version, release.image
             ),
         }
+    }
+
+    /// What is told of it as an Event; `None` before the first attempt.
+    pub(super) fn notice(&self) -> Option<Notice> {
+        let Condition { status, reason, message, .. } = self.condition()?;
+        Some(match reason.as_str() {
+            _ if status == "True" => Notice::normal("PayloadLoaded", message),
+            "RetrievePayload" => Notice::warning("RetrievePayloadFailed", message.replace('\n', " // ")),
+            "LoadPayload" => Notice::warning("LoadPayloadFailed", message),
+            "VerifyPayloadVersion" => Notice::warning("VerifyPayloadVersionFailed", message),
+            _ => Notice::warning("PreconditionBlock", message),
+        })
     }
 
     /// The condition ReleaseAccepted; `None` before the first attempt.

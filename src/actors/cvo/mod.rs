@@ -10,6 +10,7 @@ mod apply;
 mod behaviour;
 mod capabilities;
 mod desired;
+mod events;
 mod failure;
 mod history;
 mod lease;
@@ -88,6 +89,10 @@ impl ClusterVersionOperator {
         match self.out.answered() {
             Some(Purpose::Lease) => {
                 let begins = self.election.as_mut().is_some_and(|e| e.answered(refusal.is_none()));
+                if begins {
+                    let lease = answer.outcome.as_ref().ok();
+                    events::tell_of_leadership(&self.holder, lease, now, &mut self.out);
+                }
                 if begins && !self.ending {
                     self.worker.queue.trigger(now);
                 }
@@ -99,7 +104,7 @@ impl ClusterVersionOperator {
                     apply.answered(refusal.map_or(Ok(()), Err), now);
                 }
             }
-            Some(Purpose::FailingStatus | Purpose::Prune) | None => {}
+            Some(Purpose::FailingStatus | Purpose::Prune | Purpose::Event) | None => {}
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) enum Purpose {
     Retrieve,
     /// A manifest of the payload.
     Apply,
+    /// Something told to people.
+    Event,
 }
 
 /// Requests in order; answers come back in the same order.

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use super::accept::accept;
 use super::apply::{ApplyLoop, Mode, Work};
 use super::capabilities::Capabilities;
+use super::events::{Events, Notice};
 use super::load::Load;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
@@ -31,6 +32,7 @@ pub(super) struct Worker {
     load: Load,
     capabilities: Option<Capabilities>,
     pub(super) upgradeable: Upgradeable,
+    events: Events,
     invalid: Vec<String>,
 }
 
@@ -47,6 +49,7 @@ impl Worker {
             load: Load::Untried,
             capabilities: None,
             upgradeable: Upgradeable::default(),
+            events: Events::default(),
             invalid: Vec::new(),
         }
     }
@@ -105,7 +108,12 @@ impl Worker {
             if let Some(outcome) = retrieval.run(site, view, now, out) {
                 let target = retrieval.target.clone();
                 self.retrieval = None;
-                let accepted = accept(&target, outcome, site, cluster_version);
+                let mut notices = Vec::new();
+                let accepted = accept(&target, outcome, site, cluster_version, &mut notices);
+                let load =
+                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, true));
+                notices.extend(load.notice());
+                self.events.tell(notices, now, out);
                 self.retrieved(accepted, site, view, cluster_version, now, out);
             }
         } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
@@ -151,6 +159,7 @@ impl Worker {
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
         self.upgradeable.look(site.behaviour, cluster_version, view, now);
         if self.apply.is_none() {
+            self.tell_of_own(now, out);
             self.adopt_own(view, cluster_version, now);
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
@@ -169,12 +178,25 @@ impl Worker {
                 self.load = Load::loaded(&apply.work.release, false);
             }
         } else if target.image == self.own.image {
+            if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
+                self.tell_of_own(now, out);
+            }
             self.adopt(self.own_work(target.generation, target.force), view, now);
         } else {
+            self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, now));
             return;
         }
         self.write_status(site, cluster_version, now, out);
+    }
+
+    /// Tells that the payload in the operator's own image is loaded, which nothing can go wrong with.
+    fn tell_of_own(&mut self, now: Time, out: &mut Outbox) {
+        let (version, image) = (self.own.version.to_string(), &self.own.image);
+        let loading = format!("Loading payload version=\"{version}\" image=\"{image}\"");
+        let mut notices = vec![retrieving(&version, image), Notice::normal("LoadPayload", loading)];
+        notices.extend(Load::loaded(&self.own, true).notice());
+        self.events.tell(notices, now, out);
     }
 
     /// The first work of a process: its own release, from its own image.
@@ -253,4 +275,9 @@ impl Worker {
             out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object));
         }
     }
+}
+
+fn retrieving(version: &str, image: &str) -> Notice {
+    let message = format!("Retrieving and verifying payload version=\"{version}\" image=\"{image}\"");
+    Notice::normal("RetrievePayload", message)
 }
