@@ -17,3 +17,14 @@ Feature: What the history of a cluster tells
     And within 3 hours ClusterVersion field "status.history[0].state" is "Completed"
     And ClusterVersion condition Progressing is False with message "Cluster version is 4.16.1"
     And ClusterVersion field "status.history[1].state" is "Partial"
+
+  Scenario: A target that is refused is told of, and changes nothing else
+    Given a 4.19.3 cluster
+    And release 4.21.1 exists but is not recommended
+    When I update to 4.21.1
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "4.21.1"
+    And ClusterVersion field "metadata.generation" is "2"
+    And ClusterVersion field "status.observedGeneration" is "1"
+    And ClusterVersion field "status.desired.version" is "4.19.3"
+    And ClusterVersion field "status.history[0].version" is "4.19.3"
+    And ClusterVersion condition Failing is False

@@ -214,3 +214,56 @@ fn while_reconciling_an_operator_that_updates_fails_at_once() {
         "True ClusterOperatorUpdating Cluster operator etcd is updating versions",
     );
 }
+
+/// A ClusterVersion without status, and what the operator of 4.16.3 makes of it when it begins.
+fn begun(invalid: &[String]) -> Value {
+    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let object = json!({
+        "metadata": { "name": "version", "generation": 7 },
+        "spec": {},
+        "status": { "conditions": [{ "type": "ImplicitlyEnabled", "status": "False" }] },
+    });
+    let work =
+        Work { release: release.clone(), generation: 5, force: false, verified: false, accepted_risks: None };
+    let jitter = Streams::new(1).stream("test");
+    let report = Report {
+        apply: &ApplyLoop::new(work, Mode::Updating, "", SignedDuration::from_mins(3), jitter, now()),
+        load: &Load::loaded(&release, true),
+        capabilities: &Capabilities::at_start(&release, &object),
+        behaviour: Behaviour::of(&release),
+        updates: &Updates {
+            available: Value::Null,
+            condition: Condition::new("RetrievedUpdates", "False", "", ""),
+        },
+        upgradeable: &Upgradeable::default(),
+        invalid,
+    };
+    write(&Object::new(object), &report, now())
+}
+
+#[test]
+fn conditions_begin_in_the_operators_order_and_the_generation_is_that_of_the_work() {
+    let kinds = |object: &Value| -> Vec<String> {
+        let list = object["status"]["conditions"].as_array().unwrap();
+        list.iter().map(|condition| condition["type"].as_str().unwrap().to_owned()).collect()
+    };
+    let order = [
+        "RetrievedUpdates",
+        "ImplicitlyEnabledCapabilities",
+        "ReleaseAccepted",
+        "Available",
+        "Failing",
+        "Progressing",
+    ];
+    let fresh = begun(&[]);
+    assert_eq!(kinds(&fresh), order, "and no type of former releases");
+    assert_eq!(fresh["status"]["observedGeneration"], 5);
+    assert_eq!(fresh["status"]["history"][0]["state"], "Partial");
+    let invalid = begun(&["spec.a: wrong".to_owned(), "spec.b: wrong".to_owned()]);
+    assert_eq!(kinds(&invalid)[6], "Invalid");
+    let message = condition::of(&invalid, "Invalid").unwrap()["message"].clone();
+    assert_eq!(message, "The cluster version is invalid:\n* spec.a: wrong\n* spec.b: wrong\n");
+    let progressing = Condition::read(condition::of(&invalid, "Progressing").unwrap());
+    assert_eq!((progressing.status.as_str(), progressing.reason.as_str()), ("True", "InvalidClusterVersion"));
+    assert_eq!(progressing.message, "Reconciling 4.16.3: the cluster version is invalid");
+}
