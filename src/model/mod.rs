@@ -6,6 +6,7 @@ pub mod insight;
 pub mod manifests;
 mod object;
 pub mod pod;
+pub mod promql;
 pub mod release;
 mod resource;
 pub mod resources;
