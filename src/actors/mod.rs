@@ -8,6 +8,7 @@ pub mod cvo;
 pub mod deployments;
 pub mod jobs;
 pub mod kubelet;
+mod monitoring;
 pub mod operators;
 mod owners;
 mod workqueue;

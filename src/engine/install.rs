@@ -32,6 +32,7 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
     }
     let recommended = plan.releases.iter().filter(|planned| planned.recommended);
     world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
+    world.service = plan.update_service.clone();
     world
 }
 

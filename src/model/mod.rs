@@ -2,10 +2,12 @@
 
 mod change;
 pub mod condition;
+pub mod graph;
 pub mod insight;
 pub mod manifests;
 mod object;
 pub mod pod;
+pub mod promql;
 pub mod release;
 mod resource;
 pub mod resources;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 
+use super::graph::UpdateService;
 use super::release::Release;
 
 /// Everything outside the cluster that its components can reach.
@@ -11,8 +12,10 @@ use super::release::Release;
 pub struct World {
     /// Releases that exist in this run, by version.
     pub releases: BTreeMap<Version, Release>,
-    /// Versions that the update service offers as targets.
+    /// Versions that the update service offers as targets, unless it is told otherwise.
     pub recommended: Vec<Version>,
+    /// What the update service is told.
+    pub service: UpdateService,
     /// The image registry.
     pub registry: Registry,
 }

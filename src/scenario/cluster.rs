@@ -12,6 +12,7 @@ use super::plan::{
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
+use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
 
@@ -57,6 +58,7 @@ pub(super) fn read(
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
     Some(ClusterPlan {
         releases,
+        update_service: UpdateService::default(),
         control_plane_nodes,
         worker_nodes,
         kubernetes_minor,

@@ -20,6 +20,7 @@ mod problem;
 mod reader;
 mod sentence;
 mod step;
+mod update_service;
 
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,8 @@ use reader::Reader;
 /// Finds the facts of a release: `Release::find` of the model, or another source of facts.
 pub type FindRelease<'a> = &'a dyn Fn(&Version) -> Result<Release, UnknownRelease>;
 
-const KEYS: &[&str] = &["name", "description", "ids", "tags", "cluster", "releases", "timeline"];
+const KEYS: &[&str] =
+    &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
 
 /// Reads a scenario; `file_name` is what problems and the plan call the file.
 ///
@@ -109,7 +111,10 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let ids = map.get("ids").map(|node| ids(reader, node)).unwrap_or_default();
     let tags = map.get("tags").map(|node| reader.texts(node, "a tag")).unwrap_or_default();
     let cluster = map.required(reader, "cluster", "the cluster to begin with");
-    let cluster = cluster::read(reader, cluster, map.get("releases"));
+    let mut cluster = cluster::read(reader, cluster, map.get("releases"));
+    if let (Some(node), Some(cluster)) = (map.get("update-service"), &mut cluster) {
+        update_service::read_into(reader, node, cluster);
+    }
     let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
     let timeline = map.required(reader, "timeline", "what to do and expect");
     let timeline = timeline.map(|node| step::timeline(reader, node, &versions)).unwrap_or_default();

@@ -8,6 +8,7 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::model::Resource;
+use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
 
@@ -47,6 +48,8 @@ pub struct ClusterPlan {
     pub release: Release,
     /// Releases that exist beside it, with what the registry does for each.
     pub releases: Vec<ReleasePlan>,
+    /// What the update service is told.
+    pub update_service: UpdateService,
     /// Control-plane nodes.
     pub control_plane_nodes: u32,
     /// Worker nodes.

@@ -101,7 +101,7 @@ fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
 }
 
 /// A version that exists in the run. (One that nobody offers is written as `recommended: false`.)
-fn existing(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
+pub(super) fn existing(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
     let version = reader.version(node)?;
     // Without a cluster nothing is known of versions, and that is a problem already.
     if versions.is_empty() || versions.contains(&version) {

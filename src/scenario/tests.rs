@@ -7,6 +7,7 @@ use semver::Version;
 use super::plan::{Plan, Step, Target, What, When};
 use super::{Problems, read};
 use crate::base::yaml::{Kind, Node, tree};
+use crate::model::graph::Rule;
 use crate::model::release::{Release, UnknownRelease};
 use crate::model::world::{Pull, Signature};
 
@@ -211,7 +212,7 @@ fn unreadable_yaml_is_one_problem_with_a_place() {
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
              s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
-             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `cluster`, `releases`, `timeline`",
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `cluster`, `releases`, `update-service`, `timeline`",
     );
 }
 
@@ -466,7 +467,13 @@ fn the_description_has_an_example_of_every_key() {
     for (_, block) in blocks(DOCUMENT) {
         keys(&tree(&block).unwrap().0, &mut used);
     }
-    for known in [super::KEYS, super::cluster::KEYS, super::step::ACTIONS, super::expectation::KEYS] {
+    for known in [
+        super::KEYS,
+        super::cluster::KEYS,
+        super::update_service::KEYS,
+        super::step::ACTIONS,
+        super::expectation::KEYS,
+    ] {
         for key in known {
             assert!(used.contains(*key), "no example of `{key}`");
         }
@@ -491,4 +498,26 @@ fn no_damaged_text_panics() {
         }
     }
     assert!(problems > 1000, "{problems}");
+}
+
+#[test]
+fn an_update_service_is_read_whole() {
+    let head = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\ntimeline: [clear-update]\nupdate-service:\n";
+    let service = |text: &str| plan(&format!("{head}{text}")).unwrap().cluster.update_service;
+    let plain = service("  edges: [{from: 4.14.1, to: 4.14.8}]\n");
+    assert!(plain.channels.is_none() && plain.edges.is_some_and(|edges| edges.len() == 1));
+    let risk = "  conditional-edges:\n  - edges: [{from: 4.14.1, to: 4.14.8}]\n    risks: [{name: R, url: u, message: m, rules: ";
+    let risky = service(&format!("{risk}[Always, {{PromQL: group(a)}}]}}]\n"));
+    assert_eq!(risky.conditional[0].risks[0].rules, [Rule::Always, Rule::PromQl("group(a)".to_owned())]);
+    let wrong = |text: &str, problems: &str| check(&format!("{head}{text}"), problems);
+    wrong(
+        "  channels: {a: [4.14.7], b: gone}\n",
+        "s.yaml:6:18: no release 4.14.7 exists in this scenario: add it to `releases`; did you mean `4.14.8`?\n\
+         s.yaml:6:30: expected one of `unreachable`, `server-error`, `invalid-json`, found `gone`",
+    );
+    wrong(
+        &format!("{risk}[{{PromQL: rate(a)}}]}}]\n"),
+        "s.yaml:8:60: this PromQL cannot be evaluated: unknown function with name \"rate\"",
+    );
+    wrong("  edges: [{from: 4.14.1}]\n", "s.yaml:6:11: an edge needs `to`: the release that it leads to");
 }

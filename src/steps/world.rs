@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::driver::Driver;
 use crate::engine::SessionError;
+use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
 use crate::record::Record;
@@ -46,6 +47,7 @@ impl ClusterWorld {
         Ok(self.cluster.insert(ClusterPlan {
             release,
             releases: Vec::new(),
+            update_service: UpdateService::default(),
             control_plane_nodes: 3,
             worker_nodes: 3,
             kubernetes_minor: None,

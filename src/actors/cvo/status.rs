@@ -30,7 +30,7 @@ pub(super) struct Report<'a> {
     pub(super) capabilities: &'a Capabilities,
     /// How this release's operator behaves.
     pub(super) behaviour: Behaviour,
-    /// What the update service offers.
+    /// What is known of updates.
     pub(super) updates: &'a Updates,
     /// What speaks against another minor.
     pub(super) upgradeable: &'a Upgradeable,
@@ -43,11 +43,11 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     let mut object = cluster_version.to_value();
     let work = &report.apply.work;
     let status = &mut object["status"];
-    status["desired"] = work.release.as_status();
+    status["desired"] = report.updates.desired(&work.release);
     status["observedGeneration"] = json!(work.generation);
     status["versionHash"] = json!(version_hash(&work.release));
     status["capabilities"] = report.capabilities.status();
-    status["availableUpdates"] = report.updates.available.clone();
+    let retrieved = report.updates.tell(cluster_version, status);
     let version = work.release.version.to_string();
     let mut entries = take_list(status, "history");
     let applied = Applied {
@@ -60,7 +60,7 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     history::merge(&mut entries, applied, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
-    set_conditions(&mut conditions, report, &version, now);
+    set_conditions(&mut conditions, report, retrieved, &version, now);
     status["conditions"] = Value::Array(conditions);
     object
 }
@@ -107,9 +107,16 @@ fn take_list(status: &mut Value, field: &str) -> Vec<Value> {
     }
 }
 
-fn set_conditions(conditions: &mut Vec<Value>, report: &Report<'_>, version: &str, now: Time) {
+fn set_conditions(
+    conditions: &mut Vec<Value>,
+    report: &Report<'_>,
+    retrieved: Option<Condition>,
+    version: &str,
+    now: Time,
+) {
     let apply = report.apply;
-    let mut wanted = vec![report.updates.condition.clone(), implicit_capabilities(report.capabilities)];
+    let mut wanted: Vec<Condition> = retrieved.into_iter().collect();
+    wanted.push(implicit_capabilities(report.capabilities));
     wanted.extend(report.load.condition());
     if apply.progress.completed > 0 {
         wanted.push(Condition::new("Available", "True", "", format!("Done applying {version}")));

@@ -1,44 +1,189 @@
-//! What the update service offers: `status.availableUpdates` and the condition RetrievedUpdates.
+//! The loop of available updates: when the update service is asked, and what of its answers is told in status.
 
-use semver::Version;
-use serde_json::Value;
+mod fetch;
+mod recommend;
+mod risks;
+#[cfg(test)]
+mod tests;
 
-use crate::model::Object;
-use crate::model::condition::Condition;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use self::fetch::{Fetched, fetch};
+use self::risks::Queries;
+use crate::actors::monitoring;
+use crate::base::clock::Time;
+use crate::model::condition::{self, Condition};
+use crate::model::graph::{Node, Risk};
 use crate::model::release::Release;
 use crate::model::world::World;
+use crate::model::{Object, View};
 
-/// What one look at the update service came to.
-#[derive(Debug, Clone, PartialEq)]
+/// How long the last good answer is kept while the service fails.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// What is known of updates, from one look at the update service to the next.
+#[derive(Debug)]
 pub(super) struct Updates {
-    /// Releases to update to, newest first; `Null` for none.
-    pub(super) available: Value,
-    /// RetrievedUpdates.
-    pub(super) condition: Condition,
+    /// The shortest time between two looks.
+    interval: SignedDuration,
+    last: Option<Look>,
+    fetched: Fetched,
+    retrieved: Condition,
+    /// Recommended of each conditional update, by image, as a list of conditions.
+    recommended: Vec<(String, Vec<Value>)>,
+    queries: Queries,
 }
 
-/// Asks the update service for updates from `current` in the channel that spec names.
-pub(super) fn retrieve(world: &World, cluster_version: &Object, current: &Release) -> Updates {
-    if cluster_version.text("/spec/channel").is_empty() {
-        let message = "The update channel has not been configured.";
-        let condition = Condition::new("RetrievedUpdates", "False", "NoChannel", message);
-        return Updates { available: Value::Null, condition };
-    }
-    let mut targets: Vec<&Release> = world
-        .recommended
-        .iter()
-        .filter(|version| is_ahead(version, &current.version))
-        .filter_map(|version| world.releases.get(version))
-        .collect();
-    targets.sort_by(|a, b| b.version.cmp(&a.version));
-    let list: Vec<Value> = targets.into_iter().map(Release::as_status).collect();
-    Updates {
-        available: if list.is_empty() { Value::Null } else { Value::Array(list) },
-        condition: Condition::new("RetrievedUpdates", "True", "", ""),
+/// One look at the update service: when, and what spec asked for.
+#[derive(Debug, Clone)]
+struct Look {
+    at: Time,
+    upstream: String,
+    channel: String,
+    /// The last one that was answered, or that was for another channel or place.
+    settled_at: Time,
+}
+
+impl Look {
+    fn is_for(&self, cluster_version: &Object) -> bool {
+        self.upstream == cluster_version.text("/spec/upstream")
+            && self.channel == cluster_version.text("/spec/channel")
     }
 }
 
-/// Update graphs lead to later releases of the same or the next minor.
-fn is_ahead(target: &Version, current: &Version) -> bool {
-    target > current && target.major == current.major && target.minor <= current.minor + 1
+impl Updates {
+    /// Nothing is known.
+    pub(super) fn new(interval: SignedDuration) -> Self {
+        Self {
+            interval,
+            last: None,
+            fetched: Fetched::default(),
+            retrieved: Condition::new("RetrievedUpdates", "False", "", ""),
+            recommended: Vec::new(),
+            queries: Queries::default(),
+        }
+    }
+
+    /// When it wants to run.
+    pub(super) fn wake_at(&self) -> Option<Time> {
+        let look = self.last.as_ref().map(|last| last.at + self.interval);
+        [look, self.queries.retry_at()].into_iter().flatten().min()
+    }
+
+    /// Looks at the update service and evaluates risks, if it is time. True if there is something new to tell.
+    ///
+    /// What is offered is offered to the operator's `own` release, also while it works on another.
+    pub(super) fn run(
+        &mut self,
+        world: &World,
+        view: &View,
+        cluster_version: &Object,
+        own: &Release,
+        now: Time,
+    ) -> bool {
+        let same = self.last.as_ref().is_some_and(|last| last.is_for(cluster_version));
+        let due = self.last.as_ref().is_none_or(|last| last.at + self.interval <= now) || !same;
+        if !due && self.queries.retry_at().is_none_or(|at| at > now) {
+            return false;
+        }
+        let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
+        if due {
+            self.look(world, cluster_version, own, same, now);
+        }
+        self.evaluate(view, now);
+        !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
+    }
+
+    fn look(&mut self, world: &World, cluster_version: &Object, own: &Release, same: bool, now: Time) {
+        let settled_at = self.last.as_ref().filter(|_| same).map_or(now, |last| last.settled_at);
+        let mut look = Look {
+            at: now,
+            upstream: cluster_version.text("/spec/upstream").to_owned(),
+            channel: cluster_version.text("/spec/channel").to_owned(),
+            settled_at,
+        };
+        match fetch(world, cluster_version, &own.version) {
+            Ok(fetched) => {
+                look.settled_at = now;
+                self.fetched = fetched;
+                self.retrieved = Condition::new("RetrievedUpdates", "True", "", "");
+            }
+            Err(condition) => {
+                // A service that fails says nothing about what it offered before.
+                let fails =
+                    matches!(&*condition.reason, "RemoteFailed" | "ResponseFailed" | "ResponseInvalid");
+                if !(fails && same && now.duration_since(look.settled_at) < KEPT) {
+                    self.fetched = Fetched::default();
+                }
+                self.retrieved = condition;
+            }
+        }
+        self.last = Some(look);
+    }
+
+    /// Makes Recommended of all conditional updates anew.
+    fn evaluate(&mut self, view: &View, now: Time) {
+        self.queries.begin();
+        let query = |text: &str| monitoring::is_true(text, view);
+        let mut recommended = Vec::new();
+        for (node, risks) in &self.fetched.conditional {
+            let exposed: Vec<_> =
+                risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
+            let old = self.recommended.iter().find(|(image, _)| *image == node.image);
+            let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
+            condition::set(&mut conditions, &recommend::recommended(exposed.into_iter()), now);
+            recommended.push((node.image.clone(), conditions));
+        }
+        self.recommended = recommended;
+    }
+
+    /// Writes what is offered into a status, and gives RetrievedUpdates. While spec asks for another channel or place
+    /// than the last look was for, what stands there stays.
+    pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
+        self.last.as_ref().filter(|last| last.is_for(cluster_version))?;
+        let mut available: Vec<&Node> = self.fetched.updates.iter().collect();
+        let conditional = || self.fetched.conditional.iter().zip(&self.recommended);
+        let is_good = |conditions: &[Value]| {
+            condition::find(conditions, "Recommended").is_some_and(|found| found["status"] == "True")
+        };
+        available.extend(conditional().filter(|(_, (_, found))| is_good(found)).map(|((node, _), _)| node));
+        available.sort_by(|a, b| b.version.cmp(&a.version));
+        let available: Vec<Value> = available.into_iter().map(release).collect();
+        status["availableUpdates"] = if available.is_empty() { Value::Null } else { Value::Array(available) };
+        let conditional: Vec<Value> = conditional()
+            .map(|((node, risks), (_, conditions))| conditional_update(node, risks, conditions))
+            .collect();
+        if !conditional.is_empty() {
+            status["conditionalUpdates"] = Value::Array(conditional);
+        } else if let Some(status) = status.as_object_mut() {
+            status.remove("conditionalUpdates");
+        }
+        Some(self.retrieved.clone())
+    }
+
+    /// A release as `status.desired` shows it: its payload knows its page, but only the graph its channels.
+    pub(super) fn desired(&self, of: &Release) -> Value {
+        let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
+        let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
+        let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
+        if let Some(node) = known.into_iter().find(|node| node.image == of.image) {
+            shown["channels"] = json!(node.channels);
+        }
+        shown
+    }
+}
+
+fn release(node: &Node) -> Value {
+    json!({
+        "version": node.version.to_string(),
+        "image": node.image,
+        "url": node.url,
+        "channels": node.channels,
+    })
+}
+
+fn conditional_update(node: &Node, risks: &[Risk], conditions: &[Value]) -> Value {
+    let risks: Vec<Value> = risks.iter().map(recommend::as_status).collect();
+    json!({ "release": release(node), "risks": risks, "conditions": conditions })
 }

@@ -6,14 +6,15 @@ use jiff::SignedDuration;
 use super::accept::accept;
 use super::apply::{ApplyLoop, Mode, Work};
 use super::capabilities::Capabilities;
+use super::desired;
 use super::events::{Events, Notice};
 use super::load::Load;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
 use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
+use super::updates::Updates;
 use super::upgradeable::Upgradeable;
-use super::{desired, updates};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::release::Release;
@@ -33,6 +34,7 @@ pub(super) struct Worker {
     capabilities: Option<Capabilities>,
     pub(super) upgradeable: Upgradeable,
     events: Events,
+    updates: Updates,
     invalid: Vec<String>,
 }
 
@@ -50,6 +52,7 @@ impl Worker {
             capabilities: None,
             upgradeable: Upgradeable::default(),
             events: Events::default(),
+            updates: Updates::new(interval),
             invalid: Vec::new(),
         }
     }
@@ -59,7 +62,11 @@ impl Worker {
         let queue = if self.retrieval.is_some() { None } else { Some(self.queue.wake_at()) };
         let retrieval = self.retrieval.as_ref().map(Retrieval::wake_at);
         let apply = self.apply.as_ref().and_then(ApplyLoop::wake_at);
-        [queue, retrieval, apply].into_iter().flatten().min().unwrap_or_else(|| self.queue.wake_at())
+        [queue, retrieval, apply, self.updates.wake_at()]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or_else(|| self.queue.wake_at())
     }
 
     /// What it is busy with, in a few words.
@@ -79,10 +86,15 @@ impl Worker {
     /// accepted last goes on being applied.
     pub(super) fn run(&mut self, site: &mut Site, view: &View, now: Time, out: &mut Outbox) {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            // Updates are looked for beside the worker, which tells of them when it is free.
+            if self.updates.run(&site.world, view, cluster_version, &self.own, now) {
+                self.queue.trigger(now);
+            }
             self.follow(site, view, cluster_version, now, out);
         } else {
             self.retrieval = None;
             self.queue.take(now);
+            self.updates = Updates::new(self.interval);
         }
         if let (Some(apply), Some(capabilities)) = (&mut self.apply, &self.capabilities) {
             let before = (apply.mode, apply.progress.failure.is_some());
@@ -257,15 +269,13 @@ impl Worker {
     /// Writes status, unless it is what stands there already.
     fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
-        // What is offered is offered to the operator's own release, also while it works on another.
-        let updates = updates::retrieve(&site.world, cluster_version, &self.own);
         let report = Report {
             apply,
             load: &self.load,
             capabilities,
             behaviour: site.behaviour,
-            updates: &updates,
             upgradeable: &self.upgradeable,
+            updates: &self.updates,
             invalid: &self.invalid,
         };
         let object = status::write(cluster_version, &report, now);

@@ -18,6 +18,7 @@ use crate::base::clock::{Clock as _, ScaledClock, WallClock};
 use crate::cli::args::ServeArgs;
 use crate::cli::{complain, files};
 use crate::engine::{Session, SessionError};
+use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::{Pull, Signature};
 use crate::scenario;
@@ -58,6 +59,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         channel: format!("stable-{}.{}", version.major, version.minor),
         release,
         releases,
+        update_service: UpdateService::default(),
         control_plane_nodes: 3,
         worker_nodes: 3,
         kubernetes_minor: args.kubernetes,

@@ -5,6 +5,8 @@ use jiff::SignedDuration;
 use super::*;
 use crate::actors::cvo::apply::Work;
 use crate::base::rng::Streams;
+use crate::model::View;
+use crate::model::world::World;
 
 const VERSION: &str = "4.16.3";
 
@@ -226,19 +228,20 @@ fn begun(invalid: &[String]) -> Value {
     let work =
         Work { release: release.clone(), generation: 5, force: false, verified: false, accepted_risks: None };
     let jitter = Streams::new(1).stream("test");
+    let object = Object::new(object);
+    // What is known of updates is known for what spec says.
+    let mut updates = Updates::new(SignedDuration::from_mins(3));
+    updates.run(&World::default(), &View::default(), &object, &release, now());
     let report = Report {
         apply: &ApplyLoop::new(work, Mode::Updating, "", SignedDuration::from_mins(3), jitter, now()),
         load: &Load::loaded(&release, true),
         capabilities: &Capabilities::at_start(&release, &object),
         behaviour: Behaviour::of(&release),
-        updates: &Updates {
-            available: Value::Null,
-            condition: Condition::new("RetrievedUpdates", "False", "", ""),
-        },
+        updates: &updates,
         upgradeable: &Upgradeable::default(),
         invalid,
     };
-    write(&Object::new(object), &report, now())
+    write(&object, &report, now())
 }
 
 #[test]

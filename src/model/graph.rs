@@ -1,0 +1,232 @@
+//! The update service: which releases its channels list, and which updates lead from one to another.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+
+use super::world::World;
+
+/// What the update service was told to answer; by default it leads to every recommended release, in every channel.
+#[derive(Debug, Clone, Default)]
+pub struct UpdateService {
+    /// What each channel answers, by its name; `None`: every channel lists every release.
+    pub channels: Option<BTreeMap<String, Channel>>,
+    /// Updates without condition; `None`: from each release to the recommended ones ahead of it.
+    pub edges: Option<Vec<Edge>>,
+    /// Updates with risks.
+    pub conditional: Vec<ConditionalEdges>,
+}
+
+/// What asking for one channel comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Channel {
+    /// A graph of these releases.
+    Lists(Vec<Version>),
+    /// No graph.
+    Fails(Fault),
+}
+
+/// Why there is no graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The service cannot be reached.
+    Unreachable,
+    /// It answers with HTTP status 500.
+    ServerError,
+    /// It answers with a page instead of JSON.
+    InvalidJson,
+}
+
+/// One update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edge {
+    /// The release that it leaves.
+    pub from: Version,
+    /// The release that it leads to.
+    pub to: Version,
+}
+
+/// Updates that share their risks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionalEdges {
+    /// The updates.
+    pub edges: Vec<Edge>,
+    /// What clusters that take them may be exposed to.
+    pub risks: Vec<Risk>,
+}
+
+/// A known problem of an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Risk {
+    /// Name, such as `KeepalivedMulticastSkew`.
+    pub name: String,
+    /// Where more is said of it.
+    pub url: String,
+    /// What happens, in a sentence.
+    pub message: String,
+    /// Which clusters are exposed: the first rule that can be evaluated says so.
+    pub rules: Vec<Rule>,
+}
+
+/// Which clusters a risk is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// All of them.
+    Always,
+    /// Those whose metrics make this expression 1, and not 0.
+    PromQl(String),
+}
+
+/// One release in a graph, with its metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Version.
+    pub version: Version,
+    /// Pull specification.
+    pub image: String,
+    /// Advisory page.
+    pub url: String,
+    /// Channels that list it, sorted.
+    pub channels: Vec<String>,
+}
+
+/// What the service answers for one channel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Graph {
+    /// The releases of the channel, by version.
+    pub nodes: BTreeMap<Version, Node>,
+    /// Updates between them.
+    pub edges: Vec<Edge>,
+    /// Updates with risks, between releases of the channel. Those that lead to a release that no channel has are there as
+    /// well: a mistake in the data, which clients find invalid.
+    pub conditional: Vec<ConditionalEdges>,
+}
+
+impl World {
+    /// What the update service answers for a channel; one that it does not know has no releases.
+    ///
+    /// # Errors
+    /// Why there is no graph.
+    pub fn graph(&self, channel: &str) -> Result<Graph, Fault> {
+        let lists = match &self.service.channels {
+            None => None,
+            Some(channels) => match channels.get(channel) {
+                Some(Channel::Fails(fault)) => return Err(*fault),
+                Some(Channel::Lists(versions)) => Some(versions.as_slice()),
+                None => Some(&[][..]),
+            },
+        };
+        let listed = |version: &Version| lists.is_none_or(|versions| versions.contains(version));
+        let nodes: BTreeMap<_, _> = self
+            .releases
+            .keys()
+            .filter(|version| listed(version))
+            .filter_map(|version| Some((version.clone(), self.node(version)?)))
+            .collect();
+        let between = |edge: &Edge| nodes.contains_key(&edge.from) && nodes.contains_key(&edge.to);
+        let edges = self.edges().into_iter().filter(|edge| between(edge)).collect();
+        let kept = |edge: &&Edge| between(edge) || !self.is_listed(&edge.to);
+        let conditional = self.service.conditional.iter().map(|group| ConditionalEdges {
+            edges: group.edges.iter().filter(kept).cloned().collect(),
+            risks: group.risks.clone(),
+        });
+        let conditional = conditional.collect();
+        Ok(Graph { nodes, edges, conditional })
+    }
+
+    /// Whether any channel lists a release.
+    fn is_listed(&self, version: &Version) -> bool {
+        let lists = |channel: &Channel| matches!(channel, Channel::Lists(listed) if listed.contains(version));
+        let channels = self.service.channels.as_ref();
+        self.releases.contains_key(version) && channels.is_none_or(|channels| channels.values().any(lists))
+    }
+
+    fn node(&self, version: &Version) -> Option<Node> {
+        let release = self.releases.get(version)?;
+        let listing = |(name, channel): (&String, &Channel)| match channel {
+            Channel::Lists(versions) if versions.contains(version) => Some(name.clone()),
+            _ => None,
+        };
+        let channels = match &self.service.channels {
+            Some(channels) => channels.iter().filter_map(listing).collect(),
+            None => release.channels.clone(),
+        };
+        let (image, url) = (release.image.clone(), release.url.clone());
+        Some(Node { version: version.clone(), image, url, channels })
+    }
+
+    fn edges(&self) -> Vec<Edge> {
+        if let Some(edges) = &self.service.edges {
+            return edges.clone();
+        }
+        let mut edges = Vec::new();
+        for from in self.releases.keys() {
+            let ahead = self.recommended.iter().filter(|to| is_ahead(to, from));
+            edges.extend(ahead.map(|to| Edge { from: from.clone(), to: to.clone() }));
+        }
+        edges
+    }
+}
+
+/// Update graphs lead to later releases of the same or the next minor.
+fn is_ahead(target: &Version, current: &Version) -> bool {
+    target > current && target.major == current.major && target.minor <= current.minor + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::release::Release;
+
+    fn version(text: &str) -> Version {
+        text.parse().unwrap()
+    }
+
+    fn world(recommended: &[&str]) -> World {
+        let mut world = World::default();
+        for text in ["4.14.1", "4.14.8", "4.15.0", "4.16.0"] {
+            world.releases.insert(version(text), Release::find(&version(text)).unwrap());
+        }
+        world.recommended = recommended.iter().map(|text| version(text)).collect();
+        world
+    }
+
+    #[test]
+    fn untold_it_leads_to_what_is_recommended_and_ahead_by_no_more_than_a_minor() {
+        let graph = world(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything").unwrap();
+        let edges: Vec<String> = graph.edges.iter().map(|e| format!("{} {}", e.from, e.to)).collect();
+        assert_eq!(edges, ["4.14.1 4.15.0", "4.14.8 4.15.0", "4.15.0 4.16.0"]);
+        assert_eq!(graph.nodes.len(), 4, "what is not recommended is known all the same");
+    }
+
+    #[test]
+    fn conditional_edges_stay_in_their_channel_unless_no_channel_has_their_end() {
+        let mut world = world(&[]);
+        let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
+        world.service.channels = Some(BTreeMap::from([
+            ("fast".to_owned(), lists(&["4.14.1", "4.15.0"])),
+            ("slow".to_owned(), lists(&["4.14.1"])),
+        ]));
+        let edge = |to: &str| Edge { from: version("4.14.1"), to: version(to) };
+        let edges = vec![edge("4.15.0"), edge("4.16.0")];
+        world.service.conditional = vec![ConditionalEdges { edges: edges.clone(), risks: Vec::new() }];
+        assert_eq!(world.graph("fast").unwrap().conditional[0].edges, edges);
+        assert_eq!(world.graph("slow").unwrap().conditional[0].edges, edges[1..]);
+    }
+
+    #[test]
+    fn a_channel_has_its_releases_and_the_edges_between_them() {
+        let mut world = world(&["4.14.8", "4.15.0"]);
+        let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
+        world.service.channels = Some(BTreeMap::from([
+            ("fast".to_owned(), lists(&["4.14.1", "4.14.8", "4.15.0"])),
+            ("slow".to_owned(), lists(&["4.14.1", "4.14.8"])),
+            ("gone".to_owned(), Channel::Fails(Fault::Unreachable)),
+        ]));
+        let slow = world.graph("slow").unwrap();
+        assert_eq!(slow.edges, [Edge { from: version("4.14.1"), to: version("4.14.8") }]);
+        assert_eq!(slow.nodes[&version("4.14.8")].channels, ["fast", "slow"]);
+        assert_eq!(world.graph("gone"), Err(Fault::Unreachable));
+        assert!(world.graph("unheard-of").unwrap().nodes.is_empty());
+    }
+}

@@ -1,0 +1,52 @@
+//! Aggregations: groups of samples, each made one, or fewer.
+
+use std::collections::BTreeMap;
+
+use super::evaluate::NAME;
+use super::{Aggregate, Labels, Sample};
+
+pub(super) fn aggregate(of: &Aggregate, parameter: Option<f64>, samples: Vec<Sample>) -> Vec<Sample> {
+    let mut groups: BTreeMap<Labels, Vec<Sample>> = BTreeMap::new();
+    for sample in samples {
+        groups.entry(group(of, &sample.labels)).or_default().push(sample);
+    }
+    if let Some(count) = parameter {
+        return groups.into_values().flat_map(|group| best(group, count, of.operator == "topk")).collect();
+    }
+    let one = |(labels, group): (Labels, Vec<Sample>)| {
+        let values = group.iter().map(|sample| sample.value);
+        let value = match of.operator.as_str() {
+            "max" => values.fold(f64::NEG_INFINITY, f64::max),
+            "min" => values.fold(f64::INFINITY, f64::min),
+            "sum" => values.sum(),
+            "count" => values.map(|_| 1.0).sum(),
+            _ => 1.0,
+        };
+        Sample { labels, value }
+    };
+    groups.into_iter().map(one).collect()
+}
+
+/// The labels that a group is known by.
+fn group(of: &Aggregate, labels: &Labels) -> Labels {
+    let kept = labels.iter().filter(|(name, _)| {
+        let named = of.labels.contains(name);
+        if of.without { !named && *name != NAME } else { named }
+    });
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The highest or lowest few; among equal ones the first by their labels.
+fn best(mut samples: Vec<Sample>, count: f64, highest: bool) -> Vec<Sample> {
+    samples.sort_by(|a, b| {
+        let order = a.value.total_cmp(&b.value);
+        let order = if highest { order.reverse() } else { order };
+        order.then_with(|| a.labels.cmp(&b.labels))
+    });
+    let mut left = count;
+    samples.retain(|_| {
+        left -= 1.0;
+        left >= 0.0
+    });
+    samples
+}

@@ -1,0 +1,252 @@
+//! Tokens to an expression.
+
+use regex::Regex;
+
+use super::lexer::{Token, tokens};
+use super::{Aggregate, Binary, Expr, Matcher, Matching, Selector, Test};
+
+/// How deep expressions may nest.
+const DEPTH_MAX: usize = 40;
+
+const AGGREGATIONS: &[&str] = &["group", "max", "min", "sum", "count", "topk", "bottomk"];
+
+/// Operators by how tightly they bind, the loosest first.
+const LEVELS: &[&[&str]] =
+    &[&["or"], &["and", "unless"], &["==", "!=", ">", "<", ">=", "<="], &["+", "-"], &["*", "/", "%"]];
+
+/// Reads an expression.
+///
+/// # Errors
+/// It is no PromQL, or none of the part that is known here.
+pub fn parse(text: &str) -> Result<Expr, String> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let expr = parser.level(0)?;
+    if parser.at < parser.tokens.len() {
+        return Err(parser.unexpected("the end"));
+    }
+    Ok(expr)
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn unexpected(&self, wanted: &str) -> String {
+        let found = match self.peek() {
+            None => "the end".to_owned(),
+            Some(Token::Name(name)) => format!("{name:?}"),
+            Some(Token::Text(text)) => format!("the text {text:?}"),
+            Some(Token::Number(number)) => format!("{number}"),
+            Some(Token::Span) => "a duration".to_owned(),
+            Some(Token::Sign(sign)) => format!("{sign:?}"),
+        };
+        format!("expected {wanted}, found {found}")
+    }
+
+    /// Takes a sign or a word, if it is the next token.
+    fn take(&mut self, wanted: &str) -> bool {
+        let is = match self.peek() {
+            Some(Token::Sign(sign)) => *sign == wanted,
+            Some(Token::Name(name)) => name == wanted,
+            _ => false,
+        };
+        self.at += usize::from(is);
+        is
+    }
+
+    fn expect(&mut self, wanted: &str) -> Result<(), String> {
+        if self.take(wanted) { Ok(()) } else { Err(self.unexpected(&format!("{wanted:?}"))) }
+    }
+
+    fn name(&mut self) -> Result<String, String> {
+        let Some(Token::Name(name)) = self.peek() else { return Err(self.unexpected("a name")) };
+        let name = name.clone();
+        self.at += 1;
+        Ok(name)
+    }
+
+    fn level(&mut self, level: usize) -> Result<Expr, String> {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let mut left = self.level(level + 1)?;
+        // Each operator nests the tree by one, and trees are walked by recursion.
+        for _ in 0..DEPTH_MAX {
+            let Some(operator) = operators.iter().find(|operator| self.take(operator)) else {
+                return Ok(left);
+            };
+            let returns_bool = self.take("bool");
+            let matching = self.matching()?;
+            let right = self.level(level + 1)?;
+            let operator = (*operator).to_owned();
+            left = Expr::Binary(Box::new(Binary { operator, left, right, returns_bool, matching }));
+        }
+        Err(format!("more than {DEPTH_MAX} operators in a row"))
+    }
+
+    fn matching(&mut self) -> Result<Matching, String> {
+        let mut matching = Matching { on: self.take("on"), ..Matching::default() };
+        if !matching.on && !self.take("ignoring") {
+            return Ok(matching);
+        }
+        matching.labels = self.labels()?;
+        for (word, group) in
+            [("group_left", &mut matching.group_left), ("group_right", &mut matching.group_right)]
+        {
+            if self.take(word) {
+                let has_labels = self.peek() == Some(&Token::Sign("("));
+                *group = Some(if has_labels { self.labels()? } else { Vec::new() });
+            }
+        }
+        Ok(matching)
+    }
+
+    fn labels(&mut self) -> Result<Vec<String>, String> {
+        self.expect("(")?;
+        let mut labels = Vec::new();
+        while !self.take(")") {
+            labels.push(self.name()?);
+            if !self.take(",") {
+                self.expect(")")?;
+                break;
+            }
+        }
+        Ok(labels)
+    }
+
+    fn unary(&mut self) -> Result<Expr, String> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(format!("nested deeper than {DEPTH_MAX} levels"));
+        }
+        let expr = if self.take("-") { Expr::Negative(Box::new(self.unary()?)) } else { self.primary()? };
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn primary(&mut self) -> Result<Expr, String> {
+        let token = self.peek().cloned();
+        self.at += 1;
+        match token {
+            Some(Token::Number(number)) => Ok(Expr::Number(number)),
+            Some(Token::Text(text)) => Ok(Expr::Text(text)),
+            Some(Token::Sign("(")) => {
+                let inner = self.level(0)?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Some(Token::Name(name)) if AGGREGATIONS.contains(&name.as_str()) => self.aggregate(name),
+            Some(Token::Name(name)) if self.peek() == Some(&Token::Sign("(")) => self.call(name),
+            Some(Token::Name(name)) => self.selector(name),
+            _ => {
+                self.at -= 1;
+                Err(self.unexpected("an expression"))
+            }
+        }
+    }
+
+    fn aggregate(&mut self, operator: String) -> Result<Expr, String> {
+        let before = self.grouping()?;
+        let mut arguments = self.arguments()?;
+        let (without, labels) = match before {
+            Some(found) => found,
+            None => self.grouping()?.unwrap_or_default(),
+        };
+        let wanted = if operator.ends_with('k') { 2 } else { 1 };
+        if arguments.len() != wanted {
+            return Err(format!("{operator} takes {wanted} arguments, found {}", arguments.len()));
+        }
+        let of = arguments.pop().ok_or("no argument")?;
+        let parameter = arguments.pop();
+        Ok(Expr::Aggregate(Box::new(Aggregate { operator, parameter, of, without, labels })))
+    }
+
+    /// `by (...)` or `without (...)`.
+    fn grouping(&mut self) -> Result<Option<(bool, Vec<String>)>, String> {
+        if self.take("by") {
+            return Ok(Some((false, self.labels()?)));
+        }
+        if self.take("without") {
+            return Ok(Some((true, self.labels()?)));
+        }
+        Ok(None)
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Expr>, String> {
+        self.expect("(")?;
+        let mut arguments = Vec::new();
+        loop {
+            arguments.push(self.level(0)?);
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        Ok(arguments)
+    }
+
+    fn call(&mut self, name: String) -> Result<Expr, String> {
+        let wanted = match name.as_str() {
+            "label_replace" => 5,
+            "max_over_time" => 1,
+            _ => return Err(format!("unknown function with name {name:?}")),
+        };
+        let arguments = self.arguments()?;
+        if arguments.len() != wanted {
+            return Err(format!("{name} takes {wanted} arguments, found {}", arguments.len()));
+        }
+        let ranged = matches!(&arguments[0], Expr::Select(selector) if selector.range);
+        if ranged != (name == "max_over_time") {
+            return Err(format!("{name} does not take this kind of vector"));
+        }
+        Ok(Expr::Call(name, arguments))
+    }
+
+    fn selector(&mut self, metric: String) -> Result<Expr, String> {
+        let mut matchers = Vec::new();
+        if self.take("{") {
+            while !self.take("}") {
+                matchers.push(self.matcher()?);
+                if !self.take(",") {
+                    self.expect("}")?;
+                    break;
+                }
+            }
+        }
+        let range = self.take("[");
+        if range {
+            if self.peek() != Some(&Token::Span) {
+                return Err(self.unexpected("a duration"));
+            }
+            self.at += 1;
+            self.expect("]")?;
+        }
+        Ok(Expr::Select(Selector { metric, matchers, range }))
+    }
+
+    fn matcher(&mut self) -> Result<Matcher, String> {
+        let label = self.name()?;
+        let operator = ["=~", "!~", "!=", "="].into_iter().find(|operator| self.take(operator));
+        let operator = operator.ok_or_else(|| self.unexpected("`=`, `!=`, `=~` or `!~`"))?;
+        let Some(Token::Text(text)) = self.peek().cloned() else { return Err(self.unexpected("a text")) };
+        self.at += 1;
+        let test = match operator {
+            "=" => Test::Equal(text),
+            "!=" => Test::Differs(text),
+            "=~" => Test::Fits(anchored(&text)?),
+            _ => Test::FitsNot(anchored(&text)?),
+        };
+        Ok(Matcher { label, test })
+    }
+}
+
+/// Regular expressions of PromQL must fit the whole text.
+pub(super) fn anchored(pattern: &str) -> Result<Regex, String> {
+    Regex::new(&format!("^(?s:{pattern})$"))
+        .map_err(|_| format!("{pattern:?} is no regular expression that can be used here"))
+}

@@ -1,0 +1,125 @@
+//! Expressions and what they come to.
+
+use super::{Labels, Sample, Value, evaluate, parse};
+
+fn labels(list: &[(&str, &str)]) -> Labels {
+    list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn metrics(name: &str) -> Vec<Sample> {
+    let sample = |list: &[(&str, &str)], value| Sample { labels: labels(list), value };
+    match name {
+        "provider" => vec![sample(&[("type", "AWS"), ("region", "here")], 1.0)],
+        "objects" => vec![
+            sample(&[("resource", "pods")], 30.0),
+            sample(&[("resource", "nodes")], 6.0),
+            sample(&[("resource", "secrets")], 9.0),
+        ],
+        "node" => vec![
+            sample(&[("name", "a"), ("role", "master")], 1.0),
+            sample(&[("name", "b"), ("role", "worker")], 2.0),
+            sample(&[("name", "c"), ("role", "worker")], 3.0),
+        ],
+        "role_weight" => {
+            vec![sample(&[("role", "worker"), ("note", "w")], 10.0), sample(&[("role", "master")], 100.0)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The outcome in one line: samples with their labels, or the error.
+fn shown(text: &str) -> String {
+    let show = |sample: &Sample| {
+        let labels: Vec<String> =
+            sample.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{}:{}", labels.join(","), sample.value)
+    };
+    match parse(text).and_then(|expr| evaluate(&expr, &metrics)) {
+        Ok(Value::Scalar(number)) => number.to_string(),
+        Ok(Value::Vector(samples)) => samples.iter().map(show).collect::<Vec<_>>().join(" "),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn selectors_fit_whole_labels_and_missing_ones_are_empty() {
+    assert_eq!(shown(r#"provider{_id="",type=~"AWS|GCP"}"#), "__name__=provider,region=here,type=AWS:1");
+    assert_eq!(shown(r#"provider{type=~"A"}"#), "");
+    assert_eq!(shown(r#"provider{type!~"A.*"}"#), "");
+    assert_eq!(
+        shown(r#"objects{resource!="pods",resource!='nodes'}"#),
+        "__name__=objects,resource=secrets:9"
+    );
+}
+
+#[test]
+fn a_risk_is_one_or_zero_by_or() {
+    let risk = |types: &str| {
+        format!("topk(1, group(provider{{type=~\"{types}\"}}) or 0 * group(provider)) # and that is all")
+    };
+    assert_eq!(shown(&risk("AWS")), ":1");
+    assert_eq!(shown(&risk("GCP")), ":0");
+    assert_eq!(shown("group(nothing) or 0 * group(nothing)"), "");
+}
+
+#[test]
+fn aggregations_group_by_labels() {
+    assert_eq!(shown("max by (role) (node)"), "role=master:1 role=worker:3");
+    assert_eq!(shown("sum(node) by (role)"), "role=master:1 role=worker:5");
+    assert_eq!(shown("count without (name) (node)"), "role=master:1 role=worker:2");
+    assert_eq!(shown("min(node)"), ":1");
+    assert_eq!(
+        shown("topk by (role) (1, node)"),
+        "__name__=node,name=a,role=master:1 __name__=node,name=c,role=worker:3"
+    );
+    assert_eq!(shown("bottomk(1, objects)"), "__name__=objects,resource=nodes:6");
+}
+
+#[test]
+fn sets_and_pairs_match_by_labels() {
+    assert_eq!(shown("node and on (role) role_weight{note='w'}").matches("role=worker").count(), 2);
+    assert_eq!(shown("node unless on (role) role_weight{note='w'}"), "__name__=node,name=a,role=master:1");
+    assert_eq!(
+        shown("node * on (role) group_left (note) role_weight"),
+        "name=a,role=master:100 name=b,note=w,role=worker:20 name=c,note=w,role=worker:30"
+    );
+    assert_eq!(
+        shown("role_weight * on (role) node"),
+        "error: many-to-many matching not allowed: matching labels must be unique on one side"
+    );
+    assert_eq!(shown("role_weight - ignoring (note) role_weight"), "role=worker:0 role=master:0");
+}
+
+#[test]
+fn comparisons_filter_unless_they_return_truth() {
+    assert_eq!(shown("objects > 8 < 20"), "__name__=objects,resource=secrets:9");
+    assert_eq!(shown("objects > bool 8"), "resource=pods:1 resource=nodes:0 resource=secrets:1");
+    assert_eq!(shown("2 + 3 * 4 - -1"), "15");
+    assert_eq!(shown("1 > 2"), "error: comparisons between scalars must use BOOL modifier");
+}
+
+#[test]
+fn labels_are_replaced_where_the_pattern_fits() {
+    assert_eq!(
+        shown(r#"label_replace(provider, "short", "$1", "type", "(.)WS")"#),
+        "__name__=provider,region=here,short=A,type=AWS:1"
+    );
+    assert_eq!(shown(r#"label_replace(provider, "short", "x", "type", "W")"#), shown("provider"));
+    assert_eq!(
+        shown(r#"label_replace(objects, "resource", "", "resource", ".*")"#),
+        "error: vector cannot contain metrics with the same labelset"
+    );
+    assert_eq!(shown("max_over_time(provider[1h30m])"), "region=here,type=AWS:1");
+}
+
+#[test]
+fn what_is_not_known_is_an_error() {
+    assert_eq!(shown("rate(objects[5m])"), "error: unknown function with name \"rate\"");
+    assert_eq!(shown("group(provider"), "error: expected \")\", found the end");
+    assert_eq!(shown("provider{type=AWS}"), "error: expected a text, found \"AWS\"");
+    assert_eq!(shown("provider provider"), "error: expected the end, found \"provider\"");
+    assert_eq!(shown("provider[5m]"), "error: a range is no value of one moment");
+    assert_eq!(shown(""), "error: expected an expression, found the end");
+    assert_eq!(shown(&"(".repeat(10_000)), "error: nested deeper than 40 levels");
+    assert_eq!(shown(&"-".repeat(10_000)), "error: nested deeper than 40 levels");
+}

@@ -1,0 +1,106 @@
+//! `update-service`: what its channels list, and which updates it knows.
+
+use semver::Version;
+
+use super::plan::ClusterPlan;
+use super::reader::Reader;
+use super::step::existing;
+use crate::base::yaml::{Kind, Node};
+use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule, UpdateService};
+use crate::model::promql;
+
+/// Keys of `update-service`.
+pub(super) const KEYS: &[&str] = &["channels", "edges", "conditional-edges"];
+
+/// Reads it; `versions` are those that exist in the run.
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<UpdateService> {
+    let map = reader.map(node, "the update service", KEYS)?;
+    let mut service = UpdateService::default();
+    if let Some(node) = map.get("channels") {
+        let entries = reader.entries(node, "channels by name").unwrap_or_default();
+        let channels = entries.iter().filter_map(|(name, listed)| {
+            Some((reader.text(name, "a channel")?, channel(reader, listed, versions)?))
+        });
+        service.channels = Some(channels.collect());
+    }
+    service.edges = map.get("edges").map(|node| edges(reader, node, versions));
+    if let Some(node) = map.get("conditional-edges") {
+        let groups = reader.list(node, "conditional edges");
+        service.conditional = groups.iter().filter_map(|node| conditional(reader, node, versions)).collect();
+    }
+    Some(service)
+}
+
+/// Reads it into a plan.
+pub(super) fn read_into(reader: &mut Reader<'_>, node: &Node, cluster: &mut ClusterPlan) {
+    let versions = super::cluster::versions(cluster);
+    cluster.update_service = read(reader, node, &versions).unwrap_or_default();
+}
+
+/// The releases that a channel lists, or how asking for it fails.
+fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Channel> {
+    if let Kind::List(items) = &node.kind {
+        let listed = items.iter().filter_map(|item| existing(reader, item, versions));
+        return Some(Channel::Lists(listed.collect()));
+    }
+    let fault = match reader.word(node, &["unreachable", "server-error", "invalid-json"])? {
+        "unreachable" => Fault::Unreachable,
+        "server-error" => Fault::ServerError,
+        _ => Fault::InvalidJson,
+    };
+    Some(Channel::Fails(fault))
+}
+
+fn edges(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<Edge> {
+    let items = reader.list(node, "edges");
+    items.iter().filter_map(|item| edge(reader, item, versions)).collect()
+}
+
+fn edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Edge> {
+    let map = reader.map(node, "an edge", &["from", "to"])?;
+    let from = map.required(reader, "from", "the release that it leaves");
+    let to = map.required(reader, "to", "the release that it leads to");
+    let (from, to) = (from.map(|n| existing(reader, n, versions)), to.map(|n| existing(reader, n, versions)));
+    Some(Edge { from: from??, to: to?? })
+}
+
+fn conditional(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<ConditionalEdges> {
+    let map = reader.map(node, "conditional edges", &["edges", "risks"])?;
+    let edges = map.required(reader, "edges", "the updates that have the risks");
+    let risks = map.required(reader, "risks", "what may happen to clusters that take them");
+    let edges = self::edges(reader, edges?, versions);
+    let risks = reader.list(risks?, "risks").iter().filter_map(|node| risk(reader, node)).collect();
+    Some(ConditionalEdges { edges, risks })
+}
+
+fn risk(reader: &mut Reader<'_>, node: &Node) -> Option<Risk> {
+    let map = reader.map(node, "a risk", &["name", "url", "message", "rules"])?;
+    let mut text = |key, meaning| {
+        let node = map.required(reader, key, meaning)?;
+        reader.text(node, meaning)
+    };
+    let name = text("name", "its name, such as `KeepalivedMulticastSkew`");
+    let url = text("url", "where more is said of it");
+    let message = text("message", "what happens, in a sentence");
+    let rules = map.required(reader, "rules", "which clusters are exposed; none: it cannot be said")?;
+    let rules = reader.list(rules, "rules").iter().filter_map(|node| rule(reader, node)).collect();
+    Some(Risk { name: name?, url: url?, message: message?, rules })
+}
+
+/// `Always`, or `{PromQL: expression}`.
+fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<Rule> {
+    let Kind::Map(_) = node.kind else {
+        return reader.word(node, &["Always"]).map(|_| Rule::Always);
+    };
+    let map = reader.map(node, "a rule", &["PromQL"])?;
+    let expression =
+        map.required(reader, "PromQL", "an expression that is 1 for clusters that are exposed")?;
+    let text = reader.text(expression, "a PromQL expression")?;
+    match promql::parse(&text) {
+        Ok(_) => Some(Rule::PromQl(text)),
+        Err(error) => {
+            reader.problem(expression, format!("this PromQL cannot be evaluated: {error}"));
+            None
+        }
+    }
+}
