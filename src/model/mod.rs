@@ -9,6 +9,7 @@ pub mod pod;
 pub mod release;
 mod resource;
 pub mod resources;
+pub mod signature;
 mod view;
 pub mod world;
 mod write;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use semver::Version;
 
 use super::release::Release;
+use super::signature;
 
 /// Everything outside the cluster that its components can reach.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct World {
     /// Releases that exist in this run, by version.
     pub releases: BTreeMap<Version, Release>,
@@ -15,6 +16,20 @@ pub struct World {
     pub recommended: Vec<Version>,
     /// The image registry.
     pub registry: Registry,
+    /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
+    /// trust at all.
+    pub keyrings: Vec<String>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            releases: BTreeMap::new(),
+            recommended: Vec::new(),
+            registry: Registry::default(),
+            keyrings: vec![signature::KEYRING.to_owned()],
+        }
+    }
 }
 
 impl World {
@@ -38,26 +53,30 @@ impl Registry {
         digest_of(pullspec).and_then(|digest| self.images.get(digest)).cloned().unwrap_or(Image {
             pull: Pull::ManifestUnknown,
             sigstore: Signature::Missing,
-            openpgp: Signature::Missing,
+            openpgp: OpenPgp::Missing,
+            signature_stores: Vec::new(),
         })
     }
 }
 
 /// One image of the registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Image {
     /// What a pull comes to.
     pub pull: Pull,
     /// Its Sigstore signature, which the container runtime checks against ClusterImagePolicy objects.
     pub sigstore: Signature,
     /// Its OpenPGP release signature, which the cluster-version operator checks.
-    pub openpgp: Signature,
+    pub openpgp: OpenPgp,
+    /// The stores that hold it, by their URLs; empty for those that payloads name.
+    pub signature_stores: Vec<String>,
 }
 
 /// What a pull comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pull {
     /// The image arrives.
+    #[default]
     Succeeds,
     /// The registry has no such manifest.
     ManifestUnknown,
@@ -69,13 +88,28 @@ pub enum Pull {
     Hangs,
 }
 
-/// State of a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// State of a Sigstore signature.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Signature {
     /// There is one, by the right key.
+    #[default]
     Valid,
     /// There is none.
     Missing,
+}
+
+/// What signature stores answer about an image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OpenPgp {
+    /// They have a signature, by the right key.
+    #[default]
+    Valid,
+    /// They have none.
+    Missing,
+    /// They have one by a key that nobody trusts.
+    WrongKey,
+    /// No answer ever comes.
+    Unanswered,
 }
 
 /// The digest of a pull specification (`sha256:...`), if it has one.

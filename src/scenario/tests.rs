@@ -95,10 +95,13 @@ timeline:
     assert_eq!(cluster.objects[0].object["data"]["c"], "1");
     assert_eq!(cluster.additional_enabled_capabilities, ["baremetal"]);
     let [plain, candidate] = cluster.releases.as_slice() else { panic!("{:?}", cluster.releases) };
-    assert_eq!((plain.recommended, plain.pull, plain.sigstore), (true, Pull::Succeeds, Signature::Valid));
+    assert_eq!(
+        (plain.recommended, plain.image.pull, plain.image.sigstore),
+        (true, Pull::Succeeds, Signature::Valid)
+    );
     assert_eq!(candidate.release.version, "4.15.0-rc.1".parse().unwrap());
     assert_eq!(
-        (candidate.recommended, candidate.pull, candidate.sigstore),
+        (candidate.recommended, candidate.image.pull, candidate.image.sigstore),
         (false, Pull::ManifestUnknown, Signature::Missing)
     );
     assert_eq!((plan.timeline[1].line, plan.timeline[1].column), (21, 5));

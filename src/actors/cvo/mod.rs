@@ -26,6 +26,7 @@ mod status;
 mod updates;
 mod upgradeable;
 mod validation;
+mod verify;
 mod version_pod;
 mod worker;
 
@@ -39,6 +40,7 @@ use self::behaviour::Behaviour;
 use self::lease::{Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
+use self::verify::Verifier;
 use self::worker::Worker;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
@@ -78,6 +80,7 @@ impl ClusterVersionOperator {
             world: Arc::clone(world),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
             held: String::new(),
+            verifier: Verifier::new(interval, now),
         };
         let holder = format!("{}_{}", pod.name(), draws.uuid());
         let worker = Worker::new(release, interval, draws, now);
@@ -104,7 +107,8 @@ impl ClusterVersionOperator {
                     apply.answered(refusal.map_or(Ok(()), Err), now);
                 }
             }
-            Some(Purpose::FailingStatus | Purpose::Prune | Purpose::Event) | None => {}
+            Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
+            Some(Purpose::FailingStatus | Purpose::Prune | Purpose::Event | Purpose::Signatures) | None => {}
         }
     }
 
@@ -142,12 +146,16 @@ impl ClusterVersionOperator {
         let leads = election.leads();
         if leads {
             self.worker.run(&mut self.site, view, now, &mut self.out);
+            if let Some(write) = self.site.verifier.persist(view, now) {
+                self.out.push(Purpose::Signatures, write);
+            }
         }
         let worker = leads.then(|| self.worker.wake_at());
+        let signatures = self.site.verifier.wake_at().filter(|_| leads);
         let election = self.election.as_ref().and_then(Election::wake_at);
         Step {
             writes: self.out.take(),
-            wake_at: [worker, election].into_iter().flatten().min(),
+            wake_at: [worker, signatures, election].into_iter().flatten().min(),
             why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
             effects: Vec::new(),
         }

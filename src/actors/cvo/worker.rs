@@ -184,7 +184,7 @@ impl Worker {
             self.adopt(self.own_work(target.generation, target.force), view, now);
         } else {
             self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
-            self.retrieval = Some(Retrieval::new(target, now));
+            self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;
         }
         self.write_status(site, cluster_version, now, out);

@@ -16,7 +16,7 @@ const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
 
 /// A rig with node `master-0`, its kubelet, and a registry where the pull of [`IMAGE`] comes to `pull`.
 fn seat(rig: &mut Rig, pull: Pull, kubelet: &str) {
-    let image = Image { pull, sigstore: Signature::Missing, openpgp: Signature::Valid };
+    let image = Image { pull, sigstore: Signature::Missing, ..Image::default() };
     let registry = Registry { images: BTreeMap::from([("sha256:aaaa".to_owned(), image)]) };
     let world = Arc::new(World { registry, ..World::default() });
     rig.put(
