@@ -54,6 +54,7 @@ impl Registry {
             pull: Pull::ManifestUnknown,
             sigstore: Signature::Missing,
             openpgp: OpenPgp::Missing,
+            is_corrupt: false,
             signature_stores: Vec::new(),
         })
     }
@@ -68,6 +69,8 @@ pub struct Image {
     pub sigstore: Signature,
     /// Its OpenPGP release signature, which the cluster-version operator checks.
     pub openpgp: OpenPgp,
+    /// Whether the manifests in it cannot be read.
+    pub is_corrupt: bool,
     /// The stores that hold it, by their URLs; empty for those that payloads name.
     pub signature_stores: Vec<String>,
 }
@@ -78,12 +81,16 @@ pub enum Pull {
     /// The image arrives.
     #[default]
     Succeeds,
+    /// It arrives after more than a minute.
+    Slow,
     /// The registry has no such manifest.
     ManifestUnknown,
     /// The registry refuses the credentials.
     Unauthorized,
     /// The registry cannot be reached.
     Unreachable,
+    /// The registry answers that it is out of service.
+    Unavailable,
     /// No answer ever comes.
     Hangs,
 }

@@ -139,9 +139,17 @@ fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
 }
 
 fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<ReleasePlan> {
-    const RELEASE_KEYS: &[&str] =
-        &["recommended", "pull", "sigstore", "openpgp", "signature-stores", "signature-config-map"];
-    const PULLS: &[&str] = &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "hangs"];
+    const RELEASE_KEYS: &[&str] = &[
+        "recommended",
+        "pull",
+        "payload",
+        "sigstore",
+        "openpgp",
+        "signature-stores",
+        "signature-config-map",
+    ];
+    const PULLS: &[&str] =
+        &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
     let release = reader.release(version);
     let map = match facts.kind {
         Kind::Null => None,
@@ -153,6 +161,8 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         Some("manifest-unknown") => Pull::ManifestUnknown,
         Some("unauthorized") => Pull::Unauthorized,
         Some("unreachable") => Pull::Unreachable,
+        Some("unavailable") => Pull::Unavailable,
+        Some("slow") => Pull::Slow,
         Some("hangs") => Pull::Hangs,
         _ => Pull::Succeeds,
     };
@@ -160,10 +170,12 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         Some("missing") => Signature::Missing,
         _ => Signature::Valid,
     };
+    let payload = get("payload").and_then(|node| reader.word(node, &["complete", "corrupt"]));
+    let is_corrupt = payload == Some("corrupt");
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
-    let image = Image { pull, sigstore, openpgp, signature_stores: stores.unwrap_or_default() };
+    let image = Image { pull, sigstore, openpgp, is_corrupt, signature_stores: stores.unwrap_or_default() };
     let signature_config_map = in_config_map.unwrap_or(false);
     Some(ReleasePlan { release: release?, recommended, image, signature_config_map })
 }

@@ -108,13 +108,24 @@ fn signature_elsewhere(world: &mut ClusterWorld, version: String, how: String) -
     Ok(())
 }
 
+/// A release whose image arrives, but whose manifests cannot be read.
+#[given(regex = r"^the payload of release (\S+) is corrupt$")]
+fn corrupt(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
+    world.release(&version)?.image.is_corrupt = true;
+    Ok(())
+}
+
 /// What the registry answers when the image of a release is pulled.
-#[given(regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|hangs)$")]
+#[given(
+    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|finds the registry unavailable|is slow|hangs)$"
+)]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
     world.release(&version)?.image.pull = match answer.as_str() {
         "is unauthorized" => Pull::Unauthorized,
         "finds no manifest" => Pull::ManifestUnknown,
         "finds no registry" => Pull::Unreachable,
+        "finds the registry unavailable" => Pull::Unavailable,
+        "is slow" => Pull::Slow,
         "hangs" => Pull::Hangs,
         other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
     };

@@ -25,6 +25,9 @@ pub(super) fn accept(
         format!("Loading payload version=\"{version}\" image=\"{image}\""),
     ));
     let release = site.world.release_of(&target.image).cloned().ok_or_else(|| Load::no_payload(target))?;
+    if site.world.registry.resolve(&target.image).is_corrupt {
+        return Err(Load::corrupt(target, &release));
+    }
     let actual = release.version.to_string();
     if !target.version.is_empty() && target.version != actual {
         return Err(Load::wrong_version(target, &actual));

@@ -101,6 +101,7 @@ impl ClusterVersionOperator {
                 }
             }
             Some(Purpose::Status) => self.worker.status_answered(refusal, view, now, &mut self.out),
+            Some(Purpose::Prune) => self.worker.pruned(&self.site, answer),
             Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
             Some(Purpose::Apply) => {
                 if let Some(apply) = &mut self.worker.apply {
@@ -108,7 +109,7 @@ impl ClusterVersionOperator {
                 }
             }
             Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
-            Some(Purpose::FailingStatus | Purpose::Prune | Purpose::Event | Purpose::Signatures) | None => {}
+            Some(Purpose::FailingStatus | Purpose::Event | Purpose::Signatures) | None => {}
         }
     }
 

@@ -1,6 +1,9 @@
 //! Fetching a release image: its signature, then a Job or Pod on the operator's own node that copies the manifests.
 //! While it lasts the ClusterVersion worker does nothing else.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -51,6 +54,8 @@ pub(super) struct Retrieval {
     deadline: Time,
     stage: Stage,
     retrieved: Retrieved,
+    /// Why what earlier retrievals left could not be removed.
+    left: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -88,6 +93,7 @@ impl Retrieval {
             deadline: now + TIMEOUT,
             stage: Stage::Verify { until },
             retrieved: Retrieved { verified: true, risk: String::new() },
+            left: Vec::new(),
         }
     }
 
@@ -117,6 +123,9 @@ impl Retrieval {
                     self.stage = Stage::Prune;
                     prune(site.behaviour.retrieval, view, out);
                 }
+                Stage::Prune if !out.awaits(Purpose::Prune) && !self.left.is_empty() => {
+                    return Some(Err(self.not_pruned()));
+                }
                 Stage::Prune if !out.awaits(Purpose::Prune) && site.held == self.target.image => {
                     return Some(Ok(self.retrieved.clone()));
                 }
@@ -145,6 +154,26 @@ impl Retrieval {
             Ok(object) => Stage::Await { name: object.name().to_owned(), poll_at: now + JOB_POLL },
             Err(refusal) => Stage::Failed(refusal.message.clone()),
         };
+    }
+
+    /// Takes the answer to the removal of a Job or Pod in. Operators that make Jobs only log what went wrong.
+    pub(super) fn pruned(&mut self, by: By, answer: &Answer) {
+        if let Err(refusal) = &answer.outcome
+            && by == By::Pod
+            && refusal.code != 404
+        {
+            self.left.push(refusal.message.clone());
+        }
+    }
+
+    fn not_pruned(&self) -> String {
+        let errors = match self.left.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        format!(
+            "Unable to download and prepare the update: failed to prune pods: error deleting pods: {errors}"
+        )
     }
 
     fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, String>> {
@@ -191,7 +220,7 @@ impl Retrieval {
         let pod = VersionPod {
             image: &self.target.image,
             node: &site.node,
-            copies: site.behaviour.copies_manifests,
+            behaviour: site.behaviour,
             directory: site.names.suffix(5),
         };
         let name = format!("version-{}-{}", self.target.version, site.names.suffix(5));

@@ -128,6 +128,13 @@ impl Worker {
         }
     }
 
+    /// What an earlier retrieval left is gone, or was kept.
+    pub(super) fn pruned(&mut self, site: &Site, answer: &Answer) {
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.pruned(site.behaviour.retrieval, answer);
+        }
+    }
+
     /// Takes the answer to a status write in. After too many refusals the error itself is written.
     pub(super) fn status_answered(
         &mut self,

@@ -16,13 +16,19 @@ impl Look<'_> {
         if self.images.contains(&image) {
             return self.start(index);
         }
+        if let Some(PullError { reason, message }) = pull::misnamed(&image) {
+            self.out.why = Some(format!("no image has the name {image}"));
+            let reason = reason.to_owned();
+            self.status.containers[index].state = State::Waiting { reason, message };
+            return;
+        }
         let pulling = match self.memory.pulls.remove(&image) {
             None => self.begin_pull(&image, 0),
             Some(Pulling::Failed { retry_at, failures, .. }) if retry_at <= now => {
                 self.begin_pull(&image, failures)
             }
             Some(Pulling::Underway { until, outcome, failures }) if until <= now => match outcome {
-                Outcome::Arrives => {
+                Outcome::Arrives { .. } => {
                     self.images.insert(image);
                     return self.start(index);
                 }
@@ -52,7 +58,8 @@ impl Look<'_> {
         let outcome = pull::attempt(&self.site.world.registry, self.site.view, image, self.site.minor);
         // Layers take their time; a registry that has none, or refuses, says so at once.
         let millis = match outcome {
-            Outcome::Arrives => (2_000, 8_000),
+            Outcome::Arrives { slowly: false } => (2_000, 8_000),
+            Outcome::Arrives { slowly: true } => (65_000, 100_000),
             Outcome::Fails(_) | Outcome::Never => (300, 900),
         };
         let until = self.site.now + draw(&mut self.stream("pull", image, failures), millis);
