@@ -53,3 +53,16 @@ Feature: Payloads that come late, come broken or are not what was asked for
       """
     Then within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "VerifyPayloadVersion" and message matching /^Verifying payload failed version="4\.20\.4" image="\S+" failure=release image version 4\.20\.5 does not match the expected upstream version 4\.20\.4$/
     And throughout 10 minutes ClusterVersion field "status.history" does not change
+
+  # Signatures are about digests: a mirror of the image is as good.
+  Scenario: An image in another repository stays the one that was asked for
+    Given a 4.20.1 cluster
+    And release 4.20.5 exists
+    When I update to image "mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
+    Then within 2 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "Payload loaded version="4.20.5" image="mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6""
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.5"
+    And ClusterVersion field "status.desired.image" is "mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
+    And ClusterVersion field "status.history[0].image" is "mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
+    And ClusterVersion field "status.history[0].verified" is "true"
+    And ClusterVersion field "status.history[1].version" is "4.20.1"
+    And ClusterVersion field "status.history[2]" is ""

@@ -45,6 +45,7 @@ use self::worker::Worker;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
+use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, JOBS, LEASES, PODS};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, View, condition};
@@ -71,7 +72,7 @@ impl ClusterVersionOperator {
     /// release's.
     pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
         let image = pod.list("/spec/containers").first()?["image"].as_str()?;
-        let release = world.release_of(image)?.clone();
+        let release = Release { image: image.to_owned(), ..world.release_of(image)?.clone() };
         let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
         let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
         let site = Site {
