@@ -16,8 +16,8 @@ impl Look<'_> {
         if self.images.contains(&image) {
             return self.start(index);
         }
-        if let Some(PullError { reason, message }) = pull::misnamed(&image) {
-            self.out.why = Some(format!("no image has the name {image}"));
+        if let Some(PullError { reason, message }) = self.unpullable(index, &image) {
+            self.out.why = Some(message.clone());
             let reason = reason.to_owned();
             self.status.containers[index].state = State::Waiting { reason, message };
             return;
@@ -52,6 +52,19 @@ impl Look<'_> {
         }
         self.out.why = Some(format!("pulling {image} for {}", self.key));
         self.memory.pulls.insert(image, pulling);
+    }
+
+    /// Why nobody even tries to pull the image of a container. Such a container has no back-off.
+    fn unpullable(&self, index: usize, image: &str) -> Option<PullError> {
+        let name = self.status.containers[index].name.as_str();
+        let specs = ["/spec/initContainers", "/spec/containers"].map(|list| self.pod.list(list)).concat();
+        let never = specs.iter().any(|spec| spec["name"] == name && spec["imagePullPolicy"] == "Never");
+        pull::misnamed(image).or_else(|| {
+            never.then(|| PullError {
+                reason: "ErrImageNeverPull",
+                message: format!("Container image \"{image}\" is not present with pull policy of Never"),
+            })
+        })
     }
 
     fn begin_pull(&self, image: &str, failures: u32) -> Pulling {

@@ -232,6 +232,26 @@ fn a_pull_that_hangs_shows_nothing_but_the_deadline() {
 }
 
 #[test]
+fn an_image_that_is_not_to_be_pulled_is_waited_for_without_back_off() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.33.1");
+    let mut wanted = version_pod();
+    wanted["spec"]["initContainers"][0]["imagePullPolicy"] = json!("Never");
+    rig.put(&PODS, wanted);
+    rig.run(100);
+    check(
+        &rig,
+        &[
+            "0:00:00 patch pods/ns/version-x Pending cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
+            "0:00:00 patch pods/ns/version-x Pending cleanup:ErrImageNeverPull copy:PodInitializing rename:PodInitializing",
+        ],
+    );
+    let message = format!("Container image \"{IMAGE}\" is not present with pull policy of Never");
+    let pod = pod(&rig, "version-x");
+    assert_eq!(pod["status"]["initContainerStatuses"][0]["state"]["waiting"]["message"], message);
+}
+
+#[test]
 fn conditions_name_the_containers_that_are_waited_for() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Hangs, "v1.33.1");
