@@ -1,14 +1,16 @@
 //! An installed and settled cluster, as an installer leaves it behind.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::actors::cvo;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
 use crate::model::release::{Operator, Release};
-use crate::model::world::{Image, Pull, Signature, World, digest_of};
-use crate::model::{Resource, Write, manifests, resources};
+use crate::model::world::{Image, World, digest_of};
+use crate::model::{Resource, Write, manifests, resources, signature};
 use crate::scenario::plan::{ClusterPlan, PlannedObject};
 
 /// How long before the run the installation began and ended.
@@ -18,17 +20,18 @@ const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
     let mut world = World::default();
-    let own = Image { pull: Pull::Succeeds, sigstore: Signature::Valid, openpgp: Signature::Valid };
+    if let Some(keyrings) = &plan.keyrings {
+        world.keyrings.clone_from(keyrings);
+    }
     let mut add = |release: &Release, image: Image| {
         if let Some(digest) = digest_of(&release.image) {
             world.registry.images.insert(digest.to_owned(), image);
         }
         world.releases.insert(release.version.clone(), release.clone());
     };
-    add(&plan.release, own);
+    add(&plan.release, Image::default());
     for planned in &plan.releases {
-        let image = Image { pull: planned.pull, sigstore: planned.sigstore, openpgp: planned.openpgp };
-        add(&planned.release, image);
+        add(&planned.release, planned.image.clone());
     }
     let recommended = plan.releases.iter().filter(|planned| planned.recommended);
     world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
@@ -67,7 +70,31 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
         writes.extend(with_status(&resources::NODES, node(&name, kubernetes_minor, now)));
     }
     writes.extend(others.into_iter().map(|(resource, object)| Write::create(&resource, object)));
+    writes.extend(mirrored_signatures(plan));
     writes
+}
+
+/// The ConfigMap that mirroring tools leave beside the images that they copied: the signatures of those.
+fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
+    let mut data = json!({});
+    for planned in plan.releases.iter().filter(|planned| planned.signature_config_map) {
+        let digest = digest_of(&planned.release.image).unwrap_or_default();
+        let document = signature::document(digest, signature::KEYRING);
+        data[format!("{}1", signature::key_prefix(digest))] = json!(STANDARD.encode(document));
+    }
+    if data.as_object().is_none_or(Map::is_empty) {
+        return None;
+    }
+    create(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "mirrored-release-signatures",
+            "namespace": signature::NAMESPACE,
+            "labels": { (signature::LABEL): "" },
+        },
+        "binaryData": data,
+    }))
 }
 
 /// The objects that the plan has beside those of every cluster, and the write that creates each.

@@ -11,6 +11,7 @@ pub mod promql;
 pub mod release;
 mod resource;
 pub mod resources;
+pub mod signature;
 mod view;
 pub mod world;
 mod write;

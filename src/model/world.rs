@@ -6,9 +6,10 @@ use semver::Version;
 
 use super::graph::UpdateService;
 use super::release::Release;
+use super::signature;
 
 /// Everything outside the cluster that its components can reach.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct World {
     /// Releases that exist in this run, by version.
     pub releases: BTreeMap<Version, Release>,
@@ -18,6 +19,21 @@ pub struct World {
     pub service: UpdateService,
     /// The image registry.
     pub registry: Registry,
+    /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
+    /// trust at all.
+    pub keyrings: Vec<String>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            releases: BTreeMap::new(),
+            recommended: Vec::new(),
+            service: UpdateService::default(),
+            registry: Registry::default(),
+            keyrings: vec![signature::KEYRING.to_owned()],
+        }
+    }
 }
 
 impl World {
@@ -41,44 +57,70 @@ impl Registry {
         digest_of(pullspec).and_then(|digest| self.images.get(digest)).cloned().unwrap_or(Image {
             pull: Pull::ManifestUnknown,
             sigstore: Signature::Missing,
-            openpgp: Signature::Missing,
+            openpgp: OpenPgp::Missing,
+            is_corrupt: false,
+            signature_stores: Vec::new(),
         })
     }
 }
 
 /// One image of the registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Image {
     /// What a pull comes to.
     pub pull: Pull,
     /// Its Sigstore signature, which the container runtime checks against ClusterImagePolicy objects.
     pub sigstore: Signature,
     /// Its OpenPGP release signature, which the cluster-version operator checks.
-    pub openpgp: Signature,
+    pub openpgp: OpenPgp,
+    /// Whether the manifests in it cannot be read.
+    pub is_corrupt: bool,
+    /// The stores that hold it, by their URLs; empty for those that payloads name.
+    pub signature_stores: Vec<String>,
 }
 
 /// What a pull comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pull {
     /// The image arrives.
+    #[default]
     Succeeds,
+    /// It arrives after more than a minute.
+    Slow,
     /// The registry has no such manifest.
     ManifestUnknown,
     /// The registry refuses the credentials.
     Unauthorized,
     /// The registry cannot be reached.
     Unreachable,
+    /// The registry answers that it is out of service.
+    Unavailable,
     /// No answer ever comes.
     Hangs,
 }
 
-/// State of a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// State of a Sigstore signature.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Signature {
     /// There is one, by the right key.
+    #[default]
     Valid,
     /// There is none.
     Missing,
+}
+
+/// What signature stores answer about an image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OpenPgp {
+    /// They have a signature, by the right key.
+    #[default]
+    Valid,
+    /// They have none.
+    Missing,
+    /// They have one by a key that nobody trusts.
+    WrongKey,
+    /// No answer ever comes.
+    Unanswered,
 }
 
 /// The digest of a pull specification (`sha256:...`), if it has one.

@@ -14,7 +14,7 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::model::world::{Pull, Signature};
+use crate::model::world::{Image, OpenPgp, Pull, Signature};
 
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
@@ -25,6 +25,7 @@ pub(super) const KEYS: &[&str] = &[
     "channel",
     "baseline-capability-set",
     "additional-enabled-capabilities",
+    "keyrings",
     "objects",
 ];
 
@@ -47,6 +48,7 @@ pub(super) fn read(
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
+    let keyrings = map.get("keyrings").map(|node| reader.texts(node, "the name of a keyring"));
     let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
     let objects = objects.iter().filter_map(|node| {
         let object = object::whole(reader, node)?;
@@ -66,6 +68,7 @@ pub(super) fn read(
         channel: channel.unwrap_or_else(default_channel),
         baseline_capability_set: baseline,
         additional_enabled_capabilities: additional,
+        keyrings,
         objects,
         release,
     })
@@ -138,11 +141,21 @@ fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
 }
 
 fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<ReleasePlan> {
-    const PULLS: &[&str] = &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "hangs"];
+    const RELEASE_KEYS: &[&str] = &[
+        "recommended",
+        "pull",
+        "payload",
+        "sigstore",
+        "openpgp",
+        "signature-stores",
+        "signature-config-map",
+    ];
+    const PULLS: &[&str] =
+        &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
     let release = reader.release(version);
     let map = match facts.kind {
         Kind::Null => None,
-        _ => Some(reader.map(facts, "a release", &["recommended", "pull", "sigstore", "openpgp"])?),
+        _ => Some(reader.map(facts, "a release", RELEASE_KEYS)?),
     };
     let get = |key| map.as_ref().and_then(|map| map.get(key));
     let recommended = get("recommended").and_then(|node| reader.flag(node)).unwrap_or(true);
@@ -150,13 +163,31 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         Some("manifest-unknown") => Pull::ManifestUnknown,
         Some("unauthorized") => Pull::Unauthorized,
         Some("unreachable") => Pull::Unreachable,
+        Some("unavailable") => Pull::Unavailable,
+        Some("slow") => Pull::Slow,
         Some("hangs") => Pull::Hangs,
         _ => Pull::Succeeds,
     };
-    let mut signature = |key| match get(key).and_then(|node| reader.word(node, &["valid", "missing"])) {
+    let sigstore = match get("sigstore").and_then(|node| reader.word(node, &["valid", "missing"])) {
         Some("missing") => Signature::Missing,
         _ => Signature::Valid,
     };
-    let (sigstore, openpgp) = (signature("sigstore"), signature("openpgp"));
-    Some(ReleasePlan { release: release?, recommended, pull, sigstore, openpgp })
+    let payload = get("payload").and_then(|node| reader.word(node, &["complete", "corrupt"]));
+    let is_corrupt = payload == Some("corrupt");
+    let openpgp = openpgp(reader, get("openpgp"));
+    let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
+    let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
+    let image = Image { pull, sigstore, openpgp, is_corrupt, signature_stores: stores.unwrap_or_default() };
+    let signature_config_map = in_config_map.unwrap_or(false);
+    Some(ReleasePlan { release: release?, recommended, image, signature_config_map })
+}
+
+fn openpgp(reader: &mut Reader<'_>, node: Option<&Node>) -> OpenPgp {
+    const WORDS: &[&str] = &["valid", "missing", "wrong-key", "unanswered"];
+    match node.and_then(|node| reader.word(node, WORDS)) {
+        Some("missing") => OpenPgp::Missing,
+        Some("wrong-key") => OpenPgp::WrongKey,
+        Some("unanswered") => OpenPgp::Unanswered,
+        _ => OpenPgp::Valid,
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::model::Resource;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::model::world::{Pull, Signature};
+use crate::model::world::Image;
 
 /// How many control-plane nodes a cluster may have.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
@@ -64,6 +64,8 @@ pub struct ClusterPlan {
     pub baseline_capability_set: String,
     /// `spec.capabilities.additionalEnabledCapabilities`.
     pub additional_enabled_capabilities: Vec<String>,
+    /// Keyrings in the payloads of all releases; `None` for the usual one.
+    pub keyrings: Option<Vec<String>>,
     /// Objects to create at the start, beside those of every cluster.
     pub objects: Vec<PlannedObject>,
 }
@@ -84,12 +86,17 @@ pub struct ReleasePlan {
     pub release: Release,
     /// Whether the update service offers it.
     pub recommended: bool,
-    /// What a pull of its image comes to.
-    pub pull: Pull,
-    /// Its Sigstore signature.
-    pub sigstore: Signature,
-    /// Its OpenPGP release signature.
-    pub openpgp: Signature,
+    /// Its image in the registry.
+    pub image: Image,
+    /// Whether the cluster holds a good signature of it in a ConfigMap, as mirroring tools leave it.
+    pub signature_config_map: bool,
+}
+
+impl ReleasePlan {
+    /// A release that is offered, can be pulled and is signed.
+    pub fn plain(release: Release) -> Self {
+        Self { release, recommended: true, image: Image::default(), signature_config_map: false }
+    }
 }
 
 /// A step with the place where it was written.

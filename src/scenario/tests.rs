@@ -96,10 +96,13 @@ timeline:
     assert_eq!(cluster.objects[0].object["data"]["c"], "1");
     assert_eq!(cluster.additional_enabled_capabilities, ["baremetal"]);
     let [plain, candidate] = cluster.releases.as_slice() else { panic!("{:?}", cluster.releases) };
-    assert_eq!((plain.recommended, plain.pull, plain.sigstore), (true, Pull::Succeeds, Signature::Valid));
+    assert_eq!(
+        (plain.recommended, plain.image.pull, plain.image.sigstore),
+        (true, Pull::Succeeds, Signature::Valid)
+    );
     assert_eq!(candidate.release.version, "4.15.0-rc.1".parse().unwrap());
     assert_eq!(
-        (candidate.recommended, candidate.pull, candidate.sigstore),
+        (candidate.recommended, candidate.image.pull, candidate.image.sigstore),
         (false, Pull::ManifestUnknown, Signature::Missing)
     );
     assert_eq!((plan.timeline[1].line, plan.timeline[1].column), (21, 5));
@@ -190,7 +193,7 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
              s.yaml:5:20: expected a whole number from 0 to 2000, found `many`\n\
              s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
              s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
-             s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `unauthorized`, `unreachable`, `hangs`, found `hang`; did you mean `hangs`?\n\
+             s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `unauthorized`, `unreachable`, `unavailable`, `slow`, `hangs`, found `hang`; did you mean `hangs`?\n\
              s.yaml:9:37: expected `true` or `false`, found `1`\n\
              s.yaml:11:14: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`\n\
              s.yaml:12:5: unknown step `expekt`; did you mean `expect`?",

@@ -10,7 +10,7 @@ use cucumber::given;
 use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
-use crate::model::world::{Pull, Signature};
+use crate::model::world::{OpenPgp, Pull, Signature};
 use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
@@ -86,20 +86,46 @@ fn release_not_recommended(world: &mut ClusterWorld, version: String) -> Result<
 fn signature(world: &mut ClusterWorld, version: String, kind: String) -> Result<(), StepError> {
     let release = world.release(&version)?;
     if kind == "Sigstore" {
-        release.sigstore = Signature::Missing;
+        release.image.sigstore = Signature::Missing;
     } else {
-        release.openpgp = Signature::Missing;
+        release.image.openpgp = OpenPgp::Missing;
     }
     Ok(())
 }
 
+/// A release whose OpenPGP signature is elsewhere, is of another key, or cannot be asked for.
+#[given(
+    regex = r"^the OpenPGP signature of release (\S+) is (by another key|only in a ConfigMap|never answered)$"
+)]
+fn signature_elsewhere(world: &mut ClusterWorld, version: String, how: String) -> Result<(), StepError> {
+    let release = world.release(&version)?;
+    release.signature_config_map = how == "only in a ConfigMap";
+    release.image.openpgp = match how.as_str() {
+        "by another key" => OpenPgp::WrongKey,
+        "never answered" => OpenPgp::Unanswered,
+        _ => OpenPgp::Missing,
+    };
+    Ok(())
+}
+
+/// A release whose image arrives, but whose manifests cannot be read.
+#[given(regex = r"^the payload of release (\S+) is corrupt$")]
+fn corrupt(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
+    world.release(&version)?.image.is_corrupt = true;
+    Ok(())
+}
+
 /// What the registry answers when the image of a release is pulled.
-#[given(regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|hangs)$")]
+#[given(
+    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|finds the registry unavailable|is slow|hangs)$"
+)]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
-    world.release(&version)?.pull = match answer.as_str() {
+    world.release(&version)?.image.pull = match answer.as_str() {
         "is unauthorized" => Pull::Unauthorized,
         "finds no manifest" => Pull::ManifestUnknown,
         "finds no registry" => Pull::Unreachable,
+        "finds the registry unavailable" => Pull::Unavailable,
+        "is slow" => Pull::Slow,
         "hangs" => Pull::Hangs,
         other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
     };

@@ -11,6 +11,8 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "release 4.14.8 exists"),
     ("Given", "release 4.14.8 exists but is not recommended"),
     ("Given", "release 4.20.3 has no Sigstore signature"),
+    ("Given", "the OpenPGP signature of release 4.20.3 is only in a ConfigMap"),
+    ("Given", "the payload of release 4.20.3 is corrupt"),
     ("Given", "pulling release 4.20.3 is unauthorized"),
     ("Given", "this object:"),
     ("When", "I update to 4.14.8"),

@@ -6,7 +6,6 @@ use super::driver::Driver;
 use crate::engine::SessionError;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::model::world::{Pull, Signature};
 use crate::record::Record;
 use crate::scenario::plan::{Action, ClusterPlan, Expectation, PlannedObject, ReleasePlan, Step};
 
@@ -55,6 +54,7 @@ impl ClusterWorld {
             channel,
             baseline_capability_set: String::new(),
             additional_enabled_capabilities: Vec::new(),
+            keyrings: None,
             objects: Vec::new(),
         }))
     }
@@ -73,13 +73,7 @@ impl ClusterWorld {
         let releases = &mut self.planned()?.releases;
         let index = releases.iter().position(|planned| planned.release.version == release.version);
         let index = index.unwrap_or_else(|| {
-            releases.push(ReleasePlan {
-                release,
-                recommended: true,
-                pull: Pull::Succeeds,
-                sigstore: Signature::Valid,
-                openpgp: Signature::Valid,
-            });
+            releases.push(ReleasePlan::plain(release));
             releases.len() - 1
         });
         Ok(&mut releases[index])

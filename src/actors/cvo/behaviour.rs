@@ -20,6 +20,12 @@ pub(super) struct Behaviour {
     pub(super) retrieval: Retrieval,
     /// Whether the pod's init containers copy (from 4.20) or move the manifests.
     pub(super) copies_manifests: bool,
+    /// Whether version pods have a ServiceAccount of their own (from 4.22).
+    pub(super) has_payload_account: bool,
+    /// Whether the last lines of a failed container's log are its message (from 4.23).
+    pub(super) asks_for_logs: bool,
+    /// Whether spec may name signature stores (from 4.15).
+    pub(super) custom_signature_stores: bool,
     /// Whether going back to an earlier release is a precondition of its own (from 4.14).
     pub(super) guards_rollback: bool,
     /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
@@ -43,6 +49,9 @@ impl Behaviour {
         Self {
             retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
             copies_manifests: at_least(20),
+            has_payload_account: at_least(22),
+            asks_for_logs: at_least(23),
+            custom_signature_stores: at_least(15),
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
             tells_slow_operators: at_least(16),

@@ -2,6 +2,7 @@
 
 use super::events::Notice;
 use super::retrieve::Target;
+use super::version_pod::payload_path;
 use crate::model::condition::Condition;
 use crate::model::release::Release;
 
@@ -63,6 +64,21 @@ impl Load {
             reason: "LoadPayload",
             message: format!(
                 "Loading payload failed version=\"{version}\" image=\"{image}\" failure=the image holds no release payload"
+            ),
+        }
+    }
+
+    /// The manifests that were fetched cannot be read.
+    pub(super) fn corrupt(target: &Target, release: &Release) -> Self {
+        let Target { version, image, .. } = target;
+        let directory = payload_path(image);
+        let component =
+            release.components.last().map(|component| (component.run_level, component.name.as_str()));
+        let (run_level, name) = component.unwrap_or_default();
+        Self::Failed {
+            reason: "LoadPayload",
+            message: format!(
+                "Loading payload failed version=\"{version}\" image=\"{image}\" failure=Error loading manifests from {directory}: parse 0000_{run_level:02}_{name}_00_namespace.yaml: error parsing: unexpected EOF"
             ),
         }
     }

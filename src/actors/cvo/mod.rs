@@ -26,6 +26,7 @@ mod status;
 mod updates;
 mod upgradeable;
 mod validation;
+mod verify;
 mod version_pod;
 mod worker;
 
@@ -39,10 +40,12 @@ use self::behaviour::Behaviour;
 use self::lease::{Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
+use self::verify::Verifier;
 use self::worker::Worker;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
+use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, JOBS, LEASES, PODS};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, View, condition};
@@ -69,7 +72,7 @@ impl ClusterVersionOperator {
     /// release's.
     pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
         let image = pod.list("/spec/containers").first()?["image"].as_str()?;
-        let release = world.release_of(image)?.clone();
+        let release = Release { image: image.to_owned(), ..world.release_of(image)?.clone() };
         let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
         let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
         let site = Site {
@@ -78,6 +81,7 @@ impl ClusterVersionOperator {
             world: Arc::clone(world),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
             held: String::new(),
+            verifier: Verifier::new(interval, now),
         };
         let holder = format!("{}_{}", pod.name(), draws.uuid());
         let worker = Worker::new(release, interval, draws, now);
@@ -98,13 +102,15 @@ impl ClusterVersionOperator {
                 }
             }
             Some(Purpose::Status) => self.worker.status_answered(refusal, view, now, &mut self.out),
+            Some(Purpose::Prune) => self.worker.pruned(&self.site, answer),
             Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
             Some(Purpose::Apply) => {
                 if let Some(apply) = &mut self.worker.apply {
                     apply.answered(refusal.map_or(Ok(()), Err), now);
                 }
             }
-            Some(Purpose::FailingStatus | Purpose::Prune | Purpose::Event) | None => {}
+            Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
+            Some(Purpose::FailingStatus | Purpose::Event | Purpose::Signatures) | None => {}
         }
     }
 
@@ -142,12 +148,16 @@ impl ClusterVersionOperator {
         let leads = election.leads();
         if leads {
             self.worker.run(&mut self.site, view, now, &mut self.out);
+            if let Some(write) = self.site.verifier.persist(view, now) {
+                self.out.push(Purpose::Signatures, write);
+            }
         }
         let worker = leads.then(|| self.worker.wake_at());
+        let signatures = self.site.verifier.wake_at().filter(|_| leads);
         let election = self.election.as_ref().and_then(Election::wake_at);
         Step {
             writes: self.out.take(),
-            wake_at: [worker, election].into_iter().flatten().min(),
+            wake_at: [worker, signatures, election].into_iter().flatten().min(),
             why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
             effects: Vec::new(),
         }

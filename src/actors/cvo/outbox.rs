@@ -17,6 +17,8 @@ pub(super) enum Purpose {
     Prune,
     /// The Job or Pod that fetches a payload.
     Retrieve,
+    /// Good signatures that are kept in the cluster.
+    Signatures,
     /// A manifest of the payload.
     Apply,
     /// Something told to people.

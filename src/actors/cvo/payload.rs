@@ -6,8 +6,10 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::access;
+use super::behaviour::Behaviour;
 use super::capabilities::Capabilities;
+use super::lease::NAMESPACE;
+use super::{access, version_pod};
 use crate::base::text::hex;
 use crate::model::manifests;
 use crate::model::release::{Component, Operator, Release};
@@ -120,10 +122,11 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
             .filter_map(|name| manifests::crd(name, minor))
             .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone()))),
     );
+    let mut own: Vec<Task> = component.operator.as_ref().map(surroundings).unwrap_or_default();
     if component.name == super::NAME {
         tasks.extend(own_deployment(release));
+        own.extend(payload_account(release));
     }
-    let own: Vec<Task> = component.operator.as_ref().map(surroundings).unwrap_or_default();
     // The facts count these among the rest.
     let counted = component.manifests.saturating_sub(u32::try_from(own.len()).unwrap_or(u32::MAX));
     tasks.extend(own);
@@ -161,6 +164,17 @@ fn surroundings(operator: &Operator) -> Vec<Task> {
 fn namespace(name: &str) -> Task {
     let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     Task::Object(resources::NAMESPACES, Box::new(object))
+}
+
+/// What version pods run as, in releases that have it.
+fn payload_account(release: &Release) -> Option<Task> {
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": { "name": version_pod::ACCOUNT, "namespace": NAMESPACE },
+    });
+    let has_it = Behaviour::of(release).has_payload_account;
+    has_it.then(|| Task::Object(resources::SERVICE_ACCOUNTS, Box::new(object)))
 }
 
 fn own_deployment(release: &Release) -> Option<Task> {

@@ -1,11 +1,12 @@
 //! Checks between loading a payload and accepting it. What is only a warning, or is forced through, is told in
 //! `acceptedRisks`.
 
+mod recommended;
+
 use semver::Version;
 
 use super::behaviour::Behaviour;
 use super::upgradeable::precondition;
-use crate::model::condition::{self, Condition};
 use crate::model::{Object, release::Release};
 
 /// What the checks came to.
@@ -49,7 +50,7 @@ pub(super) fn check(
         behaviour.guards_rollback.then(|| rollback(cluster_version, &current, target)).flatten(),
         behaviour.guards_hops.then(|| giant_hop(&current, target)).flatten(),
         upgradeable(behaviour, cluster_version, &current, target),
-        recommended_update(cluster_version, &current, target),
+        recommended::check(cluster_version, &current, target),
     ]
     .into_iter()
     .flatten()
@@ -103,30 +104,6 @@ fn upgradeable(
 ) -> Option<Failed> {
     let objection = precondition::judge(behaviour, cluster_version, current, target)?;
     Some(Failed::new("ClusterVersionUpgradeable", &objection.reason, &objection.message, objection.blocks))
-}
-
-/// `ClusterVersionRecommendedUpdate`: an update that the update service does not offer is noted, never refused.
-fn recommended_update(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
-    let version = target.to_string();
-    if cluster_version.list("/status/availableUpdates").iter().any(|update| update["version"] == *version) {
-        return None;
-    }
-    let failed =
-        |reason, message: &str| Some(Failed::new("ClusterVersionRecommendedUpdate", reason, message, false));
-    let unknown = format!("so the recommended status of updating from {current} to {target} is unknown.");
-    if cluster_version.text("/spec/channel").is_empty() {
-        return failed("NoChannel", &format!("Configured channel is unset, {unknown}"));
-    }
-    let Some(retrieved) = condition::of(cluster_version, "RetrievedUpdates").map(Condition::read) else {
-        return failed("UnknownUpdate", &format!("No RetrievedUpdates, {unknown}"));
-    };
-    let seen = format!("RetrievedUpdates={} ({})", retrieved.status, retrieved.reason);
-    let judgement = if retrieved.status == "True" {
-        format!("so the update from {current} to {target} is probably neither recommended nor supported.")
-    } else {
-        unknown
-    };
-    failed("UnknownUpdate", &format!("{seen}, {judgement}"))
 }
 
 /// `ClusterVersionRollback`: a lower version is only allowed when it is the previous one, of the same minor.
@@ -228,46 +205,6 @@ mod tests {
             "4.20.1",
             "5.1.0",
             "\"MajorVersionUpdate\": 5.1.0 has a larger major version than the current target 4.20.1 (5 > 4), and only updates within the current major version or to 5.0 are supported.",
-        );
-    }
-
-    /// Checks an update from 4.20.1 to 4.20.3; `status` is that of RetrievedUpdates.
-    fn check_recommended(channel: &str, status: &str, offered: &[&str], expected: &str) {
-        let offered: Vec<_> = offered.iter().map(|version| json!({ "version": version })).collect();
-        let object = Object::new(json!({
-            "spec": { "channel": channel },
-            "status": {
-                "availableUpdates": offered,
-                "conditions": [{ "type": "RetrievedUpdates", "status": status, "reason": if status == "True" { "" } else { "RemoteFailed" } }],
-            },
-        }));
-        let found = recommended_update(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap());
-        assert!(found.iter().all(|failed| !failed.blocks));
-        let found = found.map(|failed| failed.text).unwrap_or_default();
-        let prefix = "Precondition \"ClusterVersionRecommendedUpdate\" failed because of ";
-        assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
-    }
-
-    #[test]
-    fn an_update_that_nobody_recommends_is_noted_with_what_is_known_of_it() {
-        check_recommended("stable-4.20", "True", &["4.20.3", "4.20.2"], "");
-        check_recommended(
-            "stable-4.20",
-            "True",
-            &["4.20.2"],
-            "\"UnknownUpdate\": RetrievedUpdates=True (), so the update from 4.20.1 to 4.20.3 is probably neither recommended nor supported.",
-        );
-        check_recommended(
-            "stable-4.20",
-            "False",
-            &[],
-            "\"UnknownUpdate\": RetrievedUpdates=False (RemoteFailed), so the recommended status of updating from 4.20.1 to 4.20.3 is unknown.",
-        );
-        check_recommended(
-            "",
-            "False",
-            &[],
-            "\"NoChannel\": Configured channel is unset, so the recommended status of updating from 4.20.1 to 4.20.3 is unknown.",
         );
     }
 

@@ -1,6 +1,9 @@
 //! Fetching a release image: its signature, then a Job or Pod on the operator's own node that copies the manifests.
 //! While it lasts the ClusterVersion worker does nothing else.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -8,19 +11,18 @@ use jiff::SignedDuration;
 use super::behaviour::{Behaviour, Retrieval as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
+use super::verify::{Places, Verifier};
 use super::version_pod::{self, Judgement, VersionPod};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::resources::{JOBS, PODS};
-use crate::model::world::{Signature, World, digest_of};
+use crate::model::world::World;
 use crate::model::{Answer, Object, Resource, View, Write};
 
 /// How long a retrieval may take in all.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
 /// How often a Job is looked at.
 const JOB_POLL: SignedDuration = SignedDuration::from_secs(3);
-/// How long the signature stores take to answer.
-const VERIFICATION: SignedDuration = SignedDuration::from_secs(1);
 
 /// What is to be fetched, as spec asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub(super) struct Retrieval {
     deadline: Time,
     stage: Stage,
     retrieved: Retrieved,
+    /// Why what earlier retrievals left could not be removed.
+    left: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -76,16 +80,20 @@ pub(super) struct Site {
     pub(super) names: Stream,
     /// Image of the payload that lies on the node's disk: it needs no second Pod. Empty for none.
     pub(super) held: String,
+    /// What is known of signatures.
+    pub(super) verifier: Verifier,
 }
 
 impl Retrieval {
     /// Begins.
-    pub(super) fn new(target: Target, now: Time) -> Self {
+    pub(super) fn new(target: Target, site: &Site, view: &View, now: Time) -> Self {
+        let until = site.verifier.known_at(&target.image, &Places::of(site, view), now);
         Self {
             target,
             deadline: now + TIMEOUT,
-            stage: Stage::Verify { until: now + VERIFICATION },
+            stage: Stage::Verify { until },
             retrieved: Retrieved { verified: true, risk: String::new() },
+            left: Vec::new(),
         }
     }
 
@@ -109,11 +117,14 @@ impl Retrieval {
         loop {
             match &self.stage {
                 Stage::Verify { until } if *until <= now => {
-                    if let Err(error) = self.verify(&site.world) {
+                    if let Err(error) = self.verify(site, view) {
                         return Some(Err(error));
                     }
                     self.stage = Stage::Prune;
                     prune(site.behaviour.retrieval, view, out);
+                }
+                Stage::Prune if !out.awaits(Purpose::Prune) && !self.left.is_empty() => {
+                    return Some(Err(self.not_pruned()));
                 }
                 Stage::Prune if !out.awaits(Purpose::Prune) && site.held == self.target.image => {
                     return Some(Ok(self.retrieved.clone()));
@@ -145,6 +156,26 @@ impl Retrieval {
         };
     }
 
+    /// Takes the answer to the removal of a Job or Pod in. Operators that make Jobs only log what went wrong.
+    pub(super) fn pruned(&mut self, by: By, answer: &Answer) {
+        if let Err(refusal) = &answer.outcome
+            && by == By::Pod
+            && refusal.code != 404
+        {
+            self.left.push(refusal.message.clone());
+        }
+    }
+
+    fn not_pruned(&self) -> String {
+        let errors = match self.left.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        format!(
+            "Unable to download and prepare the update: failed to prune pods: error deleting pods: {errors}"
+        )
+    }
+
     fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, String>> {
         match judged {
             Judgement::Done => Some(Ok(self.retrieved.clone())),
@@ -164,14 +195,14 @@ impl Retrieval {
     }
 
     /// Checks the release signature. Without `force` a bad one ends the retrieval.
-    fn verify(&mut self, world: &World) -> Result<(), String> {
+    fn verify(&mut self, site: &mut Site, view: &View) -> Result<(), String> {
         let Target { version, image, force, .. } = &self.target;
-        let error = match digest_of(image) {
-            None => "release images that are not accessed via digest cannot be verified".to_owned(),
-            Some(_) if world.registry.resolve(image).openpgp == Signature::Valid => return Ok(()),
-            Some(digest) => {
-                format!("unable to verify {digest} against keyrings: verifier-public-key-redhat")
+        let error = match site.verifier.verify(image, &Places::of(site, view)) {
+            Ok(signed) => {
+                site.verifier.remember(signed);
+                return Ok(());
             }
+            Err(error) => error,
         };
         if !force {
             return Err(format!("The update cannot be verified: {error}"));
@@ -189,7 +220,7 @@ impl Retrieval {
         let pod = VersionPod {
             image: &self.target.image,
             node: &site.node,
-            copies: site.behaviour.copies_manifests,
+            behaviour: site.behaviour,
             directory: site.names.suffix(5),
         };
         let name = format!("version-{}-{}", self.target.version, site.names.suffix(5));

@@ -1,15 +1,21 @@
 //! The version pod: its shape, and what the operator makes of its state.
 
+#[cfg(test)]
+mod tests;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 
+use super::behaviour::Behaviour;
 use super::lease::NAMESPACE;
 use crate::model::Object;
 
 /// Value of the label `k8s-app` on version pods.
 pub(super) const LABEL: &str = "retrieve-openshift-release";
+/// The ServiceAccount of version pods, in releases that have one for them.
+pub(super) const ACCOUNT: &str = "update-payload";
 const PAYLOADS: &str = "/etc/cvo/updatepayloads";
 const DEADLINE_SECONDS: i64 = 120;
 
@@ -20,8 +26,8 @@ pub(super) struct VersionPod<'a> {
     pub(super) image: &'a str,
     /// The operator's own node.
     pub(super) node: &'a str,
-    /// Whether manifests are copied (or moved).
-    pub(super) copies: bool,
+    /// What the operator's release makes of it.
+    pub(super) behaviour: Behaviour,
     /// Random end of the temporary directory's name.
     pub(super) directory: String,
 }
@@ -58,8 +64,9 @@ impl VersionPod<'_> {
     fn spec(&self, own_deadline: bool) -> Value {
         let place = payload_directory(self.image);
         let temporary = format!("{PAYLOADS}/{place}-{}", self.directory);
-        let verb: &[&str] = if self.copies { &["cp", "-r"] } else { &["mv"] };
-        let act = if self.copies { "copy" } else { "move" };
+        let copies = self.behaviour.copies_manifests;
+        let verb: &[&str] = if copies { &["cp", "-r"] } else { &["mv"] };
+        let act = if copies { "copy" } else { "move" };
         let carry = |what: &str| {
             let mut command: Vec<String> = verb.iter().map(|word| (*word).to_owned()).collect();
             command.extend([format!("/{what}"), format!("{temporary}/{what}")]);
@@ -86,6 +93,9 @@ impl VersionPod<'_> {
             "priorityClassName": "openshift-user-critical",
             "volumes": [{ "name": "payloads", "hostPath": { "path": PAYLOADS } }],
         });
+        if self.behaviour.has_payload_account {
+            spec["serviceAccountName"] = json!(ACCOUNT);
+        }
         if own_deadline {
             spec["activeDeadlineSeconds"] = json!(DEADLINE_SECONDS);
         }
@@ -93,15 +103,24 @@ impl VersionPod<'_> {
     }
 
     fn container(&self, name: &str, command: &[String]) -> Value {
-        json!({
+        let mut container = json!({
             "name": name,
             "image": self.image,
             "command": command,
             "resources": { "requests": { "cpu": "10m", "memory": "50Mi", "ephemeral-storage": "2Mi" } },
-            "securityContext": { "privileged": true, "readOnlyRootFilesystem": self.copies },
+            "securityContext": { "privileged": true, "readOnlyRootFilesystem": self.behaviour.copies_manifests },
             "volumeMounts": [{ "name": "payloads", "mountPath": PAYLOADS }],
-        })
+        });
+        if self.behaviour.asks_for_logs {
+            container["terminationMessagePolicy"] = json!("FallbackToLogsOnError");
+        }
+        container
     }
+}
+
+/// The directory that a payload is kept in.
+pub(super) fn payload_path(image: &str) -> String {
+    format!("{PAYLOADS}/{}", payload_directory(image))
 }
 
 /// Name of the directory that a payload is kept in: the MD5 of the pull specification, in 22 letters.
@@ -192,61 +211,4 @@ pub(super) fn judge_job(job: &Object) -> Judgement {
         text("reason", "DeadlineExceeded"),
         text("message", "Job was active longer than specified deadline"),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pod(phase: &str, reason: &str, message: &str) -> Object {
-        Object::new(json!({
-            "metadata": { "name": "version--abcde" },
-            "status": {
-                "phase": phase,
-                "initContainerStatuses": [
-                    { "name": "cleanup", "state": { "waiting": { "reason": reason, "message": message } } },
-                    { "name": "make-temporary-directory", "state": { "waiting": { "reason": "PodInitializing" } } },
-                ],
-            },
-        }))
-    }
-
-    #[test]
-    fn only_a_refused_signature_and_an_unknown_manifest_fail_early() {
-        let waiting = |reason, message| judge_pod(&pod("Pending", reason, message)) == Judgement::Waiting;
-        assert!(!waiting("ErrImagePull", "reading manifest: manifest unknown"));
-        assert!(!waiting("SignatureValidationFailed", "image pull failed"));
-        assert!(waiting("ErrImagePull", "unauthorized"));
-        assert!(waiting("ImagePullBackOff", "Back-off pulling image: manifest unknown"));
-    }
-
-    #[test]
-    fn the_message_names_the_pods_real_trouble() {
-        let Judgement::Failed(text) = judge_pod(&pod("Pending", "ErrImagePull", "x: manifest unknown"))
-        else {
-            panic!("must fail");
-        };
-        assert_eq!(
-            text,
-            "pod version--abcde failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"x: manifest unknown\""
-        );
-    }
-
-    #[test]
-    fn the_payload_directory_is_named_by_the_image() {
-        let image = format!("quay.io/openshift-release-dev/ocp-release@sha256:{}", "0".repeat(64));
-        assert_eq!(payload_directory(&image), "nLKwuMwivIS08KVESx1_UA");
-    }
-
-    #[test]
-    fn a_job_tells_only_of_its_deadline() {
-        let job = Object::new(json!({ "status": { "conditions": [{ "type": "Failed", "status": "True",
-            "reason": "DeadlineExceeded", "message": "Job was active longer than specified deadline" }] } }));
-        assert_eq!(
-            judge_job(&job),
-            Judgement::Failed(
-                "deadline exceeded, reason: \"DeadlineExceeded\", message: \"Job was active longer than specified deadline\"".into()
-            )
-        );
-    }
 }

@@ -140,6 +140,13 @@ impl Worker {
         }
     }
 
+    /// What an earlier retrieval left is gone, or was kept.
+    pub(super) fn pruned(&mut self, site: &Site, answer: &Answer) {
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.pruned(site.behaviour.retrieval, answer);
+        }
+    }
+
     /// Takes the answer to a status write in. After too many refusals the error itself is written.
     pub(super) fn status_answered(
         &mut self,
@@ -196,7 +203,7 @@ impl Worker {
             self.adopt(self.own_work(target.generation, target.force), view, now);
         } else {
             self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
-            self.retrieval = Some(Retrieval::new(target, now));
+            self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;
         }
         self.write_status(site, cluster_version, now, out);

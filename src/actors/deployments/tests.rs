@@ -10,7 +10,7 @@ use crate::actors::kubelet::Kubelet;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
 use crate::model::resources::{DEPLOYMENTS, NODES, PODS};
-use crate::model::world::{Image, Pull, Registry, Signature, World};
+use crate::model::world::{Image, Registry, World};
 use crate::model::{Object, Write};
 
 const NAME: &str = "cluster-version-operator";
@@ -25,7 +25,7 @@ fn prepare(rig: &mut Rig) {
         );
     }
     rig.seat(|| Box::new(DeploymentController::new(&Streams::new(7))));
-    let image = Image { pull: Pull::Succeeds, sigstore: Signature::Valid, openpgp: Signature::Valid };
+    let image = Image::default();
     let images = ["sha256:aaaa", "sha256:bbbb"].map(|digest| (digest.to_owned(), image.clone()));
     let world = Arc::new(World { registry: Registry { images: BTreeMap::from(images) }, ..World::default() });
     rig.seat(move || Box::new(Kubelet::new("master-0", Arc::clone(&world), &Streams::new(7))));

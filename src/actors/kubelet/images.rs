@@ -16,13 +16,19 @@ impl Look<'_> {
         if self.images.contains(&image) {
             return self.start(index);
         }
+        if let Some(PullError { reason, message }) = self.unpullable(index, &image) {
+            self.out.why = Some(message.clone());
+            let reason = reason.to_owned();
+            self.status.containers[index].state = State::Waiting { reason, message };
+            return;
+        }
         let pulling = match self.memory.pulls.remove(&image) {
             None => self.begin_pull(&image, 0),
             Some(Pulling::Failed { retry_at, failures, .. }) if retry_at <= now => {
                 self.begin_pull(&image, failures)
             }
             Some(Pulling::Underway { until, outcome, failures }) if until <= now => match outcome {
-                Outcome::Arrives => {
+                Outcome::Arrives { .. } => {
                     self.images.insert(image);
                     return self.start(index);
                 }
@@ -48,11 +54,25 @@ impl Look<'_> {
         self.memory.pulls.insert(image, pulling);
     }
 
+    /// Why nobody even tries to pull the image of a container. Such a container has no back-off.
+    fn unpullable(&self, index: usize, image: &str) -> Option<PullError> {
+        let name = self.status.containers[index].name.as_str();
+        let specs = ["/spec/initContainers", "/spec/containers"].map(|list| self.pod.list(list)).concat();
+        let never = specs.iter().any(|spec| spec["name"] == name && spec["imagePullPolicy"] == "Never");
+        pull::misnamed(image).or_else(|| {
+            never.then(|| PullError {
+                reason: "ErrImageNeverPull",
+                message: format!("Container image \"{image}\" is not present with pull policy of Never"),
+            })
+        })
+    }
+
     fn begin_pull(&self, image: &str, failures: u32) -> Pulling {
         let outcome = pull::attempt(&self.site.world.registry, self.site.view, image, self.site.minor);
         // Layers take their time; a registry that has none, or refuses, says so at once.
         let millis = match outcome {
-            Outcome::Arrives => (2_000, 8_000),
+            Outcome::Arrives { slowly: false } => (2_000, 8_000),
+            Outcome::Arrives { slowly: true } => (65_000, 100_000),
             Outcome::Fails(_) | Outcome::Never => (300, 900),
         };
         let until = self.site.now + draw(&mut self.stream("pull", image, failures), millis);

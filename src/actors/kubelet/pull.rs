@@ -11,7 +11,10 @@ const RESOLVER: &str = "10.0.0.2:53";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// The image arrives.
-    Arrives,
+    Arrives {
+        /// After more than a minute.
+        slowly: bool,
+    },
     /// The kubelet shows this waiting state.
     Fails(PullError),
     /// No answer ever comes.
@@ -48,7 +51,9 @@ impl PullError {
 pub(super) fn attempt(registry: &Registry, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
     let found = registry.resolve(image);
     let cause = match found.pull {
-        Pull::Succeeds if found.sigstore == Signature::Missing && wants_signature(view, image) => {
+        Pull::Succeeds | Pull::Slow
+            if found.sigstore == Signature::Missing && wants_signature(view, image) =>
+        {
             return Outcome::Fails(PullError {
                 reason: "SignatureValidationFailed",
                 message: format!(
@@ -57,14 +62,25 @@ pub(super) fn attempt(registry: &Registry, view: &View, image: &str, kubelet_min
                 ),
             });
         }
-        Pull::Succeeds => return Outcome::Arrives,
+        Pull::Succeeds => return Outcome::Arrives { slowly: false },
+        Pull::Slow => return Outcome::Arrives { slowly: true },
+        Pull::Unavailable => {
+            let host = host(image);
+            return Outcome::Fails(PullError {
+                reason: "RegistryUnavailable",
+                message: format!(
+                    "image pull failed for {image} because the registry is unavailable: pinging container registry \
+                     {host}: received unexpected HTTP status: 503 Service Unavailable"
+                ),
+            });
+        }
         Pull::Hangs => return Outcome::Never,
         Pull::ManifestUnknown => format!("{}: manifest unknown", reading(image)),
         Pull::Unauthorized => {
             format!("{}: unauthorized: access to the requested resource is not authorized", reading(image))
         }
         Pull::Unreachable => {
-            let host = repository(image).split('/').next().unwrap_or_default();
+            let host = host(image);
             format!(
                 "pinging container registry {host}: Get \"https://{host}/v2/\": \
                  dial tcp: lookup {host} on {RESOLVER}: no such host"
@@ -94,6 +110,26 @@ fn reading(image: &str) -> String {
     let reference =
         digest_of(image).or_else(|| image.strip_prefix(repository)?.strip_prefix(':')).unwrap_or("latest");
     format!("reading manifest {reference} in {repository}")
+}
+
+fn host(image: &str) -> &str {
+    repository(image).split('/').next().unwrap_or_default()
+}
+
+/// What a container whose image has no possible name waits with, without a pull.
+pub(super) fn misnamed(image: &str) -> Option<PullError> {
+    let possible = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/:".contains(c);
+    let repository = repository(image);
+    if !repository.is_empty()
+        && repository.chars().all(possible)
+        && repository.split('/').all(|part| !part.is_empty())
+    {
+        return None;
+    }
+    let message = format!(
+        "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": invalid reference format"
+    );
+    Some(PullError { reason: "InvalidImageName", message })
 }
 
 /// A pull specification without its tag and digest.
@@ -152,6 +188,20 @@ mod tests {
              artifact err: get manifest: build image source: {core}"
         );
         check(IMAGE, 33, &both, &format!("{old_back_off}: ErrImagePull: {both}"));
+    }
+
+    #[test]
+    fn a_name_that_no_image_can_have_is_not_pulled() {
+        for image in ["quay.io/a/b@sha256:00", "host:5000/a/b_c.d-e:V1", "busybox"] {
+            assert_eq!(misnamed(image), None, "{image}");
+        }
+        for image in ["", "quay.io/a b", "quay.io//b", "quay.io/a/b,c@sha256:00"] {
+            let error = misnamed(image).unwrap_or_else(|| panic!("{image} is no name"));
+            let text = format!(
+                "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": invalid reference format"
+            );
+            assert_eq!((error.reason, error.message), ("InvalidImageName", text));
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
 
 /// A rig with node `master-0`, its kubelet, and a registry where the pull of [`IMAGE`] comes to `pull`.
 fn seat(rig: &mut Rig, pull: Pull, kubelet: &str) {
-    let image = Image { pull, sigstore: Signature::Missing, openpgp: Signature::Valid };
+    let image = Image { pull, sigstore: Signature::Missing, ..Image::default() };
     let registry = Registry { images: BTreeMap::from([("sha256:aaaa".to_owned(), image)]) };
     let world = Arc::new(World { registry, ..World::default() });
     rig.put(
@@ -229,6 +229,26 @@ fn a_pull_that_hangs_shows_nothing_but_the_deadline() {
             "0:02:00 patch pods/ns/version-x Failed cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
         ],
     );
+}
+
+#[test]
+fn an_image_that_is_not_to_be_pulled_is_waited_for_without_back_off() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.33.1");
+    let mut wanted = version_pod();
+    wanted["spec"]["initContainers"][0]["imagePullPolicy"] = json!("Never");
+    rig.put(&PODS, wanted);
+    rig.run(100);
+    check(
+        &rig,
+        &[
+            "0:00:00 patch pods/ns/version-x Pending cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
+            "0:00:00 patch pods/ns/version-x Pending cleanup:ErrImageNeverPull copy:PodInitializing rename:PodInitializing",
+        ],
+    );
+    let message = format!("Container image \"{IMAGE}\" is not present with pull policy of Never");
+    let pod = pod(&rig, "version-x");
+    assert_eq!(pod["status"]["initContainerStatuses"][0]["state"]["waiting"]["message"], message);
 }
 
 #[test]

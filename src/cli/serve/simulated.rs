@@ -20,7 +20,6 @@ use crate::cli::{complain, files};
 use crate::engine::{Session, SessionError};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::model::world::{Pull, Signature};
 use crate::scenario;
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 
@@ -50,10 +49,12 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     let mut releases = Vec::new();
     for version in &args.release {
         let release = Release::find(version).map_err(|error| format!("--release: {error}"))?;
-        releases.push(beside(release));
+        releases.push(ReleasePlan::plain(release));
     }
     if args.release.is_empty() {
-        releases.extend(later(version).iter().filter_map(|version| Release::find(version).ok()).map(beside));
+        releases.extend(
+            later(version).iter().filter_map(|version| Release::find(version).ok()).map(ReleasePlan::plain),
+        );
     }
     Ok(Some(ClusterPlan {
         channel: format!("stable-{}.{}", version.major, version.minor),
@@ -66,6 +67,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         feature_set: String::new(),
         baseline_capability_set: String::new(),
         additional_enabled_capabilities: Vec::new(),
+        keyrings: None,
         objects: Vec::new(),
     }))
 }
@@ -74,11 +76,6 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
 fn later(version: &Version) -> [Version; 2] {
     let next = Version::new(version.major, version.minor, version.patch + 1);
     [next, Version::new(version.major, version.minor + 1, 1)]
-}
-
-fn beside(release: Release) -> ReleasePlan {
-    let (pull, valid) = (Pull::Succeeds, Signature::Valid);
-    ReleasePlan { release, recommended: true, pull, sigstore: valid, openpgp: valid }
 }
 
 impl Simulated {

@@ -1,0 +1,111 @@
+//! How retrievals end that the cluster does not answer, or hinders.
+
+use serde_json::json;
+
+use super::*;
+use crate::base::rng::Streams;
+use crate::model::release::Release;
+use crate::model::{Change, ChangeKind, Operation, Refusal};
+
+const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
+
+fn now() -> Time {
+    "2024-01-01T00:00:00Z".parse().unwrap()
+}
+
+/// A retrieval by force, by the operator of `version`; nobody has the image.
+fn begun(version: &str, view: &View) -> (Site, Retrieval) {
+    let release = Release::find(&version.parse().unwrap()).unwrap();
+    let site = Site {
+        node: "master-0".to_owned(),
+        behaviour: Behaviour::of(&release),
+        world: Arc::new(World::default()),
+        names: Streams::new(1).stream("names"),
+        held: String::new(),
+        verifier: Verifier::new(SignedDuration::from_mins(3), now()),
+    };
+    let target = Target { version: String::new(), image: IMAGE.to_owned(), force: true, generation: 2 };
+    let retrieval = Retrieval::new(target, &site, view, now());
+    (site, retrieval)
+}
+
+fn left_behind() -> View {
+    let mut view = View::default();
+    let labels = json!({ "k8s-app": version_pod::LABEL });
+    for name in ["version--aaaaa", "version--bbbbb"] {
+        let object =
+            Object::new(json!({ "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels } }));
+        let key = PODS.key(NAMESPACE, name);
+        view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+    }
+    view
+}
+
+/// Answers all requests: creations with the object, removals with `refusals` by turns.
+fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, refusals: &[(u16, &str)], now: Time) {
+    let mut refusals = refusals.iter();
+    for write in out.take() {
+        let purpose = out.answered();
+        let outcome = match (write.operation.clone(), refusals.next()) {
+            (Operation::Create(object), _) => Ok(Object::new(object)),
+            (_, Some((code, message))) => Err(Refusal {
+                code: *code,
+                reason: String::new(),
+                message: (*message).to_owned(),
+                details: serde_json::Value::Null,
+            }),
+            (_, None) => Ok(Object::new(json!({}))),
+        };
+        let answer = Answer { write, outcome };
+        match purpose {
+            Some(Purpose::Prune) => retrieval.pruned(by, &answer),
+            _ => retrieval.created(&answer, now),
+        }
+    }
+}
+
+fn ends(version: &str, view: &View, refusals: &[(u16, &str)]) -> (i64, String) {
+    let (mut site, mut retrieval) = begun(version, view);
+    let by = site.behaviour.retrieval;
+    let mut out = Outbox::default();
+    let mut at = retrieval.wake_at();
+    loop {
+        if let Some(outcome) = retrieval.run(&mut site, view, at, &mut out) {
+            return (at.duration_since(now()).as_secs(), outcome.unwrap_err());
+        }
+        if out.awaits(Purpose::Prune) || out.awaits(Purpose::Retrieve) {
+            answer(&mut retrieval, by, &mut out, refusals, at);
+        } else {
+            at = retrieval.wake_at();
+        }
+    }
+}
+
+#[test]
+fn what_nobody_reacts_to_is_given_up_after_four_minutes() {
+    let text = "Unable to download and prepare the update: fetching update payload: timed out waiting for the condition";
+    assert_eq!(ends("4.20.1", &View::default(), &[]), (240, text.to_owned()));
+    let text = "Unable to download and prepare the update: timed out waiting for the condition";
+    assert_eq!(ends("4.18.1", &View::default(), &[]), (240, text.to_owned()));
+}
+
+#[test]
+fn earlier_pods_that_cannot_be_removed_end_it_at_once() {
+    let prefix = "Unable to download and prepare the update: failed to prune pods: error deleting pods: ";
+    let one = ends("4.20.1", &left_behind(), &[(403, "pods is forbidden: a"), (404, "not found")]);
+    assert_eq!(one, (1, format!("{prefix}pods is forbidden: a")));
+    let two = ends("4.20.1", &left_behind(), &[(403, "a"), (500, "b")]);
+    assert_eq!(two, (1, format!("{prefix}[a, b]")));
+}
+
+#[test]
+fn a_payload_that_is_there_needs_no_pod() {
+    let view = View::default();
+    let (mut site, mut retrieval) = begun("4.20.1", &view);
+    IMAGE.clone_into(&mut site.held);
+    let mut out = Outbox::default();
+    let at = retrieval.wake_at();
+    let outcome = retrieval.run(&mut site, &view, at, &mut out);
+    assert!(outcome.is_some_and(|outcome| outcome.is_ok_and(|retrieved| !retrieved.verified)));
+    assert!(out.take().is_empty());
+}
