@@ -2,23 +2,9 @@
 
 use serde_json::{Value, json};
 use windtunnel::apiserver::{Method, Reply, Request};
-use windtunnel::model::{Identity, Write};
+use windtunnel::model::Identity;
 
-use super::requests::{VERSIONS, ask, define, definition, now, server};
-
-/// What is said of an object whose field `x` has a schema and a value.
-fn judged(minor: u32, schema: &Value, value: &Value) -> String {
-    let mut server = server(minor);
-    let mut crd = definition(&[], false);
-    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
-        json!({ "x": schema });
-    define(&mut server, crd);
-    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
-        "spec": { "x": value } });
-    let answer = ask(&mut server, &Write::create(&VERSIONS, object));
-    let text = answer.err().map(|refusal| refusal.message).unwrap_or_default();
-    text.replace("Version.example.io \"version\" is invalid: ", "")
-}
+use super::requests::{definition, judged, now, server};
 
 fn of_format(minor: u32, format: &str, value: &str) -> String {
     judged(minor, &json!({ "type": "string", "format": format }), &json!(value))

@@ -67,6 +67,20 @@ pub(super) fn rolled_back(minor: u32, rules: bool) -> ApiServer {
     server
 }
 
+/// What is said of an object whose field `spec.x` has a schema and a value; nothing if it is stored.
+pub(crate) fn judged(minor: u32, schema: &Value, value: &Value) -> String {
+    let mut server = server(minor);
+    let mut crd = definition(&[], false);
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
+        json!({ "x": schema });
+    define(&mut server, crd);
+    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
+        "spec": { "x": value } });
+    let answer = ask(&mut server, &Write::create(&VERSIONS, object));
+    let text = answer.err().map(|refusal| refusal.message).unwrap_or_default();
+    text.replace("Version.example.io \"version\" is invalid: ", "")
+}
+
 pub(crate) fn ask(
     server: &mut ApiServer,
     write: &Write,

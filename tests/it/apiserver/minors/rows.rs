@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use windtunnel::apiserver::{ApiServer, Method, Request};
 use windtunnel::model::{Identity, Write};
 
-use super::super::requests::{VERSIONS, ask, define, definition, now, put_status, rolled_back, server};
+use super::super::requests::{
+    VERSIONS, ask, define, definition, judged, now, put_status, rolled_back, server,
+};
 
 /// What is said of a status with a value that is not in the enum and a text that is too long.
 fn bad_status(minor: u32) -> String {
@@ -13,19 +15,6 @@ fn bad_status(minor: u32) -> String {
         object["status"]["message"] = json!("long");
     });
     text.strip_prefix("Version.example.io \"version\" is invalid: ").unwrap().to_owned()
-}
-
-/// What is said of a new object, with a schema for its `spec.x`.
-fn said_of(minor: u32, schema: &Value, value: &Value) -> String {
-    let mut server = server(minor);
-    let mut crd = definition(&[], false);
-    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =
-        json!({ "x": schema });
-    define(&mut server, crd);
-    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
-        "spec": { "x": value } });
-    let refusal = ask(&mut server, &Write::create(&VERSIONS, object)).unwrap_err();
-    refusal.message.strip_prefix("Version.example.io \"version\" is invalid: ").unwrap().to_owned()
 }
 
 #[test]
@@ -67,7 +56,7 @@ fn too_long_is_worded_by_minor() {
         let text = bad_status(minor);
         assert!(text.contains(&format!("message: Too long: {words}")), "1.{minor}: {text}");
     }
-    let one = |minor| said_of(minor, &json!({ "type": "string", "maxLength": 1 }), &json!("ab"));
+    let one = |minor| judged(minor, &json!({ "type": "string", "maxLength": 1 }), &json!("ab"));
     assert_eq!(one(33), "spec.x: Too long: may not be more than 1 bytes");
     assert_eq!(one(34), "spec.x: Too long: may not be more than 1 byte");
 }
@@ -80,7 +69,7 @@ fn non_scalar_values_in_errors_are_json_from_1_34_on() {
     for minor in 24..=36 {
         let value = if minor < 34 { r#"map[string]interface {}{"k":"a"}"# } else { r#"{"k":"a"}"# };
         assert_eq!(
-            said_of(minor, &keyed, &twice),
+            judged(minor, &keyed, &twice),
             format!("spec.x[1]: Duplicate value: {value}"),
             "1.{minor}"
         );
@@ -94,12 +83,12 @@ fn cel_failure_s_value_is_the_type_up_to_1_34_and_a_scalar_itself_from_1_35_on()
         let (text, object) =
             if minor < 35 { ("\"string\": no", "\"object\": no") } else { ("\"abc\": no", "no") };
         assert_eq!(
-            said_of(minor, &rule("string"), &json!("abc")),
+            judged(minor, &rule("string"), &json!("abc")),
             format!("spec.x: Invalid value: {text}"),
             "1.{minor}"
         );
         assert_eq!(
-            said_of(minor, &rule("object"), &json!({})),
+            judged(minor, &rule("object"), &json!({})),
             format!("spec.x: Invalid value: {object}"),
             "1.{minor}"
         );
