@@ -21,6 +21,10 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("When", "I ask for published insights"),
     ("When", "I apply this object:"),
     ("When", "I delete ConfigMap/openshift-config/admin-acks"),
+    (
+        "When",
+        "operator etcd degrades with reason \"EtcdMembersDegraded\" and message \"2 of 3 members are available\"",
+    ),
     ("When", "40 minutes pass"),
     (
         "Then",
@@ -57,7 +61,12 @@ mod tests {
                 steps.find(step).unwrap().unwrap_or_else(|| panic!("no step: {example}"));
             hit.insert(format!("{location:?}"));
         }
-        let sources = [include_str!("given.rs"), include_str!("when.rs"), include_str!("then.rs")];
+        let sources = [
+            include_str!("given.rs"),
+            include_str!("when.rs"),
+            include_str!("then.rs"),
+            include_str!("faults.rs"),
+        ];
         let defined: usize = sources
             .iter()
             .flat_map(|source| source.lines())

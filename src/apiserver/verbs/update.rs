@@ -215,10 +215,9 @@ fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
     for (fields, always) in [(KEPT, true), (KEPT_IF_ABSENT, false)] {
         for field in fields {
             match old.get(field) {
+                Some(value) if always && metadata.get(field) == Some(value) => {}
                 Some(value) if always || !metadata.contains_key(field) => {
-                    if metadata.get(field) != Some(value) {
-                        metadata.insert(field.to_owned(), value.clone());
-                    }
+                    metadata.insert(field.to_owned(), value.clone());
                 }
                 None if always => {
                     metadata.remove(field);
