@@ -14,7 +14,8 @@ enum Part<'a> {
 #[error("expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `{0}`")]
 pub struct NoPath(pub String);
 
-/// The value at `path`: names with dots between, `[0]` for an element of a list, `["a.b"]` for a name with dots in it.
+/// The value at `path`: names with dots between, `[0]` for an element of a list, `["a.b"]` or `['a.b']` for a name with dots
+/// in it.
 /// `None` where nothing stands there or the path is none.
 pub fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     parts(path)?.into_iter().try_fold(value, |value, part| match part {
@@ -45,8 +46,11 @@ fn parts(path: &str) -> Option<Vec<Part<'_>>> {
     let mut found = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {
-        if let Some(inner) = rest.strip_prefix("[\"") {
-            let (name, after) = inner.split_once("\"]")?;
+        let quoted = [("[\"", "\"]"), ("['", "']")];
+        if let Some((inner, end)) =
+            quoted.iter().find_map(|(start, end)| Some((rest.strip_prefix(start)?, end)))
+        {
+            let (name, after) = inner.split_once(end)?;
             found.push(Part::Name(name));
             rest = after;
         } else if let Some(inner) = rest.strip_prefix('[') {
@@ -84,6 +88,7 @@ mod tests {
             ("status.history[1].state", ""),
             ("status.n", "3"),
             ("data[\"a.b\"]", "x"),
+            ("data['a.b']", "x"),
             ("none", ""),
             ("status.history[0]", r#"{"state":"Completed","verified":true}"#),
         ] {

@@ -1,0 +1,54 @@
+@capabilities
+Feature: Capabilities
+  What is enabled stays enabled: a set that is asked for later with less in it is told of and not obeyed.
+
+  # OCP-49196
+  Scenario Outline: A cluster that asks for nothing has all that its release knows, <version>
+    Given a <version> cluster
+    When 10 minutes pass
+    Then ClusterVersion field "status.capabilities.enabledCapabilities" is /^<all>$/
+    And ClusterVersion field "status.capabilities.knownCapabilities" is /^<all>$/
+    And ClusterVersion condition ImplicitlyEnabledCapabilities is False with reason "AsExpected" and message "Capabilities match configured spec"
+
+    Examples:
+      | version | all                                                                                                                                                                   |
+      | 4.12.3  | \\["CSISnapshot","Console","Insights","Storage","baremetal","marketplace","openshift-samples"\\]                                                                      |
+      | 4.14.3  | \\["Build","CSISnapshot","Console","DeploymentConfig","ImageRegistry","Insights","MachineAPI","NodeTuning","Storage","baremetal","marketplace","openshift-samples"\\] |
+
+  Scenario: A cluster that asks for the least has no operators of what it left out
+    Given a 4.16.2 cluster
+    And the baseline capability set "None"
+    When 10 minutes pass
+    Then ClusterOperator/console does not exist
+    And ClusterOperator/insights does not exist
+    And ClusterOperator/etcd exists
+
+  # OCP-49508
+  Scenario: Asking for less later changes nothing but a condition
+    Given a 4.16.2 cluster
+    When 10 minutes pass
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {capabilities: {baselineCapabilitySet: None}}
+      """
+    Then within 5 minutes ClusterVersion condition ImplicitlyEnabledCapabilities is True with reason "CapabilitiesImplicitlyEnabled" and message matching /^The following capabilities could not be disabled: Build, CSISnapshot, CloudControllerManager, CloudCredential, Console, /
+    And throughout 30 minutes ClusterVersion field "status.capabilities.enabledCapabilities" does not change
+    And ClusterOperator/console exists
+
+  Scenario: Asking for more later brings it
+    Given a 4.16.2 cluster
+    And the baseline capability set "None"
+    When 10 minutes pass
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {capabilities: {baselineCapabilitySet: None, additionalEnabledCapabilities: [Console, Ingress]}}
+      """
+    Then within 30 minutes ClusterOperator/console exists
+    And within 30 minutes ClusterOperator/console condition Available is True
+    And ClusterOperator/insights does not exist

@@ -1,0 +1,54 @@
+@reconcile
+Feature: What is changed behind the operator's back is put right
+  The cluster-version operator compares the cluster with its payload every few minutes, also while an update is refused.
+
+  # OCP-46017
+  Scenario: Also while an update is refused
+    Given a 4.17.3 cluster
+    And the update channel "stable-4.18"
+    And release 4.18.2 exists
+    When operator marketplace becomes not upgradeable with reason "Busy" and message "not now"
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "Busy"
+    When I update to 4.18.2
+    Then within 10 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
+    When I apply this object:
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {namespace: openshift-marketplace, name: marketplace-operator}
+      spec: {replicas: 3}
+      """
+    Then within 20 minutes Deployment/openshift-marketplace/marketplace-operator field "spec.replicas" is "1"
+    And ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
+
+  # OCP-46724
+  Scenario Outline: A Deployment that was scaled to <replicas>
+    Given a 4.19.3 cluster
+    When I apply this object:
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {namespace: openshift-ingress-operator, name: ingress-operator}
+      spec: {replicas: <replicas>}
+      """
+    Then within 10 minutes Deployment/openshift-ingress-operator/ingress-operator field "spec.replicas" is "1"
+
+    Examples:
+      | replicas |
+      | 0        |
+      | 2        |
+
+  Scenario: What was deleted comes back
+    Given a 4.19.3 cluster
+    When I delete Deployment/openshift-dns-operator/dns-operator
+    And I delete ClusterOperator/dns
+    Then Deployment/openshift-dns-operator/dns-operator does not exist
+    And within 10 minutes Deployment/openshift-dns-operator/dns-operator exists
+    And within 10 minutes ClusterOperator/dns condition Available is True
+
+  # OCP-56072
+  Scenario: The operator itself does not end in the middle of nothing
+    Given a 4.19.3 cluster
+    When 1 day passes
+    Then Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "0"
+    And ClusterVersion condition Progressing is False with message "Cluster version is 4.19.3"
