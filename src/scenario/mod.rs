@@ -12,6 +12,7 @@ use crate::base::yaml;
 use crate::model::release::{Release, UnknownRelease};
 
 mod cluster;
+mod command;
 mod expectation;
 mod object;
 pub mod path;
@@ -67,6 +68,17 @@ pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, 
 /// What was expected, and the nearest kind.
 pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
     object::parse(text, star)
+}
+
+/// Reads a command such as `oc adm upgrade --to-latest`. `image_of` answers `$(image 4.16.5)`: the image of that release.
+///
+/// # Errors
+/// What was expected, and the nearest name.
+pub fn command_line(
+    line: &str,
+    image_of: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<plan::CommandLine, String> {
+    command::parse(line, image_of)
 }
 
 /// Reads a span of virtual time that a step may ask for; `example` is how one is written where the text stands.

@@ -177,6 +177,25 @@ impl<'a> Reader<'a> {
         (self.find)(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
     }
 
+    /// One text to compare with, or a list of them. Line breaks at the end do not count.
+    pub(super) fn text_matches(&mut self, node: &Node) -> Vec<TextMatch> {
+        let items = match &node.kind {
+            Kind::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let matches = items.iter().filter_map(|item| self.text_match(item));
+        let matches = matches.map(|wanted| match wanted {
+            TextMatch::Equals(text) => TextMatch::Equals(text.trim_end().to_owned()),
+            other => other,
+        });
+        matches.collect()
+    }
+
+    /// The image of a release of this version.
+    pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
+        (self.find)(version).map(|release| release.image).map_err(|unknown| unknown.to_string())
+    }
+
     /// Plain text, `/regular expression/` or `{contains: text}`.
     pub(super) fn text_match(&mut self, node: &Node) -> Option<TextMatch> {
         if let Kind::Map(_) = node.kind {

@@ -10,6 +10,7 @@ mod phrase;
 mod rehearsal;
 mod suite;
 mod then;
+mod update_service;
 mod vocabulary;
 mod when;
 mod world;

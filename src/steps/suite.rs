@@ -1,5 +1,6 @@
 //! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event::{self, ScenarioFinished, StepError};
@@ -78,8 +79,9 @@ impl Suite {
                 custom: cli::Empty,
             })
             .max_concurrent_scenarios(concurrency)
-            .before(move |_, _, scenario, world| {
+            .before(move |feature, rule, scenario, world| {
                 scenario.name.clone_into(&mut world.scenario);
+                world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 async {}.boxed_local()
             })
@@ -105,6 +107,23 @@ impl Suite {
         results.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
         results
     }
+}
+
+/// For each step that runs a command: whether one of those that tell of it, which follow, says that it is refused.
+fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
+    let mut refusals = VecDeque::new();
+    let mut telling = false;
+    for step in steps {
+        if step.value.starts_with("I run ") {
+            refusals.push_back(false);
+            telling = true;
+        } else if !step.value.starts_with("it ") {
+            telling = false;
+        } else if step.value.starts_with("it is refused ") || step.value.starts_with("it exits ") {
+            refusals.back_mut().into_iter().filter(|_| telling).for_each(|refused| *refused = true);
+        }
+    }
+    refusals
 }
 
 /// Unknown steps, or else those that cannot be played.
