@@ -19,13 +19,18 @@ Feature: Updates with risks
     Then it prints /\nUpdates with known issues:\n\n  Version: 4\.17\.0\n  Image: \S+\n  Reason: SomeInvokerThing\n  Message: On clusters on default invoker user, this imaginary bug can happen\. https:\S+$/
     When I run "oc adm upgrade --to 4.17.0"
     Then it is refused with /^the update 4\.17\.0 is not one of the recommended updates, but is available as a conditional update\. To accept the Recommended=False risk and to proceed with update use --allow-not-recommended\.\n  Reason: SomeInvokerThing\n/
-    When I run "oc adm upgrade --to-latest"
-    Then it prints "Requested update to 4.16.6"
-    When I run "oc adm upgrade --clear"
-    And I run "oc adm upgrade --to 4.17.0 --allow-not-recommended --allow-upgrade-with-warnings"
+    When I run "oc adm upgrade --to 4.17.0 --allow-not-recommended"
     Then it prints "Requested update to 4.17.0"
     And it warns a text with "warning: with --allow-not-recommended you have accepted the risks with 4.17.0 and bypassed Recommended=False SomeInvokerThing:"
     And within 10 minutes ClusterVersion field "status.history[0].acceptedRisks" is /SomeInvokerThing/
+
+  Scenario: The latest update is the latest without risks, unless risks are allowed
+    Given updates from 4.16.1 to 4.17.0 have the risk "RiskA"
+    When 5 minutes pass
+    And I run "oc adm upgrade --to-latest"
+    Then it prints "Requested update to 4.16.6"
+    When I run "oc adm upgrade --to-latest --allow-not-recommended"
+    Then it prints "Requested update to 4.17.0"
 
   # OCP-45879
   Scenario: Several risks have one reason, and a risk is found out by its metrics
