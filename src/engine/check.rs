@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{check_writes, command};
 use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
+use super::{check_writes, command};
 use crate::model::{Object, View};
 use crate::scenario::plan::{ObjectRef, What};
 

@@ -102,11 +102,9 @@ pub(super) fn parse(
         rest = after;
     }
     match rest {
-        [oc, adm, upgrade, words @ ..] if [oc, adm, upgrade] == ["oc", "adm", "upgrade"] => Ok(CommandLine {
-            line: line.to_owned(),
-            words: words.to_vec(),
-            gates: Gates::of(variables),
-        }),
+        [oc, adm, upgrade, words @ ..] if [oc, adm, upgrade] == ["oc", "adm", "upgrade"] => {
+            Ok(CommandLine { line: line.to_owned(), words: words.to_vec(), gates: Gates::of(variables) })
+        }
         _ => Err(format!("expected a command such as `oc adm upgrade --to-latest`, found `{line}`")),
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::plan::{
-    Action, Check, CommandCheck, Expectation, InsightRef, ObjectRef, Step, Subject, Target, TextMatch, What, When,
-    WriteMatch,
+    Action, Check, CommandCheck, Expectation, InsightRef, ObjectRef, Step, Subject, Target, TextMatch, What,
+    When, WriteMatch,
 };
 use crate::base::text::short_duration;
 
