@@ -14,6 +14,7 @@ use crate::model::release::{Release, UnknownRelease};
 mod cluster;
 mod command;
 mod expectation;
+mod graph_data;
 mod object;
 pub mod path;
 pub mod plan;
@@ -35,6 +36,9 @@ use reader::Reader;
 /// Finds the facts of a release: `Release::find` of the model, or another source of facts.
 pub type FindRelease<'a> = &'a dyn Fn(&Version) -> Result<Release, UnknownRelease>;
 
+/// Reads a folder that a file names: both as they are written, to names and texts of the folder's YAML files.
+pub type ReadFolder<'a> = &'a dyn Fn(&str, &str) -> Result<Vec<(String, String)>, String>;
+
 const KEYS: &[&str] =
     &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
 
@@ -43,7 +47,20 @@ const KEYS: &[&str] =
 /// # Errors
 /// All problems of the text, in its order.
 pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, Problems> {
-    let mut reader = Reader::new(file_name, find);
+    read_with_folders(file_name, text, find, &no_folders)
+}
+
+/// The same for scenarios that may name folders.
+///
+/// # Errors
+/// All problems of the text, in its order, then those of files in folders.
+pub fn read_with_folders(
+    file_name: &str,
+    text: &str,
+    find: FindRelease<'_>,
+    folders: ReadFolder<'_>,
+) -> Result<Plan, Problems> {
+    let mut reader = Reader::new(file_name, find, folders);
     let tree = match yaml::tree(text) {
         Ok((tree, twice)) => {
             if let Some(error) = twice {
@@ -100,7 +117,7 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
 /// # Errors
 /// All problems, by lines and columns of `text`.
 pub fn object(text: &str) -> Result<Value, Problems> {
-    let mut reader = Reader::new("", &Release::find);
+    let mut reader = Reader::new("", &Release::find, &no_folders);
     let object = match yaml::tree(text) {
         Ok((tree, None)) => object::whole(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
@@ -112,6 +129,11 @@ pub fn object(text: &str) -> Result<Value, Problems> {
         (Some(object), problems) if problems.0.is_empty() => Ok(object),
         (_, problems) => Err(problems),
     }
+}
+
+/// For texts that stand by themselves.
+fn no_folders(_file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
+    Err(format!("`{folder}` cannot be read from here"))
 }
 
 /// The plan; with problems in the reader it may have holes and must not be used.

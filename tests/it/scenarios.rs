@@ -37,7 +37,21 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
 }
 
 fn plan(file: &str, text: &str) -> Plan {
-    scenario::read(file, text, &Release::find).unwrap_or_else(|problems| panic!("{problems}"))
+    scenario::read_with_folders(file, text, &Release::find, &yaml_beside)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The YAML files of a folder that a scenario names.
+fn yaml_beside(file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join(file).parent().unwrap().join(folder);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))? {
+        let path = entry.unwrap().path();
+        files.push((path.display().to_string(), fs::read_to_string(&path).unwrap()));
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// A failure without the random end of a version pod's name.
