@@ -19,7 +19,7 @@ const NAME: &str = "oc adm upgrade";
     name = "oc adm upgrade",
     about = "Check on upgrade status or upgrade the cluster to a newer version. Subcommands: accept, channel, recommend, rollback."
 )]
-#[expect(clippy::struct_excessive_bools, reason = "the client's flags")]
+#[expect(clippy::struct_excessive_bools, clippy::struct_field_names, reason = "the client's flags")]
 pub(super) struct Upgrade {
     /// The version to upgrade to, one of the available updates.
     #[arg(long, default_value = "")]

@@ -85,15 +85,15 @@ pub(super) fn sort(releases: &mut [Release<'_>]) {
     releases.sort_by(|a, b| newest_first(a.version, b.version));
 }
 
-/// `spec.desiredUpdate.acceptRisks` as it stands there; `None`: there is none.
+/// `spec.desiredUpdate.acceptRisks` as it stands there; `None`: there are none.
 pub(super) fn accepted_risks(cluster_version: &Object) -> Option<&Value> {
     let risks = &cluster_version["spec"]["desiredUpdate"]["acceptRisks"];
-    risks.is_array().then_some(risks)
+    risks.as_array().is_some_and(|risks| !risks.is_empty()).then_some(risks)
 }
 
 /// `spec.desiredUpdate` as the client sends it: every field always, so that what stood there before is reset, but risks
 /// only where there are some.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Update<'a> {
     /// `Multi`, or empty.
@@ -105,19 +105,14 @@ pub(super) struct Update<'a> {
     /// Whether the operator's own guards are waived.
     pub(super) force: bool,
     /// Risks that are accepted.
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) accept_risks: Option<&'a Value>,
-}
-
-#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
-fn is_empty(risks: &Option<&Value>) -> bool {
-    risks.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
 impl Update<'_> {
     /// The update as JSON.
-    pub(super) fn json(&self) -> String {
+    pub(super) fn json(self) -> String {
         // Only maps with keys that are no texts fail.
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(&self).unwrap_or_default()
     }
 }

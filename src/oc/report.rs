@@ -77,9 +77,10 @@ fn recommended_updates(cluster_version: &Object, said: &mut Said) {
     sort(&mut updates);
     let unknown = conditions::of(cluster_version, "RetrievedUpdates").filter(|found| found.status == "False");
     if !updates.is_empty() {
-        let rows: String = updates.iter().map(|to| format!("  {}\t{}\n", to.version, to.image)).collect();
-        said.stdout.push_str("\nRecommended updates:\n\n");
-        said.stdout.push_str(&RELEASES.layout(&format!("  VERSION\tIMAGE\n{rows}")));
+        let rows = updates.iter().map(|to| format!("  {}\t{}", to.version, to.image));
+        let rows: Vec<String> = std::iter::once("  VERSION\tIMAGE".to_owned()).chain(rows).collect();
+        said.say("\nRecommended updates:\n");
+        said.say(&RELEASES.layout(&rows.join("\n")));
     } else if unknown.is_none() {
         said.say(NO_UPDATES);
     }

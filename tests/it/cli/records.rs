@@ -65,7 +65,7 @@ fn what_is_no_record_is_told_with_its_line() {
     insta::assert_snapshot!(damaged(4, "{\"at\": 5}"), @"
         exit 2
         --- stderr
-        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`
+        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`
         ");
     insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
         exit 2

@@ -72,7 +72,9 @@ pub(super) fn applies(
         let mut conditions = known.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
         condition::set(&mut conditions, &Condition::new("Applies", status, reason, message.as_str()), now);
         // Conditions of this kind tell their message even where there is none.
-        conditions.iter_mut().for_each(|found| found["message"] = json!(message));
+        for found in &mut conditions {
+            found["message"] = json!(message);
+        }
         (risk.clone(), conditions)
     });
     told.collect()
