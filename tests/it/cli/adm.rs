@@ -1,7 +1,12 @@
 //! `windtunnel adm upgrade` against a served cluster.
 
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
+use serde_json::json;
+
 use super::environment::TestEnvironment;
-use super::serve::Served;
+use super::serve::{Served, client, run};
 
 /// A cluster that hardly moves while a test looks at it.
 fn serve(environment: &TestEnvironment) -> Served {
@@ -53,6 +58,50 @@ fn a_served_cluster_is_looked_at_and_asked_as_oc_does() {
 }
 
 #[test]
+fn alerts_are_asked_for_behind_the_route_of_thanos() {
+    let environment = TestEnvironment::new();
+    let served = serve(&environment);
+    let host = served.url.strip_prefix("https://").unwrap().to_owned();
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let of = |group, kind| ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        let definitions: Api<DynamicObject> =
+            Api::all_with(client.clone(), &of("apiextensions.k8s.io", "CustomResourceDefinition"));
+        let schema =
+            json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": "routes.route.openshift.io" },
+            "spec": {
+                "group": "route.openshift.io",
+                "scope": "Namespaced",
+                "names": { "kind": "Route", "plural": "routes" },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+            },
+        });
+        definitions
+            .create(&PostParams::default(), &serde_json::from_value(definition).unwrap())
+            .await
+            .unwrap();
+        let route = json!({
+            "apiVersion": "route.openshift.io/v1",
+            "kind": "Route",
+            "metadata": { "name": "thanos-querier", "namespace": "openshift-monitoring" },
+            "status": { "ingress": [{ "host": host }] },
+        });
+        let routes: Api<DynamicObject> =
+            Api::namespaced_with(client, "openshift-monitoring", &of("route.openshift.io", "Route"));
+        routes.create(&PostParams::default(), &serde_json::from_value(route).unwrap()).await.unwrap();
+    });
+    let output = environment.run(&["adm", "upgrade", "recommend", "--kubeconfig", "config"]);
+    let expected = format!(
+        "Failed to check for at least some preconditions: failed to get alerts from Thanos: unable to get /api/v1/alerts from URI in the openshift-monitoring/thanos-querier Route: {host}->GET status code=404\n"
+    );
+    assert!(output.stdout.starts_with(&expected), "{output}");
+}
+
+#[test]
 fn what_leads_to_no_cluster_is_told() {
     let environment = TestEnvironment::with(&[("config", "current-context: x\n")]);
     let check = |words: &[&str], expected: &str| {
@@ -64,5 +113,10 @@ fn what_leads_to_no_cluster_is_told() {
     check(&["--kubeconfig", "config"], "error: ");
     check(&["--kubeconfig"], "a value is required for '--kubeconfig <KUBECONFIG>'");
     check(&["--server", "https://127.0.0.1:1"], "Unable to connect to the server: ");
+    let _served = Served::start(&environment, &["--bare", "--kubeconfig", "bare"]);
+    check(
+        &["--kubeconfig", "bare"],
+        "error: No cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version\n",
+    );
     check(&["--to"], "error: flag needs an argument: --to\nSee 'oc adm upgrade --help' for usage.\n");
 }

@@ -70,7 +70,7 @@ fn what_is_no_record_is_told_with_its_line() {
     insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
         exit 2
         --- stderr
-        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `kubernetes`, `process`, `pod`, `started` at column 17
+        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `process`, `pod`, `started` at column 17
         ");
     insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
         exit 2

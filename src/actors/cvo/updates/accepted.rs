@@ -18,8 +18,8 @@ use crate::model::{Object, View};
 /// Whether the operator of this release lets risks be accepted.
 pub(in crate::actors::cvo) fn can_accept(own: &Release, view: &View) -> bool {
     let feature_set =
-        view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
-    (own.version.major, own.version.minor) >= (4, 22) && is_preview(feature_set)
+        || view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
+    (own.version.major, own.version.minor) >= (4, 22) && is_preview(feature_set())
 }
 
 /// The names of accepted risks.
