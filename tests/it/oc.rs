@@ -30,13 +30,13 @@ fn play(words: &[String], cluster: &Cluster) -> (Said, Option<String>) {
     } else {
         Err("no token is currently in use for this session")
     };
-    match command.begin(&Sight { cluster_version: Some(&cluster.cluster_version), alerts }) {
+    match command.begin(&Sight { cluster_version: Some(&cluster.version), alerts }) {
         Turn::Done(said) => (said, None),
         Turn::Patch(patch) => {
             let body = patch.body.clone();
             assert_eq!(patch.to_value(), serde_json::from_str::<Value>(&body).unwrap());
             let answer = cluster.refusal.as_deref();
-            (patch.answered(answer.map_or(Ok(&cluster.cluster_version), Err)), Some(body))
+            (patch.answered(answer.map_or(Ok(&cluster.version), Err)), Some(body))
         }
     }
 }

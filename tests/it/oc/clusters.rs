@@ -7,7 +7,8 @@ use windtunnel::oc::Gates;
 
 /// A cluster, and what a client may do there.
 pub(super) struct Cluster {
-    pub(super) cluster_version: Object,
+    /// Its ClusterVersion.
+    pub(super) version: Object,
     pub(super) alerts: Vec<Value>,
     pub(super) has_token: bool,
     pub(super) gates: Gates,
@@ -248,7 +249,7 @@ fn made(facts: &Value, section: &str) -> Cluster {
         },
     });
     Cluster {
-        cluster_version: Object::new(cluster_version),
+        version: Object::new(cluster_version),
         alerts: list("alerts").iter().map(|of| alert(&text(of, 0), &text(of, 1))).collect(),
         has_token: facts["token"] == true,
         gates: Gates { accept_risks: facts["accept"] == true, rollback: facts["rollback"] == true },

@@ -86,7 +86,7 @@ fn excerpt(head: &str, body: &str) -> Transcript {
     let mut words: Vec<&str> = head.split_whitespace().collect();
     let (code, name) = (words.pop().unwrap(), words.remove(0).to_owned());
     let lines = body.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
-    let stdout: String = lines.map(|line| format!("{line}\n")).collect();
+    let stdout = lines.map(|line| [line, "\n"].concat()).collect::<Vec<_>>().concat();
     words.insert(0, "recommend");
     Transcript {
         section: "t5".to_owned(),
