@@ -83,3 +83,17 @@ Feature: Updates with risks
     And 10 minutes pass
     And I run "oc adm upgrade recommend"
     Then it prints a text with "info: An update is in progress.  You may wish to let this update complete before requesting a new update."
+
+  # OCP-46422
+  Scenario: Risks from data as the real service reads it
+    Given release 4.16.9 exists
+    And release 4.17.1 exists
+    And the graph data in "../tests/graph-data"
+    When 5 minutes pass
+    And I run "oc adm upgrade"
+    Then it prints a text with "Channel: stable-4.16 (available channels: candidate-4.16, stable-4.16)"
+    When I run "oc adm upgrade --to 4.17.1"
+    Then it is refused with a text with "Reason: MultipleReasons"
+    And it is refused with a text with "Nobody is spared. https://example.com/EveryoneSuffers"
+    When I run "oc adm upgrade --to 4.16.9"
+    Then it prints "Requested update to 4.16.9"

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::base::limits::SPAN_MAX;
 use crate::base::text::{parse_duration, truncate};
 use crate::base::yaml;
+use crate::model::graph::UpdateService;
 use crate::model::release::{Release, UnknownRelease};
 
 mod cluster;
@@ -96,6 +97,26 @@ pub fn command_line(
     image_of: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<plan::CommandLine, String> {
     command::parse(line, image_of)
+}
+
+/// Reads a folder of graph data that a file names into an update service; `versions` are those that exist in the run.
+///
+/// # Errors
+/// All problems of the folder's files; those of the folder itself are told at the start of the file.
+pub fn graph_data(
+    file_name: &str,
+    folder: &str,
+    versions: &[Version],
+    service: &mut UpdateService,
+    folders: ReadFolder<'_>,
+) -> Result<(), Problems> {
+    let mut reader = Reader::new(file_name, &Release::find, folders);
+    match yaml::tree(&Value::from(folder).to_string()) {
+        Ok((node, _)) => graph_data::read_into(&mut reader, &node, versions, service),
+        Err(error) => reader.problem_at(error.line, error.column, error.message),
+    }
+    let problems = reader.into_problems();
+    if problems.0.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Reads a span of virtual time that a step may ask for; `example` is how one is written where the text stands.

@@ -17,3 +17,6 @@ mod world;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use suite::{ScenarioResult, Suite};
+
+/// Reads a folder that a feature names: both as they are written, to names and texts of the folder's YAML files.
+pub type ReadFolder = fn(&str, &str) -> Result<Vec<(String, String)>, String>;

@@ -12,6 +12,12 @@ use super::world::{ClusterWorld, StepError};
 use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule};
 use crate::model::promql;
 
+/// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
+#[given(regex = r#"^the graph data in "([^"]+)"$"#)]
+fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError> {
+    world.graph_data(&folder)
+}
+
 /// The releases that a channel lists. Channels of which nothing is said then list none.
 #[given(regex = r#"^the update channel "([^"]+)" lists (\S+(?:, \S+)*)$"#)]
 fn channel_lists(world: &mut ClusterWorld, name: String, versions: String) -> Result<(), StepError> {

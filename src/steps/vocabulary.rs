@@ -8,6 +8,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "the kube-apiserver stays at Kubernetes 1.33"),
     ("Given", "the baseline capability set \"v4.13\""),
     ("Given", "the update channel \"stable-4.14\""),
+    ("Given", "the graph data in \"../tests/graph-data\""),
     ("Given", "the update channel \"stable-4.14\" lists 4.14.1, 4.14.8"),
     ("Given", "asking for the update channel \"stable-4.14\" finds no service"),
     ("Given", "updates lead from 4.14.1 to 4.14.8"),

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use semver::Version;
 use serde_json::Value;
 
+use super::ReadFolder;
 use super::driver::Driver;
 use crate::engine::SessionError;
 use crate::model::graph::UpdateService;
@@ -33,6 +34,10 @@ pub(super) struct ClusterWorld {
     pub(super) scenario: String,
     /// Seed of the session.
     pub(super) seed: u64,
+    /// The feature's file.
+    pub(super) file: String,
+    /// Reads folders beside it.
+    pub(super) folders: Option<ReadFolder>,
     /// For each command that the scenario still has to run, in order: whether the steps after it say how it is refused.
     pub(super) refusals: VecDeque<bool>,
     cluster: Option<ClusterPlan>,
@@ -43,8 +48,8 @@ pub(super) struct ClusterWorld {
 
 impl ClusterWorld {
     /// A world in which every step can be said, but none is played.
-    pub(super) fn rehearsal() -> Self {
-        Self { rehearsed: Some(false), ..Self::default() }
+    pub(super) fn rehearsal(file: &str, folders: Option<ReadFolder>) -> Self {
+        Self { rehearsed: Some(false), file: file.to_owned(), folders, ..Self::default() }
     }
 
     /// Plans a cluster of this release.
@@ -94,6 +99,20 @@ impl ClusterWorld {
         let exists = planned.release.version == version
             || planned.releases.iter().any(|planned| planned.release.version == version);
         if exists { Ok(version) } else { Err(StepError::Words(unknown(text))) }
+    }
+
+    /// Lets the update service read a folder beside the feature.
+    pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), StepError> {
+        let (file, folders) = (self.file.clone(), self.folders);
+        let planned = self.planned()?;
+        let releases = planned.releases.iter().map(|planned| &planned.release).chain([&planned.release]);
+        let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
+        let read = |file: &str, folder: &str| match folders {
+            Some(read) => read(file, folder),
+            None => Err(format!("`{folder}` cannot be read from here")),
+        };
+        scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &read)
+            .map_err(|problems| StepError::Words(problems.to_string()))
     }
 
     /// A command as it is typed, with the images of releases that exist here.

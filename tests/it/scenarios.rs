@@ -337,7 +337,8 @@ mod features {
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
-        let suite = Suite::read(files).unwrap_or_else(|problems| panic!("{problems}"));
+        let suite =
+            Suite::read_with_folders(files, yaml_beside).unwrap_or_else(|problems| panic!("{problems}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         runtime.block_on(suite.run(None, 1, cores))
