@@ -35,9 +35,16 @@ Feature: A release image that cannot be retrieved
     Examples:
       | version | told                                                                         |
       | 4.12.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
-      | 4.18.4  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.13.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.14.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.15.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.16.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.17.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
+      | 4.18.9  | /update: deadline exceeded, .*"Job was active longer than specified deadline"$/ |
       | 4.19.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
-      | 4.22.0  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
+      | 4.20.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
+      | 4.21.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
+      | 4.22.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
 
   # OTA-1304
   @signature

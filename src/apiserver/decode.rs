@@ -43,13 +43,15 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let dropped = metadata::normalise(&mut value["metadata"]);
         unknown.extend(dropped.iter().map(|field| format!("metadata.{field}")));
         let schema = &custom.version.schema;
-        whole_numbers(&mut value);
+        let has_nulls = whole_numbers(&mut value);
         let embedded = embedded::coerce(&mut value, schema)
             .map_err(|(path, why)| unhandled(&kind, &format!("{path}: Invalid value: {why}")))?;
         unknown.extend(embedded);
         unknown.extend(prune::prune(&mut value, schema));
         default::fill(&mut value, schema);
-        default::drop_nulls(&mut value, schema);
+        if has_nulls || schema.has_null_defaults {
+            default::drop_nulls(&mut value, schema);
+        }
     } else {
         unknown.extend(typed::decode(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?);
         defaults::fill(&kind, &mut value, profile.minor);
@@ -175,10 +177,12 @@ fn not_an_object(kind: &Kind, value: &Value) -> Refused {
     ))
 }
 
-/// Writes numbers such as `1000.0` as the whole numbers that they are.
-fn whole_numbers(value: &mut Value) {
+/// Writes numbers such as `1000.0` as the whole numbers that they are. Tells whether there is a null anywhere: most objects
+/// have none, and who knows that need not look for those to be dropped.
+fn whole_numbers(value: &mut Value) -> bool {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
+        Value::Null => return true,
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64().unwrap_or_default();
             if float.fract() == 0.0 && float.abs() <= EXACT {
@@ -190,8 +194,13 @@ fn whole_numbers(value: &mut Value) {
                 *number = Number::from(whole);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
-        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        Value::Array(items) => {
+            return items.iter_mut().fold(false, |nulls, item| whole_numbers(item) | nulls);
+        }
+        Value::Object(map) => {
+            return map.values_mut().fold(false, |nulls, item| whole_numbers(item) | nulls);
+        }
         _ => {}
     }
+    false
 }

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::error::SessionError;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
+use crate::model::fault::Fault;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
-use crate::model::{Identity, Write};
+use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS};
+use crate::model::{Identity, Object, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
 
@@ -26,6 +27,7 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
         ),
         Action::Apply(object) => apply(simulation, object)?,
         Action::Delete(object) => Write::delete(&object.resource, &object.namespace, &object.name),
+        Action::Fault { operator, fault } => tell_operator(simulation, operator, fault.as_ref())?,
     };
     let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
     answer.map(drop).map_err(|refusal| SessionError::refused(&write, refusal))
@@ -53,6 +55,20 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
     Ok(cluster_version_patch(
         json!({ "spec": { "desiredUpdate": { "version": version, "image": image, "force": force } } }),
     ))
+}
+
+/// Tells an operator how it is.
+fn tell_operator(
+    simulation: &Simulation,
+    operator: &str,
+    fault: Option<&Fault>,
+) -> Result<Write, SessionError> {
+    let known: Vec<&str> = simulation.view.list(&CLUSTER_OPERATORS).map(Object::name).collect();
+    if !known.contains(&operator) {
+        let hint = did_you_mean(operator, known);
+        return Err(SessionError::NoOperator { name: operator.to_owned(), hint });
+    }
+    Ok(Write::merge_patch(&CLUSTER_OPERATORS, "", operator, Fault::patch(fault)))
 }
 
 /// Creates an object, or merges it into the one that is there.

@@ -31,6 +31,14 @@ pub enum SessionError {
         /// The nearest one, as `; did you mean ...`.
         hint: String,
     },
+    /// The cluster has no such operator.
+    #[error("the cluster has no ClusterOperator `{name}`{hint}")]
+    NoOperator {
+        /// The name.
+        name: String,
+        /// The nearest one, as `; did you mean ...`.
+        hint: String,
+    },
     /// An expectation does not hold.
     #[error("{0}")]
     Unmet(String),

@@ -2,6 +2,7 @@
 
 mod change;
 pub mod condition;
+pub mod fault;
 pub mod graph;
 pub mod insight;
 pub mod manifests;

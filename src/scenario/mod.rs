@@ -15,6 +15,7 @@ use crate::model::release::{Release, UnknownRelease};
 mod cluster;
 mod command;
 mod expectation;
+mod fault;
 mod graph_data;
 mod object;
 pub mod path;

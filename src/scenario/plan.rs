@@ -8,6 +8,7 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::model::Resource;
+use crate::model::fault::Fault;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::Image;
@@ -144,6 +145,13 @@ pub enum Action {
     Apply(Value),
     /// Deletes an object.
     Delete(ObjectRef),
+    /// Tells an operator to fail, or to be well again.
+    Fault {
+        /// Name of its ClusterOperator.
+        operator: String,
+        /// How it fails; `None`: all is well.
+        fault: Option<Fault>,
+    },
 }
 
 /// A command, and what must come of it.

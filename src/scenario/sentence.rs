@@ -37,6 +37,10 @@ fn act(action: &Action) -> String {
             format!("apply {}", parts.join("/"))
         }
         Action::Delete(object) => format!("delete {object}"),
+        Action::Fault { operator, fault: Some(fault) } => {
+            format!("operator {operator} is {}", fault.kind.name())
+        }
+        Action::Fault { operator, fault: None } => format!("operator {operator} recovers"),
     }
 }
 

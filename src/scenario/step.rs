@@ -5,13 +5,23 @@ use semver::Version;
 use super::object::{self, Star};
 use super::plan::{Action, PlannedStep, Step, Target};
 use super::reader::Reader;
-use super::{command, expectation, sentence};
+use super::{command, expectation, fault, sentence};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 
 /// What a step may do.
-pub(super) const ACTIONS: &[&str] =
-    &["run", "update", "clear-update", "publish-insights", "apply", "delete", "advance", "expect"];
+pub(super) const ACTIONS: &[&str] = &[
+    "run",
+    "update",
+    "clear-update",
+    "publish-insights",
+    "apply",
+    "delete",
+    "fault",
+    "heal",
+    "advance",
+    "expect",
+];
 
 /// All steps that can be read; `versions` are those that exist in the run.
 pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
@@ -66,6 +76,8 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("delete", Some(value)) => {
             object::reference(reader, value, Star::Refused).map(|object| Step::Act(Action::Delete(object)))
         }
+        ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
+        ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
         ("expect", Some(value)) => expectation::read(reader, value).map(Step::Expect),
         (known, None) if ACTIONS.contains(&known) => {

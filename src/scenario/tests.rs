@@ -307,20 +307,25 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `advance`, `expect`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `advance`, `expect`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `advance`, `expect`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
         "s.yaml:5:19: a step does one thing: expected one key, found `clear-update` too",
+    );
+    check_step(
+        "  - fault: {operator: dns, is: sad, why: x}",
+        "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` has no key `why`; it may have `operator`, `is`, `reason`, `message`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

@@ -2,6 +2,7 @@
 //! one call of the engine and holds no logic of its own.
 
 mod driver;
+mod faults;
 mod gherkin;
 mod given;
 mod layout;

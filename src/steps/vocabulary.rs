@@ -28,6 +28,10 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("When", "I ask for published insights"),
     ("When", "I apply this object:"),
     ("When", "I delete ConfigMap/openshift-config/admin-acks"),
+    (
+        "When",
+        "operator etcd degrades with reason \"EtcdMembersDegraded\" and message \"2 of 3 members are available\"",
+    ),
     ("When", "40 minutes pass"),
     (
         "Then",
@@ -73,6 +77,7 @@ mod tests {
             include_str!("update_service.rs"),
             include_str!("when.rs"),
             include_str!("then.rs"),
+            include_str!("faults.rs"),
         ];
         let defined: usize = sources
             .iter()

@@ -333,7 +333,7 @@ fn a_record_written_and_parsed_again_gives_the_same_timeline() {
 mod features {
     use windtunnel::steps::{ScenarioResult, Suite};
 
-    use super::{NOWHERE, redacted, shipped};
+    use super::{NOWHERE, redacted, shipped, yaml_beside};
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {

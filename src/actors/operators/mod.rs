@@ -4,8 +4,9 @@
 //! takes a time that the seed, the operator and the version fix. Its target stands in the message of `Progressing` and
 //! its start in that condition's `lastTransitionTime`, so that an operator that was restarted goes on where it was.
 //! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
-//! left to whoever changed them.
+//! left to whoever changed them, unless an annotation tells the operator what to report.
 
+mod health;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use crate::model::release::{self, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
+use health::{Health, Pace};
 
 /// The name in `status.versions` that tells which release an operator has reached.
 const OPERATOR: &str = "operator";
@@ -79,24 +81,61 @@ impl Operator {
             });
             return self.ask(Write::create(&CLUSTER_OPERATORS, object), step);
         };
-        let under_way = rollout_in(object);
-        if under_way.is_none() && reported_version(object) == Some(&wanted) {
-            self.rollout = None;
-            return;
-        }
-        let end = after(self.rollout_start(under_way, &wanted, now), self.duration(&wanted));
-        if end > now {
-            self.queue.add_at(self.key(), end);
-            step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();
-            if under_way.is_none_or(|(target, _)| target != wanted) {
-                self.ask(progress(object, &wanted, now), step);
+        let health = Health::told(object);
+        if health.as_ref().is_some_and(Health::is_silent) {
+            if object["status"].as_object().is_some_and(|status| !status.is_empty()) {
+                let mut value = object.to_value();
+                value["status"] = json!({});
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
             }
             return;
         }
-        if let Some(minor) = self.kubernetes_minor_served(&wanted) {
+        let pace = health.as_ref().map_or(Pace::Seeded, |health| health.pace(object));
+        let mut next = self.roll_out(object, &wanted, pace, now, step);
+        if let Some(health) = health {
+            self.look_again(health.changes_at(now));
+            let rolled = next.is_some();
+            let mut value = next.unwrap_or_else(|| object.to_value());
+            let changed = health.report(&mut value, now);
+            next = (rolled || changed).then_some(value);
+        }
+        if let Some(value) = next {
+            self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+        }
+    }
+
+    /// Goes on with the rollout of `wanted`; gives the object with its new status where that changes.
+    fn roll_out(
+        &mut self,
+        object: &Object,
+        wanted: &str,
+        pace: Pace,
+        now: Time,
+        step: &mut Step,
+    ) -> Option<Value> {
+        let under_way = rollout_in(object);
+        if under_way.is_none() && reported_version(object) == Some(wanted) {
+            self.rollout = None;
+            return None;
+        }
+        let end = after(self.rollout_start(under_way, wanted, now), self.duration(wanted));
+        if pace == Pace::Never || pace == Pace::Seeded && end > now {
+            self.look_again(Some(end).filter(|_| pace == Pace::Seeded));
+            step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();
+            let begins = under_way.is_none_or(|(target, _)| target != wanted);
+            return begins.then(|| progress(object, wanted, now));
+        }
+        if let Some(minor) = self.kubernetes_minor_served(wanted) {
             step.effects.push(Effect::ServeKubernetes { minor });
         }
-        self.ask(self.finish(object, &wanted, now), step);
+        Some(self.finish(object, wanted, now))
+    }
+
+    /// Looks again then, if not earlier.
+    fn look_again(&mut self, at: Option<Time>) {
+        if let Some(at) = at.filter(|at| self.queue.next().is_none_or(|next| *at < next)) {
+            self.queue.add_at(self.key(), at);
+        }
     }
 
     fn ask(&mut self, write: Write, step: &mut Step) {
@@ -144,7 +183,8 @@ impl Operator {
         Some(release.kubernetes_minor)
     }
 
-    fn finish(&self, object: &Object, version: &str, now: Time) -> Write {
+    /// The object as it is after a rollout.
+    fn finish(&self, object: &Object, version: &str, now: Time) -> Value {
         let operands = &self.facts_of(version).operands;
         let versions = operands
             .iter()
@@ -153,9 +193,9 @@ impl Operator {
         let mut value = object.to_value();
         value["status"]["versions"] = versions.collect();
         let message = format!("Deployed {version}");
-        let progressing = Condition::new("Progressing", "False", "AsExpected", message);
+        let progressing = Condition::new("Progressing", "False", health::WELL, message);
         set_conditions(&mut value, &progressing, &[("Available", "True"), ("Degraded", "False")], now);
-        Write::update_status(&CLUSTER_OPERATORS, value)
+        value
     }
 
     fn operand_version(&self, operand: &str, version: &str) -> String {
@@ -211,7 +251,8 @@ fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
 }
 
-fn progress(object: &Object, version: &str, now: Time) -> Write {
+/// The object as it is while a rollout goes on.
+fn progress(object: &Object, version: &str, now: Time) -> Value {
     let mut value = object.to_value();
     let progressing =
         Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
@@ -221,7 +262,7 @@ fn progress(object: &Object, version: &str, now: Time) -> Write {
         None => &[("Degraded", "False")],
     };
     set_conditions(&mut value, &progressing, others, now);
-    Write::update_status(&CLUSTER_OPERATORS, value)
+    value
 }
 
 /// Sets `progressing`, and of the others those that are missing.
@@ -230,7 +271,7 @@ fn set_conditions(value: &mut Value, progressing: &Condition, others: &[(&str, &
     condition::set(&mut list, progressing, now);
     for (kind, status) in others.iter().chain(&[("Upgradeable", "True")]) {
         if condition::find(&list, kind).is_none() {
-            condition::set(&mut list, &Condition::new(kind, status, "AsExpected", "All is well"), now);
+            condition::set(&mut list, &Condition::new(kind, status, health::WELL, health::WELL_MESSAGE), now);
         }
     }
     value["status"]["conditions"] = json!(list);

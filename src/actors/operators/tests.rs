@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::Operator;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
+use crate::model::fault::{Fault, FaultKind};
 use crate::model::release::{self, Component, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
 use crate::model::world::World;
@@ -162,4 +163,70 @@ fn a_restarted_operator_ends_its_rollout_at_the_same_time() {
         rig.run(1000);
     };
     check_recovery(story, |rig| format!("{} {:?}", versions(rig), object(rig).list("/status/conditions")));
+}
+
+/// The changes of a condition's status since the log was cleared, with the times of the writes.
+fn statuses(rig: &Rig, kind: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in &rig.log {
+        let Some((_, rest)) = line.split_once(&format!("{kind}=")) else { continue };
+        let (time, status) = (line.split(' ').next().unwrap(), rest.split(' ').next().unwrap());
+        if found.last().is_none_or(|last| !last.ends_with(status)) {
+            found.push(format!("{time} {status}"));
+        }
+    }
+    found
+}
+
+fn tell(rig: &mut Rig, name: &str) {
+    let fault = FaultKind::named(name).map(|kind| Fault {
+        kind,
+        reason: "Broken".to_owned(),
+        message: String::new(),
+    });
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(fault.as_ref())));
+}
+
+#[test]
+fn an_operator_that_was_told_to_stall_ends_its_rollout_when_it_is_told_that_all_is_well() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    tell(&mut rig, "stalled");
+    rig.write(&update("4.15.2"));
+    rig.run(10_000);
+    assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True"]);
+    tell(&mut rig, "none");
+    rig.run(1000);
+    assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True", "3:03:20 False"]);
+    assert_eq!(versions(&rig), "raw-internal 4.15.2, kube-apiserver 1.28.2, operator 4.15.2");
+}
+
+#[test]
+fn an_operator_that_flaps_is_available_every_other_half_minute() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    tell(&mut rig, "flapping");
+    rig.run(80);
+    tell(&mut rig, "none");
+    rig.run(80);
+    let expected = ["0:16:40 False", "0:17:00 True", "0:17:30 False", "0:18:00 True"];
+    assert_eq!(statuses(&rig, "Available"), expected);
+}
+
+#[test]
+fn an_operator_that_was_silent_reports_at_once_when_it_is_told_that_all_is_well() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    tell(&mut rig, "silent");
+    rig.run(10);
+    assert_eq!(object(&rig)["status"], json!({}));
+    tell(&mut rig, "degraded");
+    rig.run(1);
+    assert_eq!(versions(&rig), "raw-internal 4.14.8, kube-apiserver 1.27.8, operator 4.14.8");
+    let degraded = crate::model::condition::of(object(&rig), "Degraded").unwrap();
+    let said = (degraded["status"].as_str(), degraded["reason"].as_str(), degraded["message"].as_str());
+    let message = "The operator was told to report Degraded=True";
+    assert_eq!(said, (Some("True"), Some("Broken"), Some(message)));
 }

@@ -1,5 +1,7 @@
 //! Path elements of field sets: `f:` and a field, `k:` and the keys of a list's element, `v:` and an element itself.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::shape::Keys;
@@ -43,29 +45,40 @@ pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
         Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
         _ => return Err("associative list with keys may not have non-map elements".to_owned()),
     };
-    let mut found: Vec<(&str, &Value)> = Vec::new();
-    for key in keys.names() {
-        let value = map.get(key).or_else(|| keys.default(key)).ok_or_else(|| {
-            format!(
-                "associative list with keys has an element that omits key field {} (and doesn't have default value)",
-                gotext::quote(key)
-            )
-        })?;
-        found.push((key, value));
-    }
-    found.sort_unstable_by_key(|(key, _)| *key);
     let mut text = String::with_capacity(64);
     text.push_str("k:{");
-    for (index, (key, value)) in found.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
+    if keys.count() == 1 {
+        // Mostly there is one, and nothing to be sorted.
+        for key in keys.names() {
+            push_pair(&mut text, key, value_of(map, key, keys)?);
         }
-        push_quoted(&mut text, key);
-        text.push(':');
-        push_json(&mut text, value);
+    } else {
+        let found = keys.names().map(|key| Ok((key, value_of(map, key, keys)?)));
+        let found = found.collect::<Result<BTreeMap<_, _>, String>>()?;
+        for (index, (key, value)) in found.into_iter().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            push_pair(&mut text, key, value);
+        }
     }
     text.push('}');
     Ok(text)
+}
+
+fn value_of<'a>(map: &'a Map<String, Value>, key: &str, keys: Keys<'a>) -> Result<&'a Value, String> {
+    map.get(key).or_else(|| keys.default(key)).ok_or_else(|| {
+        format!(
+            "associative list with keys has an element that omits key field {} (and doesn't have default value)",
+            gotext::quote(key)
+        )
+    })
+}
+
+fn push_pair(text: &mut String, key: &str, value: &Value) {
+    push_quoted(text, key);
+    text.push(':');
+    push_json(text, value);
 }
 
 fn push_json(text: &mut String, value: &Value) {

@@ -198,8 +198,7 @@ impl Way<'_> {
 
 /// Whether no two elements of a list have the same keys, where a look at one text in each tells.
 fn are_distinct(items: &[Value], keys: Keys<'_>) -> bool {
-    let mut names = keys.names();
-    let (Some(key), None) = (names.next(), names.next()) else { return false };
+    let (1, Some(key)) = (keys.count(), keys.names().next()) else { return false };
     let texts: Option<Vec<&str>> = items.iter().map(|item| item.get(key)?.as_str()).collect();
     texts.is_some_and(|mut texts| {
         texts.sort_unstable();

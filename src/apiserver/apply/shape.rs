@@ -235,12 +235,18 @@ fn deduced<'a>(value: Option<&Value>) -> Form<'a> {
 impl<'a> Keys<'a> {
     /// The names of the keys.
     pub(crate) fn names(self) -> impl Iterator<Item = &'a str> {
-        let (fixed, owned) = match self {
-            Self::Static(keys) => (Some(keys), None),
-            Self::Owned(keys, _) => (None, Some(keys)),
-        };
-        let fixed = fixed.into_iter().flatten().copied();
-        fixed.chain(owned.into_iter().flatten().map(String::as_str))
+        (0..self.count()).map(move |index| match self {
+            Self::Static(keys) => keys[index],
+            Self::Owned(keys, _) => keys[index].as_str(),
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::Static(keys) => keys.len(),
+            Self::Owned(keys, _) => keys.len(),
+        }
     }
 
     /// What stands for a key that an element does not have.

@@ -49,25 +49,19 @@ fn fill_property(value: &mut Value, schema: &Structural) {
 
 /// Drops nulls of properties that are not nullable; elements of lists stay.
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
-    if has_null(value) {
-        drop_nulls_at(value, schema);
-    }
-}
-
-fn drop_nulls_at(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(map) => map.retain(|name, inner| {
             let Some(property) = schema.property(name) else { return true };
             if is_bad_null(inner, property) {
                 return false;
             }
-            drop_nulls_at(inner, property);
+            drop_nulls(inner, property);
             true
         }),
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
                 for item in items {
-                    drop_nulls_at(item, schema);
+                    drop_nulls(item, schema);
                 }
             }
         }
@@ -75,8 +69,8 @@ fn drop_nulls_at(value: &mut Value, schema: &Structural) {
     }
 }
 
-/// Whether there is a null anywhere: most objects have none, and this is quicker than a walk along a schema.
-fn has_null(value: &Value) -> bool {
+/// Whether there is a null anywhere.
+pub(super) fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(map) => map.values().any(has_null),

@@ -76,7 +76,10 @@ fn walk(
 }
 
 fn property_of(value: &mut Value, schema: &Structural, path: &Path<'_>, removed: &mut Vec<String>) {
-    walk(value, Some(schema), schema.embedded_resource, schema.preserve_unknown, path, removed);
+    // Most values have nothing in them.
+    if value.is_object() || value.is_array() {
+        walk(value, Some(schema), schema.embedded_resource, schema.preserve_unknown, path, removed);
+    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,43 @@
 //!
 //! Properties correlate by name, elements of `map` lists by their keys, other elements not at all.
 
+use std::iter::Peekable;
+
 use serde_json::Value;
+use serde_json::map::Iter;
 
 use super::structural::{ListType, Structural};
 
 /// The counterpart of a property.
 pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Value> {
     old?.as_object()?.get(name)
+}
+
+/// The counterparts of properties that are asked for in the order of their names, so that one walk finds all of them.
+pub(crate) struct Properties<'a> {
+    rest: Option<Peekable<Iter<'a>>>,
+}
+
+impl<'a> Properties<'a> {
+    pub(crate) fn of(old: Option<&'a Value>) -> Self {
+        Self { rest: old.and_then(Value::as_object).map(|map| map.iter().peekable()) }
+    }
+
+    /// The next one; names come in ascending order.
+    pub(crate) fn find(&mut self, name: &str) -> Option<&'a Value> {
+        let rest = self.rest.as_mut()?;
+        while let Some((found, value)) = rest.peek().copied() {
+            if found == name {
+                rest.next();
+                return Some(value);
+            }
+            if found.as_str() > name {
+                return None;
+            }
+            rest.next();
+        }
+        None
+    }
 }
 
 /// The counterpart of the element at `index` of a list of this schema. Mostly it is where it was.
@@ -42,10 +72,9 @@ pub(crate) fn is_same(new: &Value, old: &Value, schema: &Structural) -> bool {
     match (new, old) {
         (Value::Object(fields), Value::Object(before)) => {
             fields.len() == before.len()
-                && schema.along(fields.iter()).all(|(name, value, property)| {
+                && schema.along(fields.iter()).zip(before).all(|((name, value, property), (was, old))| {
                     let property = property.or_else(|| schema.additional());
-                    let (Some(schema), Some(old)) = (property, before.get(name)) else { return false };
-                    is_same(value, old, schema)
+                    name == was && property.is_some_and(|schema| is_same(value, old, schema))
                 })
         }
         (Value::Array(items), Value::Array(before)) if schema.list_type == ListType::Map => {

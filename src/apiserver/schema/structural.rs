@@ -1,11 +1,11 @@
 //! A structural schema, read once from a CustomResourceDefinition.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::default;
 use super::format::Named;
 use crate::apiserver::gotext::regexp;
 
@@ -36,6 +36,8 @@ pub(crate) struct Structural {
     pub(crate) has_embedded: bool,
     /// Whether this node or any below it has a default.
     pub(crate) has_defaults: bool,
+    /// Whether there is a null in one of them.
+    pub(crate) has_null_defaults: bool,
     /// Whether this node or any below it is a list that is a set or a map.
     pub(crate) has_keyed_lists: bool,
 }
@@ -112,11 +114,14 @@ impl Structural {
             has_rules: false,
             has_embedded: false,
             has_defaults: false,
+            has_null_defaults: false,
             has_keyed_lists: false,
         };
         node.has_rules = !node.rules.is_empty() || node.children().any(|child| child.has_rules);
         node.has_embedded = node.embedded_resource || node.children().any(|child| child.has_embedded);
         node.has_defaults = node.default.is_some() || node.children().any(|child| child.has_defaults);
+        let null = node.default.as_ref().is_some_and(default::has_null);
+        node.has_null_defaults = null || node.children().any(|child| child.has_null_defaults);
         let keyed = node.list_type != ListType::Atomic;
         node.has_keyed_lists = keyed || node.children().any(|child| child.has_keyed_lists);
         node
@@ -137,11 +142,15 @@ impl Structural {
         let mut next = properties.next();
         entries.map(move |(name, value)| {
             while let Some((property, schema)) = next {
-                match property.cmp(name) {
-                    Ordering::Less => next = properties.next(),
-                    Ordering::Equal => return (name, value, Some(schema)),
-                    Ordering::Greater => break,
+                // Most properties are there, and to see that takes less than to see which of two comes first.
+                if property == name {
+                    next = properties.next();
+                    return (name, value, Some(schema));
                 }
+                if property > name {
+                    break;
+                }
+                next = properties.next();
             }
             (name, value, None)
         })

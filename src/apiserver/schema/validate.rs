@@ -40,7 +40,9 @@ pub(crate) fn validate(
     schema: &Structural,
     context: Context<'_>,
 ) -> Vec<FieldError> {
-    Walk { context }.node(value, old, schema, &Path::Root).errors
+    let mut found = Findings::default();
+    Walk { context }.node(value, old, schema, &Path::Root, &mut found);
+    found.errors
 }
 
 /// One walk over a value along its schema.
@@ -49,32 +51,37 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    fn node(&self, value: &Value, old: Option<&Value>, schema: &Structural, path: &Path<'_>) -> Findings {
-        let mut found = Findings::default();
+    fn node(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Structural,
+        path: &Path<'_>,
+        found: &mut Findings,
+    ) {
         if old.is_some_and(|old| ratchet::is_same(value, old, schema)) {
-            return found;
+            return;
         }
         if !schema.types.is_empty() || schema.checks.format.is_some() {
-            self.check_type(value, schema, path, &mut found);
+            self.check_type(value, schema, path, found);
             found.matches += 1;
         }
         if value.is_null() {
-            self.check_enum(value, schema, path, &mut found);
-            return found;
+            self.check_enum(value, schema, path, found);
+            return;
         }
-        self.compositions(value, schema, path, &mut found);
+        self.compositions(value, schema, path, found);
         match value {
-            Value::String(text) => self.string(text, schema, path, &mut found),
-            Value::Number(number) => self.number(number, schema, path, &mut found),
-            Value::Array(items) => self.list(items, old, schema, path, &mut found),
+            Value::String(text) => self.string(text, schema, path, found),
+            Value::Number(number) => self.number(number, schema, path, found),
+            Value::Array(items) => self.list(items, old, schema, path, found),
             _ => {}
         }
-        self.check_enum(value, schema, path, &mut found);
+        self.check_enum(value, schema, path, found);
         if let Value::Object(map) = value {
-            self.object(map, old, schema, path, &mut found);
+            self.object(map, old, schema, path, found);
         }
         found.matches += 2;
-        found
     }
 
     fn field(&self, path: &Path<'_>) -> String {
@@ -93,6 +100,9 @@ impl Walk<'_> {
 
     fn check_type(&self, value: &Value, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let (actual, number_format) = type_of(value);
+        if schema.checks.format.is_none() && schema.types.as_slice() == [actual] {
+            return;
+        }
         let has = |name: &str| schema.types.contains(&name);
         let wrong = |expected: &str, actual: &str| FieldError {
             cause: Cause::TypeInvalid,
@@ -138,7 +148,7 @@ impl Walk<'_> {
         if let Some(inner) = &schema.items {
             for (index, item) in items.iter().enumerate() {
                 let counterpart = ratchet::element(old, schema, index, item);
-                found.merge(self.node(item, counterpart, inner, &path.index(index)));
+                self.node(item, counterpart, inner, &path.index(index), found);
             }
         }
         let (checks, count) = (&schema.checks, items.len() as u64);
@@ -179,12 +189,13 @@ impl Walk<'_> {
                 return;
             }
         }
+        let mut before = ratchet::Properties::of(old);
         for (name, value, property) in schema.along(map.iter()) {
             if let Some(property) = property.or_else(|| schema.additional()) {
-                let counterpart = ratchet::property(old, name);
+                let counterpart = before.find(name);
                 // Most values of an update are as they were; a short way out for the shortest of them.
                 if !counterpart.is_some_and(|old| ratchet::is_same_scalar(value, old)) {
-                    found.merge(self.node(value, counterpart, property, &path.key(name)));
+                    self.node(value, counterpart, property, &path.key(name), found);
                 }
             }
         }

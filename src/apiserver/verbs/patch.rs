@@ -6,7 +6,7 @@ mod strategic;
 
 use serde_json::Value;
 
-use super::update::without;
+use super::update::without_owners;
 use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
@@ -37,7 +37,7 @@ impl ApiServer {
         let object = match kind {
             PatchType::Merge if is_of_no_owners(&patch) => {
                 // The owners of fields are the server's: it reads those that are stored.
-                let mut object = without(&old, &[]);
+                let mut object = without_owners(&old);
                 json_patch::merge(&mut object, &patch);
                 object
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{owners, validation};
 use crate::apiserver::admission::{Attributes, Operation};
@@ -189,20 +189,7 @@ pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
 /// Takes from the stored object what the endpoint does not write.
 fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     let kind = &*call.kind;
-    for (fields, always) in [(KEPT, true), (KEPT_IF_ABSENT, false)] {
-        for field in fields {
-            let given = object["metadata"].get(field).is_some();
-            match old["metadata"].get(field) {
-                Some(value) if always || !given => {
-                    metadata::of(object).insert(field.to_owned(), value.clone());
-                }
-                None if always => {
-                    metadata::of(object).remove(field);
-                }
-                _ => {}
-            }
-        }
-    }
+    keep_metadata(metadata::of(object), &old["metadata"]);
     match &*call.path.subresource {
         "status" => only_status(kind, object, old),
         // These were made of the stored object already.
@@ -223,33 +210,69 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     }
 }
 
+/// Takes from the stored metadata what no update changes.
+fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
+    for (fields, always) in [(KEPT, true), (KEPT_IF_ABSENT, false)] {
+        for field in fields {
+            match old.get(field) {
+                Some(value) if always && metadata.get(field) == Some(value) => {}
+                Some(value) if always || !metadata.contains_key(field) => {
+                    metadata.insert(field.to_owned(), value.clone());
+                }
+                None if always => {
+                    metadata.remove(field);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 /// Leaves of a status write the status and what the kind lets through of the metadata.
 fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
     let written: &[&str] = match kind.rules.status_metadata {
         StatusMetadata::Ignored => &["status"],
         StatusMetadata::Taken | StatusMetadata::TakenButLabels => &["status", "metadata"],
     };
-    let mut next = without(old, written);
-    for field in written {
-        if let Some(value) = object.get_mut(field) {
-            next[*field] = value.take();
-        }
-    }
+    restore(object, old, written);
     if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
-        let metadata = metadata::of(&mut next);
+        let metadata = metadata::of(object);
         match old["metadata"].get("labels") {
             Some(labels) => metadata.insert("labels".to_owned(), labels.clone()),
             None => metadata.remove("labels"),
         };
     }
     if let Some(custom) = &kind.custom {
-        default::fill(&mut next, &custom.version.schema);
+        default::fill(object, &custom.version.schema);
     }
-    *object = next;
 }
 
-/// A copy of an object but for some of its top-level fields, and for the owners of fields, which are written last.
-pub(super) fn without(object: &Value, fields: &[&str]) -> Value {
+/// Gives an object the top-level fields of another, but for those that are written. Most are the same already: they stay
+/// where they are. The owners of fields are written last.
+fn restore(object: &mut Value, old: &Value, written: &[&str]) {
+    let is_written = |name: &str| written.contains(&name);
+    if !is_written("metadata")
+        && let Some(before) = old["metadata"].as_object()
+    {
+        take_over(metadata::of(object), before, |name| name == "managedFields");
+    }
+    if let (Some(fields), Some(before)) = (object.as_object_mut(), old.as_object()) {
+        take_over(fields, before, |name| name == "metadata" || is_written(name));
+    }
+}
+
+/// Makes the entries of a map those of another, but for some that stay as they are.
+fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, stays: impl Fn(&str) -> bool) {
+    map.retain(|name, _| stays(name) || other.contains_key(name));
+    for (name, value) in other.iter().filter(|(name, _)| !stays(name)) {
+        if map.get(name) != Some(value) {
+            map.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+/// A copy of an object without the owners of its fields.
+pub(super) fn without_owners(object: &Value) -> Value {
     let copy = |(name, value): (&String, &Value)| match value {
         Value::Object(metadata) if name == "metadata" => {
             let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
@@ -257,8 +280,7 @@ pub(super) fn without(object: &Value, fields: &[&str]) -> Value {
         }
         value => (name.clone(), value.clone()),
     };
-    let kept = object.as_object().into_iter().flatten().filter(|(name, _)| !fields.contains(&name.as_str()));
-    Value::Object(kept.map(copy).collect())
+    Value::Object(object.as_object().into_iter().flatten().map(copy).collect())
 }
 
 /// Whether two objects are the same. What writes change most stands at the end of the alphabet, so that is looked at first.

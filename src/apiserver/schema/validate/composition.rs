@@ -26,11 +26,17 @@ impl Walk<'_> {
             self.all_of(value, &checks.all_of, path, found);
         }
         if let Some(not) = &checks.not
-            && self.node(value, None, not, path).errors.is_empty()
+            && self.branch(value, not, path).errors.is_empty()
         {
             found.errors.push(self.composition(path, "must not validate the schema (not)"));
         }
         found.matches += 1;
+    }
+
+    fn branch(&self, value: &Value, schema: &Structural, path: &Path<'_>) -> Findings {
+        let mut found = Findings::default();
+        self.node(value, None, schema, path, &mut found);
+        found
     }
 
     fn composition(&self, path: &Path<'_>, words: &str) -> FieldError {
@@ -41,7 +47,7 @@ impl Walk<'_> {
     fn any_of(&self, value: &Value, branches: &[Structural], path: &Path<'_>, found: &mut Findings) {
         let mut best: Option<Findings> = None;
         for branch in branches {
-            let result = self.node(value, None, branch, path);
+            let result = self.branch(value, branch, path);
             if result.errors.is_empty() {
                 return;
             }
@@ -59,7 +65,7 @@ impl Walk<'_> {
         let mut best: Option<Findings> = None;
         let mut valid = 0;
         for branch in branches {
-            let result = self.node(value, None, branch, path);
+            let result = self.branch(value, branch, path);
             if result.errors.is_empty() {
                 valid += 1;
             } else if best.as_ref().is_none_or(|best| result.matches > best.matches) {
@@ -84,7 +90,7 @@ impl Walk<'_> {
     fn all_of(&self, value: &Value, branches: &[Structural], path: &Path<'_>, found: &mut Findings) {
         let mut valid = 0;
         for branch in branches {
-            let result = self.node(value, None, branch, path);
+            let result = self.branch(value, branch, path);
             valid += usize::from(result.errors.is_empty());
             found.merge(result);
         }

@@ -1,0 +1,111 @@
+@update @rollback
+Feature: Every pair of adjacent minors, forward and back
+  Whatever the two releases are, an update reaches the next minor. On the way back it matters what the older ClusterVersion
+  schema knows: values of its capability enum that were added since are refused wherever the kube-apiserver does not
+  ratchet, which it does from Kubernetes 1.30 on.
+
+  Scenario Outline: From <older> to <newer>
+    Given a <older> cluster
+    And the update channel "stable-<minor>"
+    And release <newer> exists
+    When I update to <newer>
+    Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "<newer>"
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+    And ClusterVersion condition Failing is False
+    And ClusterVersion condition Available is True with message "Done applying <newer>"
+
+    Examples:
+      | older   | newer  | minor |
+      | 4.12.10 | 4.13.4 | 4.13  |
+      | 4.13.10 | 4.14.4 | 4.14  |
+      | 4.14.10 | 4.15.4 | 4.15  |
+      | 4.15.10 | 4.16.4 | 4.16  |
+      | 4.16.10 | 4.17.4 | 4.17  |
+      | 4.17.10 | 4.18.4 | 4.18  |
+      | 4.18.10 | 4.19.4 | 4.19  |
+      | 4.19.10 | 4.20.4 | 4.20  |
+      | 4.20.10 | 4.21.4 | 4.21  |
+      | 4.21.10 | 4.22.4 | 4.22  |
+
+  # release#43984
+  Scenario Outline: From <older> to <newer> with capabilities that become implicit
+    The older operator enables what only the schema of the newer release knows, and cannot tell before it has brought it.
+    Given a <older> cluster
+    And the baseline capability set "<baseline>"
+    And release <newer> exists
+    When I update to <newer> by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
+    And ClusterVersion condition ImplicitlyEnabledCapabilities is True with reason "CapabilitiesImplicitlyEnabled" and message "The following capabilities could not be disabled: <implicit>"
+    And these writes were made in this order:
+      | by                       | object                                                       | part   | code | message                                                               |
+      | cluster-version-operator | ClusterVersion                                               | status | 422  | /enabledCapabilities\\[\\d+\\]: Unsupported value: "<first>": supported/ |
+      | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                       |
+      | cluster-version-operator | ClusterVersion                                               | status | 200  |                                                                       |
+
+    Examples:
+      | older   | newer  | baseline | first                  | implicit                                  |
+      | 4.12.10 | 4.13.4 | v4.12    | NodeTuning             | NodeTuning                                |
+      | 4.13.10 | 4.14.4 | v4.13    | Build                  | Build, DeploymentConfig, ImageRegistry    |
+      | 4.14.10 | 4.15.4 | v4.14    | CloudCredential        | CloudCredential, OperatorLifecycleManager |
+      | 4.15.10 | 4.16.4 | v4.15    | CloudControllerManager | CloudControllerManager, Ingress           |
+
+  # release#43984
+  Scenario Outline: From <newer> back to <older>, which refuses what it does not know
+    Given a <older> cluster
+    And release <newer> exists
+    When I update to <newer> by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
+    When I update to <older> by force
+    And 10 minutes pass
+    Then throughout 3 hours ClusterVersion field "status" does not change
+    And ClusterVersion condition Progressing is True with message containing "Working towards <older>"
+    And these writes were made in this order:
+      | by                       | object                                                       | part   | code | message                                                                                                                  |
+      | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                                          |
+      | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                                          |
+      | cluster-version-operator | ClusterVersion                                               | status | 422  | /knownCapabilities\\[\\d+\\]: Unsupported value: "<foreign>": supported values: "openshift-samples", "baremetal"/           |
+      | cluster-version-operator | ClusterVersion                                               | status | 422  | /"version" is invalid: \\[?(status\\.)?capabilities\\.enabledCapabilities\\[\\d+\\]: Unsupported value: "[A-Z]\\w+": supp/ |
+
+    Examples:
+      | older   | newer  | foreign         |
+      | 4.12.10 | 4.13.4 | NodeTuning      |
+      | 4.13.10 | 4.14.4 | MachineAPI      |
+      | 4.14.10 | 4.15.4 | CloudCredential |
+      | 4.15.10 | 4.16.4 | Ingress         |
+
+  Scenario Outline: From <newer> back to <older>, where nothing is in the way
+    Given a <older> cluster
+    And release <newer> exists
+    When I update to <newer> by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
+    When I update to <older> by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <older>"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+    And ClusterVersion field "status.history[0].acceptedRisks" is /^Forced through blocking failures: Multiple precondition checks failed:\s\* Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": <older> is less than the current target <newer> and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended/
+
+    Examples:
+      | older   | newer  |
+      | 4.16.10 | 4.17.4 |
+      | 4.18.10 | 4.19.4 |
+      | 4.19.10 | 4.20.4 |
+      | 4.20.10 | 4.21.4 |
+      | 4.21.10 | 4.22.4 |
+
+  # The kube-apiserver of 4.18 carries the fix that ratchets status writes, that of 4.17 does not.
+  Scenario: From 4.18.4 back to 4.17.10, which goes well until the kube-apiserver is the older one as well
+    Given a 4.17.10 cluster
+    And release 4.18.4 exists
+    When I update to 4.18.4 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.4"
+    When I update to 4.17.10 by force
+    Then within 1 hour ClusterVersion condition Progressing is True with message matching /^Working towards 4\.17\.10: .* waiting on kube-apiserver$/
+    When 1 hour passes
+    Then throughout 3 hours ClusterVersion field "status" does not change
+    And ClusterOperator/machine-config field "status.versions[0].version" is "4.17.10"
+    And these writes were made in this order:
+      | by                       | object                                                       | part   | code | message                                                                                        |
+      | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                |
+      | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                |
+      | cluster-version-operator | ClusterVersion                                               | status | 200  |                                                                                                |
+      | cluster-version-operator | ClusterVersion                                               | status | 422  | /enabledCapabilities\\[\\d+\\]: Unsupported value: "OperatorLifecycleManagerV1": supported values/ |

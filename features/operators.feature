@@ -1,0 +1,86 @@
+@operators
+Feature: Operators that fail
+  What ClusterVersion says of an operator depends on what is wrong with it, for how long, and on whether an update is under
+  way. When the operator recovers, everything goes on by itself.
+
+  Scenario: One that is not available stops the update at once
+    Given a 4.18.1 cluster
+    And release 4.18.5 exists
+    When operator storage becomes unavailable with reason "NoProvisioner" and message "No storage provisioner is running"
+    And I update to 4.18.5
+    Then within 2 hours ClusterVersion condition Failing is True with reason "ClusterOperatorNotAvailable" and message "Cluster operator storage is not available"
+    And within 2 hours ClusterVersion condition Progressing is True with reason "ClusterOperatorNotAvailable" and message "Unable to apply 4.18.5: the cluster operator storage is not available"
+    And ClusterVersion condition Available is True with message "Done applying 4.18.1"
+    When operator storage recovers
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
+    And ClusterVersion condition Failing is False
+
+  Scenario Outline: One that never ends its rollout is told of after half an hour, from 4.16 on (<from>)
+    Given a <from> cluster
+    And release <to> exists
+    When operator console stalls
+    And I update to <to>
+    Then within 2 hours ClusterVersion condition Progressing is True with message matching /waiting on console$/
+    When 45 minutes pass
+    Then ClusterVersion condition Failing is <failing>
+    And ClusterVersion condition Progressing is True with reason "ClusterOperatorUpdating" and message matching /^Working towards .* waiting on console$/
+    When operator console recovers
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is <to>"
+
+    Examples:
+      | from   | to     | failing                                                                                                                  |
+      | 4.15.1 | 4.15.5 | False                                                                                                                    |
+      | 4.16.1 | 4.16.5 | Unknown with reason "SlowClusterOperator" and message "waiting on console over 30 minutes which is longer than expected" |
+      | 4.21.1 | 4.21.5 | Unknown with reason "SlowClusterOperator" and message "waiting on console over 30 minutes which is longer than expected" |
+
+  # OCP-41728
+  Scenario: One that degrades while nothing is updated fails the cluster at once, and is forgiven when it is well
+    Given a 4.17.1 cluster
+    When operator authentication degrades with reason "OAuthServerConfigObservation_Error" and message "the identity provider is not reachable"
+    Then within 5 minutes ClusterVersion condition Failing is True with reason "ClusterOperatorDegraded" and message "Cluster operator authentication is degraded"
+    And ClusterVersion condition Progressing is False with reason "ClusterOperatorDegraded" and message "Error while reconciling 4.17.1: the cluster operator authentication is degraded"
+    When operator authentication recovers
+    Then within 5 minutes ClusterVersion condition Failing is False
+    And ClusterVersion condition Progressing is False with message "Cluster version is 4.17.1"
+
+  Scenario: One that flaps is available again before long
+    Given a 4.17.1 cluster
+    When operator ingress flaps
+    Then within 2 minutes ClusterOperator/ingress condition Available is False with reason "FaultInjected"
+    And within 2 minutes ClusterOperator/ingress condition Available is True
+    And within 2 minutes ClusterOperator/ingress condition Available is False
+    When operator ingress recovers
+    Then within 1 minute ClusterOperator/ingress condition Available is True
+    And throughout 10 minutes ClusterOperator/ingress condition Available is True
+
+  # OCP-41778
+  Scenario: One that reports nothing is not available
+    Given a 4.17.1 cluster
+    When operator image-registry falls silent
+    Then within 5 minutes ClusterVersion condition Failing is True with reason "ClusterOperatorNotAvailable" and message "Cluster operator image-registry is not available"
+    When operator image-registry recovers
+    Then within 5 minutes ClusterVersion condition Failing is False
+    And ClusterOperator/image-registry condition Available is True
+
+  Scenario: Several at once are told of together
+    While others are still on their way, the errors of both kinds make a reason that no summary knows.
+    Given a 4.18.1 cluster
+    And release 4.18.5 exists
+    When operator storage becomes unavailable
+    And operator console becomes unavailable
+    And I update to 4.18.5
+    Then within 2 hours ClusterVersion condition Failing is True with reason "ClusterOperatorsNotAvailable" and message "Cluster operators console, storage are not available"
+    And ClusterVersion condition Progressing is True with reason "MultipleErrors" and message "Unable to apply 4.18.5: an unknown error has occurred: MultipleErrors"
+    And within 2 hours ClusterVersion condition Progressing is True with reason "ClusterOperatorsNotAvailable" and message "Unable to apply 4.18.5: some cluster operators are not available"
+
+  Scenario: One that must not be updated to another minor blocks that and nothing else
+    Given a 4.17.1 cluster
+    And the update channel "stable-4.18"
+    And release 4.17.5 exists
+    And release 4.18.3 exists
+    When operator cloud-credential becomes not upgradeable with reason "MissingUpgradeableAnnotation" and message "Upgradeable annotation is not set"
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "MissingUpgradeableAnnotation" and message "Cluster operator cloud-credential should not be upgraded between minor versions: Upgradeable annotation is not set"
+    When I update to 4.18.3
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "MissingUpgradeableAnnotation"
+    When I update to 4.17.5
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.17.5"

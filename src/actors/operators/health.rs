@@ -1,0 +1,105 @@
+//! What an operator reports of itself where somebody told it how it is.
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+
+use crate::base::clock::{Time, after};
+use crate::model::condition::{self, Condition};
+use crate::model::fault::{Fault, FaultKind};
+
+/// How long one that flaps reports the same. More than two changes in two minutes are what the alert
+/// `ClusterOperatorFlapping` looks for.
+const FLAP: SignedDuration = SignedDuration::from_secs(30);
+
+/// The reason that operators give when all is well.
+pub(super) const WELL: &str = "AsExpected";
+/// The message that goes with it.
+pub(super) const WELL_MESSAGE: &str = "All is well";
+
+/// When a rollout ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// After the time that the seed fixes.
+    Seeded,
+    /// At once.
+    AtOnce,
+    /// Not at all.
+    Never,
+}
+
+/// What the annotations of a ClusterOperator tell its operator to report.
+#[derive(Debug)]
+pub(super) struct Health {
+    fault: Option<Fault>,
+}
+
+impl Health {
+    /// What `object` tells; `None` if it leaves the operator alone.
+    pub(super) fn told(object: &Value) -> Option<Self> {
+        Some(Self { fault: Fault::told(object)? })
+    }
+
+    fn is(&self, kind: FaultKind) -> bool {
+        self.fault.as_ref().is_some_and(|fault| fault.kind == kind)
+    }
+
+    /// How long rollouts take. One who comes back from silence says at once how far it is: it only did not tell.
+    pub(super) fn pace(&self, object: &Value) -> Pace {
+        let was_silent = object["status"].as_object().is_none_or(Map::is_empty);
+        match self.is(FaultKind::Stalled) {
+            true => Pace::Never,
+            false if was_silent => Pace::AtOnce,
+            false => Pace::Seeded,
+        }
+    }
+
+    /// Whether nothing is reported.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is(FaultKind::Silent)
+    }
+
+    /// When something else is to be reported, though nobody tells.
+    pub(super) fn changes_at(&self, now: Time) -> Option<Time> {
+        let into = now.as_second().rem_euclid(FLAP.as_secs());
+        self.is(FaultKind::Flapping).then(|| after(now, SignedDuration::from_secs(FLAP.as_secs() - into)))
+    }
+
+    /// Puts the conditions into the status of `object`. Gives whether that changed anything.
+    pub(super) fn report(&self, object: &mut Value, now: Time) -> bool {
+        let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        // What was never deployed is not available, whoever says that all is well.
+        let deployed = condition::find(&list, "Available").is_some();
+        for condition in self.conditions(now) {
+            if deployed || condition.kind != "Available" || condition.status == "False" {
+                condition::set(&mut list, &condition, now);
+            }
+        }
+        let list = json!(list);
+        let changed = object["status"]["conditions"] != list;
+        object["status"]["conditions"] = list;
+        changed
+    }
+
+    fn conditions(&self, now: Time) -> [Condition; 3] {
+        let up = now.as_second().div_euclid(FLAP.as_secs()) % 2 == 0;
+        let unavailable = self.is(FaultKind::Unavailable) || self.is(FaultKind::Flapping) && !up;
+        [
+            self.condition("Available", if unavailable { "False" } else { "True" }, unavailable),
+            self.faulty("Degraded", FaultKind::Degraded, "True", "False"),
+            self.faulty("Upgradeable", FaultKind::NotUpgradeable, "False", "True"),
+        ]
+    }
+
+    fn faulty(&self, kind: &str, fault: FaultKind, bad: &str, good: &str) -> Condition {
+        let is_bad = self.is(fault);
+        self.condition(kind, if is_bad { bad } else { good }, is_bad)
+    }
+
+    fn condition(&self, kind: &str, status: &str, is_bad: bool) -> Condition {
+        let fault = self.fault.as_ref().filter(|_| is_bad);
+        let Some(fault) = fault else { return Condition::new(kind, status, WELL, WELL_MESSAGE) };
+        let or = |text: &str, otherwise: &str| if text.is_empty() { otherwise } else { text }.to_owned();
+        let message = or(&fault.message, &format!("The operator was told to report {kind}={status}"));
+        Condition::new(kind, status, &or(&fault.reason, "FaultInjected"), message)
+    }
+}
