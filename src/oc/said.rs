@@ -42,7 +42,9 @@ impl Said {
 
     /// The error that it ended with: standard error without `error: `; `None` for a command that was not refused.
     pub fn refusal(&self) -> Option<&str> {
-        let error = self.stderr.trim_end();
-        (self.code != 0).then(|| error.find("error: ").map_or(error, |at| &error[at + "error: ".len()..]))
+        let text = self.stderr.trim_end();
+        // Warnings stand before it, and may tell of errors in the middle of a line.
+        let error = text.strip_prefix("error: ").or_else(|| Some(text.split_once("\nerror: ")?.1));
+        (self.code != 0).then(|| error.unwrap_or(text))
     }
 }

@@ -133,7 +133,8 @@ fn a_rollback_leaves_accepted_risks_to_the_merge() {
 
 #[test]
 fn a_refusal_is_what_follows_the_word_error() {
-    let refused = Said { stderr: "warning: a\nerror: b\n  c\n".to_owned(), code: 1, ..Said::default() };
+    let stderr = "warning: an error: a\nerror: b\n  c\n".to_owned();
+    let refused = Said { stderr, code: 1, ..Said::default() };
     assert_eq!(refused.refusal(), Some("b\n  c"));
     assert_eq!(Said::default().refusal(), None);
 }
