@@ -106,7 +106,13 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
 }
 
 fn parse((file, text): &Source) -> Result<Plan, String> {
-    scenario::read(file, text, &Release::find).map_err(|problems| problems.to_string())
+    scenario::read_with_folders(file, text, &Release::find, &beside).map_err(|problems| problems.to_string())
+}
+
+/// The YAML files of a folder that a scenario names.
+fn beside(file: &str, folder: &str) -> Result<Vec<Source>, String> {
+    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(folder);
+    sources(&path)
 }
 
 /// The YAML files below a folder, in order of their names.

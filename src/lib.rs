@@ -10,6 +10,7 @@
 //! * [`apiserver`]: what a kube-apiserver answers. Usable alone.
 //! * [`actors`]: how each cluster component behaves.
 //! * [`insights`]: the update status controller.
+//! * [`oc`]: the client `oc adm upgrade`: words and a ClusterVersion to texts and requests.
 //! * [`scenario`]: the YAML language: text in, plan out.
 //! * [`backends`]: "give me a cluster".
 //! * [`engine`]: the run: time, steps, waits, expectations.
@@ -26,6 +27,7 @@ pub mod apiserver;
 
 pub mod actors;
 pub mod insights;
+pub mod oc;
 
 pub mod backends;
 pub mod engine;

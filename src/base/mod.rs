@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod limits;
 pub mod rng;
+pub mod tabwriter;
 pub mod text;
 pub mod yaml;

@@ -26,6 +26,10 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Print what `oc adm upgrade status` would have printed at a moment of a record.
     Status(StatusArgs),
+    /// Talk to any cluster as `oc adm` does.
+    #[cfg(feature = "live")]
+    #[command(subcommand)]
+    Adm(AdmCommand),
     /// Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT.
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
@@ -79,6 +83,20 @@ pub(super) struct StatusArgs {
     /// Which sections to show in detail.
     #[arg(long, value_enum, default_value_t = Details::None)]
     pub(super) details: Details,
+}
+
+/// `windtunnel adm`.
+#[cfg(feature = "live")]
+#[derive(Debug, Subcommand)]
+pub(super) enum AdmCommand {
+    /// What `oc adm upgrade` does, with its flags, subcommands, texts and exit codes; `--kubeconfig`, `--context`,
+    /// `--server`, `--token`, `--certificate-authority` and `--insecure-skip-tls-verify` lead to the cluster.
+    #[command(disable_help_flag = true)]
+    Upgrade {
+        /// The words after `oc adm upgrade`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
 }
 
 /// The flag `--details`.

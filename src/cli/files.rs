@@ -58,6 +58,19 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     })
 }
 
+/// Reads all YAML files in a folder that a file names, by its path from there, in order of their names.
+///
+/// # Errors
+/// The folder or one of its files cannot be read.
+pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, String> {
+    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(folder);
+    let entries = fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.is_file() && has_extension(path, "yaml"));
+    files.sort();
+    files.iter().map(|path| Ok((path.display().to_string(), read(path)?))).collect()
+}
+
 /// Which command plays files with which extension.
 const PLAYED_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 

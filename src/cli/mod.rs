@@ -4,6 +4,8 @@
 //! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed; 2 wrong usage, unreadable input,
 //! or a server that cannot be served.
 
+#[cfg(feature = "live")]
+mod adm;
 mod args;
 mod files;
 mod report;
@@ -48,6 +50,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Status(args) => status::status(&args),
+        #[cfg(feature = "live")]
+        Command::Adm(command) => adm::adm(&command),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "gherkin")]

@@ -29,7 +29,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "yaml")?;
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
-        match scenario::read(file, text, &Release::find) {
+        match scenario::read_with_folders(file, text, &Release::find, &files::read_beside) {
             Ok(plan) => plans.push(plan),
             Err(found) => problems.push(found.to_string()),
         }

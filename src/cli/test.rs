@@ -9,7 +9,8 @@ use crate::steps::{self, Suite, TagOperation};
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
     let tags = args.tags.as_deref().map(parse_tags).transpose()?;
-    let suite = Suite::read(&sources).map_err(|problems| problems.to_string())?;
+    let suite =
+        Suite::read_with_folders(&sources, files::read_beside).map_err(|problems| problems.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

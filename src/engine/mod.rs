@@ -9,6 +9,7 @@
 mod act;
 mod check;
 mod check_writes;
+mod command;
 mod effects;
 mod error;
 mod install;

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::error::SessionError;
 use super::simulation::{Pending, Simulation};
-use super::{act, check, install};
+use super::{act, check, command, install};
 use crate::actors;
 use crate::backends::Door;
 use crate::backends::in_process::InProcess;
@@ -15,7 +15,7 @@ use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
 use crate::model::{Identity, View};
 use crate::record::{Event, Header, INSTALLER, Record};
-use crate::scenario::plan::{Action, ClusterPlan, Expectation, Step, When};
+use crate::scenario::plan::{Action, ClusterPlan, Expectation, Run, Step, When};
 
 /// When the clock of every run starts: 2024-01-15T08:00:00Z.
 const EPOCH: Time = Time::constant(1_705_305_600, 0);
@@ -158,10 +158,11 @@ impl Session {
     /// Plays one step of a timeline.
     ///
     /// # Errors
-    /// As [`Session::act`], [`Session::advance`] and [`Session::expect`].
+    /// As [`Session::act`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
         match step {
             Step::Act(action) => self.act(action),
+            Step::Run(run) => self.run(run),
             Step::Advance(span) => self.advance(*span),
             Step::Expect(expectation) => self.expect(expectation),
         }
@@ -208,6 +209,20 @@ impl Session {
             simulation.settle()?;
             act::act(simulation, action)?;
             simulation.settle()
+        })
+    }
+
+    /// Runs a command of an administrator, and checks what came of it.
+    ///
+    /// # Errors
+    /// [`SessionError::Unmet`] tells what it printed instead.
+    pub fn run(&mut self, run: &Run) -> Result<(), SessionError> {
+        let Self { simulation, runtime } = self;
+        runtime.block_on(async {
+            simulation.settle()?;
+            let said = command::run(simulation, &run.command);
+            simulation.settle()?;
+            command::check(&said, &run.checks).map_err(SessionError::Unmet)
         })
     }
 

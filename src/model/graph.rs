@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use regex::Regex;
 use semver::Version;
 
 use super::world::World;
@@ -15,6 +16,28 @@ pub struct UpdateService {
     pub edges: Option<Vec<Edge>>,
     /// Updates with risks.
     pub conditional: Vec<ConditionalEdges>,
+    /// What is held against updates that there would be without condition.
+    pub blocked: Vec<BlockedEdge>,
+}
+
+/// The architecture of every release, as the update service's data names it behind a version (`4.14.1+amd64`).
+pub const ARCHITECTURE: &str = "amd64";
+
+/// Updates to one release that have a risk, or are not to be (a file of `blocked-edges` in cincinnati-graph-data).
+#[derive(Debug, Clone)]
+pub struct BlockedEdge {
+    /// The release that they lead to.
+    pub to: Version,
+    /// The releases that they leave: this is found in the version with its architecture.
+    pub from: Regex,
+    /// The risk; `None`: there are no such updates.
+    pub risk: Option<Risk>,
+}
+
+impl BlockedEdge {
+    fn is_about(&self, edge: &Edge) -> bool {
+        self.to == edge.to && self.from.is_match(&format!("{}+{ARCHITECTURE}", edge.from))
+    }
 }
 
 /// What asking for one channel comes to.
@@ -124,14 +147,33 @@ impl World {
             .filter_map(|version| Some((version.clone(), self.node(version)?)))
             .collect();
         let between = |edge: &Edge| nodes.contains_key(&edge.from) && nodes.contains_key(&edge.to);
-        let edges = self.edges().into_iter().filter(|edge| between(edge)).collect();
+        let edges: Vec<Edge> = self.edges().into_iter().filter(|edge| between(edge)).collect();
+        let (edges, at_risk) = self.blocked(edges);
         let kept = |edge: &&Edge| between(edge) || !self.is_listed(&edge.to);
         let conditional = self.service.conditional.iter().map(|group| ConditionalEdges {
             edges: group.edges.iter().filter(kept).cloned().collect(),
             risks: group.risks.clone(),
         });
-        let conditional = conditional.collect();
+        let conditional = conditional.chain(at_risk).collect();
         Ok(Graph { nodes, edges, conditional })
+    }
+
+    /// Of updates without condition those that stay so, and those that have risks.
+    fn blocked(&self, edges: Vec<Edge>) -> (Vec<Edge>, Vec<ConditionalEdges>) {
+        let (mut free, mut at_risk) = (Vec::new(), Vec::new());
+        for edge in edges {
+            let blocks = self.service.blocked.iter().filter(|block| block.is_about(&edge));
+            let risks: Vec<Option<&Risk>> = blocks.map(|block| block.risk.as_ref()).collect();
+            if risks.is_empty() {
+                free.push(edge);
+            } else if let Some(risks) = risks.into_iter().collect::<Option<Vec<_>>>() {
+                at_risk.push(ConditionalEdges {
+                    edges: vec![edge],
+                    risks: risks.into_iter().cloned().collect(),
+                });
+            }
+        }
+        (free, at_risk)
     }
 
     /// Whether any channel lists a release.
@@ -212,6 +254,38 @@ mod tests {
         world.service.conditional = vec![ConditionalEdges { edges: edges.clone(), risks: Vec::new() }];
         assert_eq!(world.graph("fast").unwrap().conditional[0].edges, edges);
         assert_eq!(world.graph("slow").unwrap().conditional[0].edges, edges[1..]);
+    }
+
+    #[test]
+    fn a_blocked_edge_goes_unless_all_that_is_held_against_it_are_risks() {
+        let block = |from: &str, name: &str| BlockedEdge {
+            to: version("4.14.8"),
+            from: Regex::new(from).unwrap(),
+            risk: (!name.is_empty()).then(|| Risk {
+                name: name.to_owned(),
+                url: String::new(),
+                message: String::new(),
+                rules: vec![Rule::Always],
+            }),
+        };
+        let check = |blocked: Vec<BlockedEdge>, free: usize, risks: &[&[&str]]| {
+            let mut world = world(&["4.14.8", "4.15.0"]);
+            world.service.blocked = blocked;
+            let graph = world.graph("any").unwrap();
+            let to_blocked = graph.edges.iter().filter(|edge| edge.to == version("4.14.8"));
+            assert_eq!(to_blocked.count(), free);
+            let found: Vec<Vec<&str>> = graph
+                .conditional
+                .iter()
+                .map(|group| group.risks.iter().map(|risk| risk.name.as_str()).collect())
+                .collect();
+            assert_eq!(found, risks);
+            assert_eq!(graph.edges.len() - free, 2, "others stay");
+        };
+        check(vec![block("4[.]13[.]", "A")], 1, &[]);
+        check(vec![block("^4[.]14[.]1[+]amd64$", "A")], 0, &[&["A"]]);
+        check(vec![block(".*", "A"), block("4[.]14", "B")], 0, &[&["A", "B"]]);
+        check(vec![block(".*", "A"), block(".*", "")], 0, &[]);
     }
 
     #[test]

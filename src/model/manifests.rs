@@ -1,7 +1,8 @@
 //! The Kubernetes YAML that is part of the binary: schemas by release, and objects by folder.
 //!
 //! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
-//! that brought it), each later `<minor>.yaml` an RFC 6902 patch with what that minor changed.
+//! that brought it), each later `<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more with
+//! gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
 //!
 //! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
 
@@ -28,6 +29,25 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(||
         .collect()
 });
 
+/// What each CRD has more with gated features, by the minor that brought it.
+static GATED: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(|| {
+    let gated = folder("crds").dirs().filter_map(|dir| {
+        let name = dir.path().file_name()?.to_string_lossy().into_owned();
+        let gated = dir.get_dir(dir.path().join("tech-preview"))?;
+        let files = gated.files().filter_map(|file| Some((minor_of(file)?, one(file)))).collect();
+        Some((name, files))
+    });
+    gated.collect()
+});
+
+/// Feature sets with which gated features are on.
+const PREVIEWS: [&str; 2] = ["TechPreviewNoUpgrade", "DevPreviewNoUpgrade"];
+
+/// Whether features that are still gated are on with this feature set.
+pub fn is_preview(feature_set: &str) -> bool {
+    PREVIEWS.contains(&feature_set)
+}
+
 /// The documents of each folder that holds plain objects.
 static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
     let name = |dir: &Dir<'_>| dir.path().to_string_lossy().into_owned();
@@ -42,20 +62,36 @@ fn definitions(name: &str, files: BTreeMap<u64, Value>) -> BTreeMap<u64, Value> 
         if definition.is_null() {
             definition = file;
         } else {
-            let operations: json_patch::Patch = serde_json::from_value(file)
-                .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{minor}.yaml: {error}"));
-            json_patch::patch(&mut definition, &operations)
-                .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{minor}.yaml: {error}"));
+            patch(&mut definition, file, &format!("{name}/4.{minor}"));
         }
         found.insert(minor, definition.clone());
     }
     found
 }
 
+fn patch(definition: &mut Value, file: Value, place: &str) {
+    let operations: json_patch::Patch =
+        serde_json::from_value(file).unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
+    json_patch::patch(definition, &operations)
+        .unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
+}
+
 /// The CRD of this name, such as `clusterversions.config.openshift.io`, as release 4.`minor` ships it with the
 /// default feature set; nothing if that release has no such CRD.
 pub fn crd(name: &str, minor: u64) -> Option<&'static Value> {
     CRDS.get(name)?.range(..=minor).next_back().map(|(_, definition)| definition)
+}
+
+/// The same with this feature set.
+pub fn crd_with(name: &str, minor: u64, feature_set: &str) -> Option<Value> {
+    let mut definition = crd(name, minor)?.clone();
+    if is_preview(feature_set) {
+        let gated = GATED.get(name).into_iter().flat_map(|files| files.range(..=minor));
+        gated.for_each(|(from, file)| {
+            patch(&mut definition, file.clone(), &format!("{name}/tech-preview/4.{from}"));
+        });
+    }
+    Some(definition)
 }
 
 /// All CRDs that are modelled for release 4.`minor`, in order of name.
@@ -125,6 +161,16 @@ mod tests {
         assert!(crd(policies, 20).is_some());
         assert_eq!(crd("nothing.config.openshift.io", 20), None);
         assert_eq!(crds(20).count(), crds(19).count() + 1);
+    }
+
+    #[test]
+    fn what_is_gated_is_there_with_the_previews_from_its_release_on() {
+        let name = "clusterversions.config.openshift.io";
+        let risks = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/desiredUpdate/properties/acceptRisks";
+        let has = |minor, set| crd_with(name, minor, set).unwrap().pointer(risks).is_some();
+        assert!(has(22, "TechPreviewNoUpgrade") && has(22, "DevPreviewNoUpgrade"));
+        assert!(!has(22, "") && !has(21, "TechPreviewNoUpgrade") && !has(22, "CustomNoUpgrade"));
+        assert_eq!(crd_with("nothing.config.openshift.io", 22, "TechPreviewNoUpgrade"), None);
     }
 
     #[test]

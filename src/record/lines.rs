@@ -37,6 +37,7 @@ enum EventLine<'r> {
     Write { write: WriteLine<'r> },
     Step { step: &'r str },
     Outcome { outcome: &'r str, failure: Option<&'r str> },
+    Command { command: &'r str, code: u8, stdout: &'r str, stderr: &'r str },
     Kubernetes { kubernetes: u32 },
     Process { process: &'r str, pod: &'r str, started: bool },
 }
@@ -109,6 +110,9 @@ fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
         Event::Write(write) => EventLine::Write { write: write_line(write, states) },
         Event::Step { text } => EventLine::Step { step: text },
         Event::Outcome { text, failure } => EventLine::Outcome { outcome: text, failure: failure.as_deref() },
+        Event::Command { line, code, stdout, stderr } => {
+            EventLine::Command { command: line, code: *code, stdout, stderr }
+        }
         Event::Kubernetes { minor } => EventLine::Kubernetes { kubernetes: *minor },
         Event::Process { program, pod, started } => {
             EventLine::Process { process: program, pod, started: *started }

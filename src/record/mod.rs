@@ -93,6 +93,17 @@ pub enum Event {
         /// Why it failed; `None`: it passed.
         failure: Option<String>,
     },
+    /// A step ran a command.
+    Command {
+        /// The command as it was written.
+        line: String,
+        /// Its exit code.
+        code: u8,
+        /// What it wrote to standard output.
+        stdout: String,
+        /// What it wrote to standard error.
+        stderr: String,
+    },
     /// The kube-apiserver was rolled to Kubernetes 1.`minor`.
     Kubernetes {
         /// The minor.

@@ -38,6 +38,13 @@ struct EntryLine {
     step: Option<String>,
     outcome: Option<String>,
     failure: Option<String>,
+    command: Option<String>,
+    #[serde(default)]
+    code: u8,
+    #[serde(default)]
+    stdout: String,
+    #[serde(default)]
+    stderr: String,
     kubernetes: Option<u32>,
     process: Option<String>,
     #[serde(default)]
@@ -122,14 +129,19 @@ fn moment(milliseconds: i64) -> Result<Time, String> {
 fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String> {
     let line: EntryLine = json(line, "an entry of a record")?;
     let at = moment(line.at)?;
-    let EntryLine { write, step, outcome, failure, kubernetes, process, pod, started, .. } = line;
-    let event = match (write, step, outcome, kubernetes, process) {
-        (Some(write), None, None, None, None) => Event::Write(Box::new(self::write(write, states)?)),
-        (None, Some(text), None, None, None) => Event::Step { text },
-        (None, None, Some(text), None, None) => Event::Outcome { text, failure },
-        (None, None, None, Some(minor), None) => Event::Kubernetes { minor },
-        (None, None, None, None, Some(program)) => Event::Process { program, pod, started },
-        _ => return Err("exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`".to_owned()),
+    let EntryLine { write, step, outcome, failure, command, code, stdout, stderr, .. } = line;
+    let EntryLine { kubernetes, process, pod, started, .. } = line;
+    let event = match (write, step, outcome, command, kubernetes, process) {
+        (Some(write), None, None, None, None, None) => Event::Write(Box::new(self::write(write, states)?)),
+        (None, Some(text), None, None, None, None) => Event::Step { text },
+        (None, None, Some(text), None, None, None) => Event::Outcome { text, failure },
+        (None, None, None, Some(line), None, None) => Event::Command { line, code, stdout, stderr },
+        (None, None, None, None, Some(minor), None) => Event::Kubernetes { minor },
+        (None, None, None, None, None, Some(program)) => Event::Process { program, pod, started },
+        _ => {
+            let kinds = "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`";
+            return Err(kinds.to_owned());
+        }
     };
     Ok(Entry { at, event })
 }

@@ -76,6 +76,12 @@ fn a_life_of_an_object_stands_in_patches() {
         Event::Step { text: "advance 1m".to_owned() },
         Event::Outcome { text: "advance 1m".to_owned(), failure: None },
         Event::Outcome { text: "expect".to_owned(), failure: Some("it \"was\"\nnot".to_owned()) },
+        Event::Command {
+            line: "oc adm upgrade".to_owned(),
+            code: 1,
+            stdout: "a\n".to_owned(),
+            stderr: "error: b\n".to_owned(),
+        },
         Event::Kubernetes { minor: 27 },
         Event::Process { program: "p".to_owned(), pod: "ns/p".to_owned(), started: true },
     ]);
@@ -154,7 +160,11 @@ fn a_line_that_is_not_as_it_should_be_is_named() {
     check("", 1, "the header of a record: EOF while parsing a value at column 0");
     check("{}\n", 1, "the header of a record: missing field `windtunnel` at column 2");
     let entry = |line: &str| format!("{header}{{\"at\":0,\"step\":\"x\"}}\n{line}\n");
-    check(&entry("{\"at\":0}"), 3, "exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`");
+    check(
+        &entry("{\"at\":0}"),
+        3,
+        "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`",
+    );
     check(&entry("{\"at\":"), 3, "an entry of a record: EOF while parsing a value at column 6");
     check(
         &entry("{\"at\":1e999,\"step\":\"\"}"),

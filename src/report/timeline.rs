@@ -45,7 +45,11 @@ pub fn render(record: &Record, width: usize) -> String {
             }
             Event::Outcome { text, failure: Some(failure) } => {
                 rows.add_step(entry.at, format!("FAILED {text}"));
-                rows.add_reason(entry.at, failure);
+                rows.add_below(entry.at, failure);
+            }
+            Event::Command { stdout, stderr, .. } => {
+                rows.add_below(entry.at, stdout);
+                rows.add_below(entry.at, stderr);
             }
             Event::Kubernetes { minor } => {
                 rows.add(entry.at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
@@ -89,8 +93,8 @@ fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
         let time = clock_time(row.at.duration_since(epoch));
         let line = if row.span == Span::Step {
             format!("{time:>TIME_WIDTH$}  {}", limit(&row.change, widths.step))
-        } else if row.span == Span::Reason {
-            // Why a step failed is never cut.
+        } else if row.span == Span::Below {
+            // Why a step failed, or what it printed, is never cut.
             format!("{:TIME_WIDTH$}    {}", "", row.change)
         } else {
             let Widths { object, change, by, .. } = widths;

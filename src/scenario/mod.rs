@@ -9,11 +9,14 @@ use serde_json::Value;
 use crate::base::limits::SPAN_MAX;
 use crate::base::text::{parse_duration, truncate};
 use crate::base::yaml;
+use crate::model::graph::UpdateService;
 use crate::model::release::{Release, UnknownRelease};
 
 mod cluster;
+mod command;
 mod expectation;
 mod fault;
+mod graph_data;
 mod object;
 pub mod path;
 pub mod plan;
@@ -35,6 +38,9 @@ use reader::Reader;
 /// Finds the facts of a release: `Release::find` of the model, or another source of facts.
 pub type FindRelease<'a> = &'a dyn Fn(&Version) -> Result<Release, UnknownRelease>;
 
+/// Reads a folder that a file names: both as they are written, to names and texts of the folder's YAML files.
+pub type ReadFolder<'a> = &'a dyn Fn(&str, &str) -> Result<Vec<(String, String)>, String>;
+
 const KEYS: &[&str] =
     &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
 
@@ -43,7 +49,20 @@ const KEYS: &[&str] =
 /// # Errors
 /// All problems of the text, in its order.
 pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, Problems> {
-    let mut reader = Reader::new(file_name, find);
+    read_with_folders(file_name, text, find, &no_folders)
+}
+
+/// The same for scenarios that may name folders.
+///
+/// # Errors
+/// All problems of the text, in its order, then those of files in folders.
+pub fn read_with_folders(
+    file_name: &str,
+    text: &str,
+    find: FindRelease<'_>,
+    folders: ReadFolder<'_>,
+) -> Result<Plan, Problems> {
+    let mut reader = Reader::new(file_name, find, folders);
     let tree = match yaml::tree(text) {
         Ok((tree, twice)) => {
             if let Some(error) = twice {
@@ -70,6 +89,37 @@ pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
     object::parse(text, star)
 }
 
+/// Reads a command such as `oc adm upgrade --to-latest`. `image_of` answers `$(image 4.16.5)`: the image of that release.
+///
+/// # Errors
+/// What was expected, and the nearest name.
+pub fn command_line(
+    line: &str,
+    image_of: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<plan::CommandLine, String> {
+    command::parse(line, image_of)
+}
+
+/// Reads a folder of graph data that a file names into an update service; `versions` are those that exist in the run.
+///
+/// # Errors
+/// All problems of the folder's files; those of the folder itself are told at the start of the file.
+pub fn graph_data(
+    file_name: &str,
+    folder: &str,
+    versions: &[Version],
+    service: &mut UpdateService,
+    folders: ReadFolder<'_>,
+) -> Result<(), Problems> {
+    let mut reader = Reader::new(file_name, &Release::find, folders);
+    match yaml::tree(&Value::from(folder).to_string()) {
+        Ok((node, _)) => graph_data::read_into(&mut reader, &node, versions, service),
+        Err(error) => reader.problem_at(error.line, error.column, error.message),
+    }
+    let problems = reader.into_problems();
+    if problems.0.is_empty() { Ok(()) } else { Err(problems) }
+}
+
 /// Reads a span of virtual time that a step may ask for; `example` is how one is written where the text stands.
 ///
 /// # Errors
@@ -89,7 +139,7 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
 /// # Errors
 /// All problems, by lines and columns of `text`.
 pub fn object(text: &str) -> Result<Value, Problems> {
-    let mut reader = Reader::new("", &Release::find);
+    let mut reader = Reader::new("", &Release::find, &no_folders);
     let object = match yaml::tree(text) {
         Ok((tree, None)) => object::whole(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
@@ -101,6 +151,11 @@ pub fn object(text: &str) -> Result<Value, Problems> {
         (Some(object), problems) if problems.0.is_empty() => Ok(object),
         (_, problems) => Err(problems),
     }
+}
+
+/// For texts that stand by themselves.
+fn no_folders(_file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
+    Err(format!("`{folder}` cannot be read from here"))
 }
 
 /// The plan; with problems in the reader it may have holes and must not be used.

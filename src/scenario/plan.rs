@@ -12,6 +12,7 @@ use crate::model::fault::Fault;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::Image;
+use crate::oc::Gates;
 
 /// How many control-plane nodes a cluster may have.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
@@ -118,6 +119,8 @@ pub struct PlannedStep {
 pub enum Step {
     /// Do something to the cluster, as its administrator.
     Act(Action),
+    /// Run a command of the client `oc`, as its administrator.
+    Run(Run),
     /// Let virtual time pass.
     Advance(SignedDuration),
     /// Check something, now or over time.
@@ -127,14 +130,14 @@ pub enum Step {
 /// What an administrator does.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Requests an update, as `oc adm upgrade --to` / `--to-image` do.
+    /// Requests an update: writes `spec.desiredUpdate` past the guards of `oc adm upgrade`.
     Update {
         /// Where to.
         to: Target,
         /// `spec.desiredUpdate.force`.
         force: bool,
     },
-    /// Takes the update request back, as `oc adm upgrade --clear` does.
+    /// Takes the update request back: removes `spec.desiredUpdate`.
     ClearUpdate,
     /// Creates the ConfigMap that asks the update status controller to publish.
     PublishInsights,
@@ -149,6 +152,39 @@ pub enum Action {
         /// How it fails; `None`: all is well.
         fault: Option<Fault>,
     },
+}
+
+/// A command, and what must come of it.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The command.
+    pub command: CommandLine,
+    /// What must come of it.
+    pub checks: Vec<CommandCheck>,
+}
+
+/// A command as it is typed: `oc adm upgrade ...`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// All of it, as it was written.
+    pub line: String,
+    /// The words after `oc adm upgrade`, with images filled in.
+    pub words: Vec<String>,
+    /// What its environment variables let it do.
+    pub gates: Gates,
+}
+
+/// One check of a command that was run. Line breaks at the end of what it printed do not count.
+#[derive(Debug, Clone)]
+pub enum CommandCheck {
+    /// Its exit code.
+    Code(u8),
+    /// Its standard output.
+    Prints(TextMatch),
+    /// Its standard error.
+    Warns(TextMatch),
+    /// The error that it ended with, without `error: `.
+    Refused(TextMatch),
 }
 
 /// Where an update goes.
@@ -202,6 +238,8 @@ pub enum What {
     Insight(InsightRef, Vec<Check>),
     /// No such insight is published.
     NoInsight(InsightRef, Vec<Check>),
+    /// The command that was run last came to this.
+    Command(Vec<CommandCheck>),
     /// Writes like these were made since the run began, in this order (others may stand between them).
     Writes(Vec<WriteMatch>),
     /// A condition had these statuses since the run began, one after the other and no others between.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use semver::Version;
 
 use super::plan::TextMatch;
-use super::{FindRelease, Problem, Problems};
+use super::{FindRelease, Problem, Problems, ReadFolder};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::release::Release;
@@ -13,7 +13,10 @@ use crate::model::release::Release;
 pub(super) struct Reader<'a> {
     file: &'a str,
     find: FindRelease<'a>,
+    folders: ReadFolder<'a>,
     problems: Vec<Problem>,
+    /// Those of other files, which go last.
+    others: Vec<Problem>,
 }
 
 /// A map with only known keys.
@@ -39,8 +42,25 @@ impl<'n> Map<'n> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &'a str, find: FindRelease<'a>) -> Self {
-        Self { file, find, problems: Vec::new() }
+    pub(super) fn new(file: &'a str, find: FindRelease<'a>, folders: ReadFolder<'a>) -> Self {
+        Self { file, find, folders, problems: Vec::new(), others: Vec::new() }
+    }
+
+    /// Names and texts of the YAML files in a folder that this file names.
+    pub(super) fn folder(&self, folder: &str) -> Result<Vec<(String, String)>, String> {
+        (self.folders)(self.file, folder)
+    }
+
+    /// Reads something of another file; its problems are told of by their place there.
+    pub(super) fn in_file<T>(
+        &mut self,
+        file: &str,
+        read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let mut reader = Reader::new(file, self.find, self.folders);
+        let found = read(&mut reader);
+        self.others.extend(reader.into_problems().0);
+        found
     }
 
     pub(super) fn file(&self) -> &str {
@@ -51,6 +71,7 @@ impl<'a> Reader<'a> {
     pub(super) fn into_problems(mut self) -> Problems {
         self.problems.sort_by_key(|problem| (problem.line, problem.column));
         self.problems.dedup();
+        self.problems.append(&mut self.others);
         Problems(self.problems)
     }
 
@@ -175,6 +196,25 @@ impl<'a> Reader<'a> {
     pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
         let version = self.version(node)?;
         (self.find)(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+    }
+
+    /// One text to compare with, or a list of them. Line breaks at the end do not count.
+    pub(super) fn text_matches(&mut self, node: &Node) -> Vec<TextMatch> {
+        let items = match &node.kind {
+            Kind::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let matches = items.iter().filter_map(|item| self.text_match(item));
+        let matches = matches.map(|wanted| match wanted {
+            TextMatch::Equals(text) => TextMatch::Equals(text.trim_end().to_owned()),
+            other => other,
+        });
+        matches.collect()
+    }
+
+    /// The image of a release of this version.
+    pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
+        (self.find)(version).map(|release| release.image).map_err(|unknown| unknown.to_string())
     }
 
     /// Plain text, `/regular expression/` or `{contains: text}`.

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::plan::{
-    Action, Check, Expectation, InsightRef, ObjectRef, Step, Subject, Target, TextMatch, What, When,
-    WriteMatch,
+    Action, Check, CommandCheck, Expectation, InsightRef, ObjectRef, Step, Subject, Target, TextMatch, What,
+    When, WriteMatch,
 };
 use crate::base::text::short_duration;
 
@@ -12,6 +12,7 @@ use crate::base::text::short_duration;
 pub(super) fn of(step: &Step) -> String {
     match step {
         Step::Act(action) => act(action),
+        Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
         Step::Expect(expectation) => expectation.to_string(),
     }
@@ -93,6 +94,17 @@ impl fmt::Display for Check {
     }
 }
 
+impl fmt::Display for CommandCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exits with code {code}"),
+            Self::Prints(text) => write!(f, "prints {text}"),
+            Self::Warns(text) => write!(f, "warns {text}"),
+            Self::Refused(text) => write!(f, "is refused with {text}"),
+        }
+    }
+}
+
 impl fmt::Display for WriteMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.verb.as_deref().unwrap_or("write"))?;
@@ -138,6 +150,10 @@ impl fmt::Display for What {
             Self::NoInsight(insight, checks) => {
                 write!(f, "no {insight}")?;
                 with(f, checks)
+            }
+            Self::Command(checks) => {
+                let texts: Vec<String> = checks.iter().map(ToString::to_string).collect();
+                write!(f, "the command {}", texts.join(", "))
             }
             Self::Writes(writes) => {
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();

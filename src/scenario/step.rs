@@ -5,13 +5,23 @@ use semver::Version;
 use super::object::{self, Star};
 use super::plan::{Action, PlannedStep, Step, Target};
 use super::reader::Reader;
-use super::{expectation, fault, sentence};
+use super::{command, expectation, fault, sentence};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 
 /// What a step may do.
-pub(super) const ACTIONS: &[&str] =
-    &["update", "clear-update", "publish-insights", "apply", "delete", "fault", "heal", "advance", "expect"];
+pub(super) const ACTIONS: &[&str] = &[
+    "run",
+    "update",
+    "clear-update",
+    "publish-insights",
+    "apply",
+    "delete",
+    "fault",
+    "heal",
+    "advance",
+    "expect",
+];
 
 /// All steps that can be read; `versions` are those that exist in the run.
 pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
@@ -60,6 +70,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
             let action = if name == "clear-update" { Action::ClearUpdate } else { Action::PublishInsights };
             Some(Step::Act(action))
         }
+        ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
         ("update", Some(value)) => update(reader, value, versions).map(Step::Act),
         ("apply", Some(value)) => object::whole(reader, value).map(|value| Step::Act(Action::Apply(value))),
         ("delete", Some(value)) => {

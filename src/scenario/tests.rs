@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 
 use super::plan::{Plan, Step, Target, What, When};
-use super::{Problems, read};
+use super::{Problems, read_with_folders};
 use crate::base::yaml::{Kind, Node, tree};
 use crate::model::graph::Rule;
 use crate::model::release::{Release, UnknownRelease};
@@ -33,7 +33,11 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
 }
 
 fn plan(text: &str) -> Result<Plan, Problems> {
-    read("s.yaml", text, &find)
+    let folder = |_: &str, folder: &str| {
+        let channel = ("c.yaml".to_owned(), "{name: c, versions: [4.14.1]}".to_owned());
+        if folder.ends_with("/channels") { Ok(vec![channel]) } else { Err("no such folder".to_owned()) }
+    };
+    read_with_folders("s.yaml", text, &find, &folder)
 }
 
 /// Reads `text` and compares its problems, one per line.
@@ -201,6 +205,34 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
 }
 
 #[test]
+fn a_command_is_looked_at_before_it_runs() {
+    check_step("  - run: oc adm upgrade --to-image=$(image 4.14.8)", "");
+    check_step(
+        "  - run: {command: oc adm upgrade --clear --to-latest, refused: --clear may not be specified with any other flags}",
+        "",
+    );
+    check_step(
+        "  - run: oc adm upgrade --clear --to-latest",
+        "s.yaml:5:10: this is always refused: --clear may not be specified with any other flags; if that is what you want to see, say `refused`",
+    );
+    check_step(
+        "  - run: {command: oc adm upgrade --too 4.14.8}",
+        "s.yaml:5:10: this is always refused: unknown flag: --too; if that is what you want to see, say `refused`",
+    );
+    check_step(
+        "  - run: oc adm upgrade --to-image=$(image 4.14.9)",
+        "s.yaml:5:10: no release 4.14.9 exists in this scenario: add it to `releases`; did you mean `4.14.8`?",
+    );
+    check_step(
+        "  - run: {comand: oc adm upgrade, prints: /(/}",
+        "s.yaml:5:10: a command to run needs `command`: what is typed, such as `oc adm upgrade --to-latest`\n\
+         s.yaml:5:11: a command to run has no key `comand`; did you mean `command`?\n\
+         s.yaml:5:43: `/(/` is no regular expression: unclosed group",
+    );
+    check_step("  - run", "s.yaml:5:5: `run` needs a value, as in `run: ...`");
+}
+
+#[test]
 fn unreadable_yaml_is_one_problem_with_a_place() {
     check("", "s.yaml:1:1: expected a scenario (a map), found nothing");
     check("- a\n", "s.yaml:1:1: expected a scenario (a map), found a list");
@@ -275,16 +307,16 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `fault`, `heal`, `advance`, `expect`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",

@@ -2,6 +2,7 @@
 
 use semver::Version;
 
+use super::graph_data;
 use super::plan::ClusterPlan;
 use super::reader::Reader;
 use super::step::existing;
@@ -10,18 +11,21 @@ use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule, Up
 use crate::model::promql;
 
 /// Keys of `update-service`.
-pub(super) const KEYS: &[&str] = &["channels", "edges", "conditional-edges"];
+pub(super) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];
 
 /// Reads it; `versions` are those that exist in the run.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<UpdateService> {
     let map = reader.map(node, "the update service", KEYS)?;
     let mut service = UpdateService::default();
+    if let Some(node) = map.get("graph-data") {
+        graph_data::read_into(reader, node, versions, &mut service);
+    }
     if let Some(node) = map.get("channels") {
         let entries = reader.entries(node, "channels by name").unwrap_or_default();
         let channels = entries.iter().filter_map(|(name, listed)| {
             Some((reader.text(name, "a channel")?, channel(reader, listed, versions)?))
         });
-        service.channels = Some(channels.collect());
+        service.channels.get_or_insert_default().extend(channels);
     }
     service.edges = map.get("edges").map(|node| edges(reader, node, versions));
     if let Some(node) = map.get("conditional-edges") {
@@ -95,6 +99,11 @@ fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<Rule> {
     let map = reader.map(node, "a rule", &["PromQL"])?;
     let expression =
         map.required(reader, "PromQL", "an expression that is 1 for clusters that are exposed")?;
+    promql(reader, expression)
+}
+
+/// An expression that can be evaluated.
+pub(super) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<Rule> {
     let text = reader.text(expression, "a PromQL expression")?;
     match promql::parse(&text) {
         Ok(_) => Some(Rule::PromQl(text)),

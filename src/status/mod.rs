@@ -17,7 +17,6 @@ mod estimate;
 mod go_time;
 mod history;
 mod operators;
-mod tabwriter;
 mod workers;
 
 use jiff::SignedDuration;

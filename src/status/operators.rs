@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Inputs;
 use super::go_time::{ZERO_TIME, moment, short, since};
-use super::tabwriter::STATUS_TABLE;
 use crate::base::clock::Time;
+use crate::base::tabwriter::Columns;
 use crate::base::text::truncate;
 use crate::model::Object;
 
@@ -19,6 +19,9 @@ const MACHINE_CONFIG: &str = "machine-config";
 
 /// Longest reason shown, in characters.
 const REASON_WIDTH: usize = 20;
+
+/// How the table of operators is set.
+const TABLE: Columns = Columns { min_width: 0, padding: 3 };
 
 /// The operators of the payload, counted.
 #[derive(Debug)]
@@ -115,7 +118,7 @@ impl<'a> Census<'a> {
             let _ =
                 writeln!(rows, "{}\t{since}\t{}\t{message}", operator.name(), truncate(reason, REASON_WIDTH));
         }
-        STATUS_TABLE.layout(&rows)
+        TABLE.layout(&rows)
     }
 }
 

@@ -11,9 +11,13 @@ mod phrase;
 mod rehearsal;
 mod suite;
 mod then;
+mod update_service;
 mod vocabulary;
 mod when;
 mod world;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use suite::{ScenarioResult, Suite};
+
+/// Reads a folder that a feature names: both as they are written, to names and texts of the folder's YAML files.
+pub type ReadFolder = fn(&str, &str) -> Result<Vec<(String, String)>, String>;

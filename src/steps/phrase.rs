@@ -61,6 +61,19 @@ pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
     TextMatch::read(text.trim().trim_matches('"')).map_err(StepError::Words)
 }
 
+/// What a command printed: `"all of it"`, `/a pattern/` or `a text with "a part"`.
+pub(super) fn printed(text: &str) -> Result<TextMatch, StepError> {
+    let unquoted = |text: &str| {
+        let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        inner.unwrap_or(text).to_owned()
+    };
+    match text.strip_prefix("a text with ") {
+        Some(part) => Ok(TextMatch::Contains(unquoted(part))),
+        None if text.starts_with('"') => Ok(TextMatch::Equals(unquoted(text))),
+        None => text_match(text),
+    }
+}
+
 /// A condition check. `with` holds parts such as `reason "X" and message matching /Y/`, or is empty.
 pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, StepError> {
     let (mut reason, mut message) = (None, None);
@@ -116,12 +129,19 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
     None
 }
 
+/// The text below a step.
+pub(super) fn docstring(text: Option<&String>) -> Result<&str, StepError> {
+    let text = text.ok_or_else(|| StepError::Words("expected a text in a doc string".into()))?;
+    // The parser keeps the line break after the opening quotes.
+    Ok(text.strip_prefix('\n').unwrap_or(text))
+}
+
 /// A Kubernetes object written as YAML below a step.
 pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
-    let text = text.ok_or_else(|| StepError::Words("expected an object as YAML in a doc string".into()))?;
-    // The parser keeps the line break after the opening quotes.
-    let text = text.strip_prefix('\n').unwrap_or(text);
-    scenario::object(text).map_err(|problems| {
+    if text.is_none() {
+        return Err(StepError::Words("expected an object as YAML in a doc string".into()));
+    }
+    scenario::object(docstring(text)?).map_err(|problems| {
         let lines = problems
             .0
             .iter()

@@ -1,5 +1,6 @@
 //! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event::{self, ScenarioFinished, StepError};
@@ -12,7 +13,7 @@ use futures::FutureExt as _;
 
 use super::vocabulary::EXAMPLES;
 use super::world::ClusterWorld;
-use super::{gherkin, panics, rehearsal};
+use super::{ReadFolder, gherkin, panics, rehearsal};
 use crate::base::text::nearest;
 use crate::record::{Event as Entry, Record};
 use crate::scenario::{Problem, Problems};
@@ -21,6 +22,7 @@ use crate::scenario::{Problem, Problems};
 #[derive(Debug)]
 pub struct Suite {
     features: Vec<Feature>,
+    folders: Option<ReadFolder>,
 }
 
 /// How one scenario came out.
@@ -48,24 +50,37 @@ impl Suite {
     /// # Errors
     /// All problems of all features.
     pub fn read(files: &[(String, String)]) -> Result<Self, Problems> {
+        Self::read_beside(files, None)
+    }
+
+    /// The same for features that may name folders.
+    ///
+    /// # Errors
+    /// As [`Suite::read`].
+    pub fn read_with_folders(files: &[(String, String)], folders: ReadFolder) -> Result<Self, Problems> {
+        Self::read_beside(files, Some(folders))
+    }
+
+    fn read_beside(files: &[(String, String)], folders: Option<ReadFolder>) -> Result<Self, Problems> {
         let steps = ClusterWorld::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::read(file, text) {
                 Err(found) => problems.extend(found),
                 Ok(feature) => {
-                    problems.extend(step_problems(&steps, file, &feature));
+                    problems.extend(step_problems(&steps, file, &feature, folders));
                     features.push(feature);
                 }
             }
         }
-        if problems.is_empty() { Ok(Self { features }) } else { Err(Problems(problems)) }
+        if problems.is_empty() { Ok(Self { features, folders }) } else { Err(Problems(problems)) }
     }
 
     /// Plays the scenarios whose tags fit, each with this seed; the results are in the order of the files.
     pub async fn run(self, tags: Option<TagOperation>, seed: u64, concurrency: usize) -> Vec<ScenarioResult> {
         let results = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&results);
+        let folders = self.folders;
         ClusterWorld::cucumber::<&str>()
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
             .with_writer(Silent)
@@ -78,8 +93,11 @@ impl Suite {
                 custom: cli::Empty,
             })
             .max_concurrent_scenarios(concurrency)
-            .before(move |_, _, scenario, world| {
+            .before(move |feature, rule, scenario, world| {
                 scenario.name.clone_into(&mut world.scenario);
+                world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+                world.folders = folders;
+                world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 async {}.boxed_local()
             })
@@ -107,15 +125,37 @@ impl Suite {
     }
 }
 
+/// For each step that runs a command: whether one of those that tell of it, which follow, says that it is refused.
+fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
+    let mut refusals = VecDeque::new();
+    let mut telling = false;
+    for step in steps {
+        if step.value.starts_with("I run ") {
+            refusals.push_back(false);
+            telling = true;
+        } else if !step.value.starts_with("it ") {
+            telling = false;
+        } else if step.value.starts_with("it is refused ") || step.value.starts_with("it exits ") {
+            refusals.back_mut().into_iter().filter(|_| telling).for_each(|refused| *refused = true);
+        }
+    }
+    refusals
+}
+
 /// Unknown steps, or else those that cannot be played.
-fn step_problems(steps: &Collection<ClusterWorld>, file: &str, feature: &Feature) -> Vec<Problem> {
+fn step_problems(
+    steps: &Collection<ClusterWorld>,
+    file: &str,
+    feature: &Feature,
+    folders: Option<ReadFolder>,
+) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
     let all = backgrounds.flat_map(|background| &background.steps).chain(own);
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
     if found.is_empty() {
-        found = rehearsal::problems(steps, feature);
+        found = rehearsal::problems(steps, feature, folders);
     }
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;

@@ -3,9 +3,9 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{Timing, condition, insight, object, text_match};
+use super::phrase::{Timing, condition, docstring, insight, object, printed, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::scenario::plan::{Check, Subject, TextMatch, What, WriteMatch};
+use crate::scenario::plan::{Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
 #[then(
@@ -151,6 +151,44 @@ async fn statuses_in_turn(
     let statuses = statuses.split(", ").map(str::to_owned).collect();
     let what = What::Statuses { of, condition: kind, statuses };
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// What the command that was run last printed: all of it, a pattern, or a part.
+#[then(regex = r#"^it (prints|warns) ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
+async fn command_prints(
+    world: &mut ClusterWorld,
+    how: String,
+    text: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let text = printed(&text)?;
+    let check = if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) };
+    command(world, check, step).await
+}
+
+/// What the command that was run last printed, as the doc string has it.
+#[then(regex = r"^it (prints|warns):$")]
+async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step) -> Result<(), StepError> {
+    let text = docstring(step.docstring.as_ref())?;
+    let text = TextMatch::Equals(text.trim_end().to_owned());
+    let check = if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) };
+    command(world, check, step).await
+}
+
+/// The error that the command that was run last ended with.
+#[then(regex = r#"^it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
+async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) -> Result<(), StepError> {
+    command(world, CommandCheck::Refused(printed(&text)?), step).await
+}
+
+/// The exit code of the command that was run last.
+#[then(regex = r"^it exits with code (\d+)$")]
+async fn command_exits(world: &mut ClusterWorld, code: u8, step: &Step) -> Result<(), StepError> {
+    command(world, CommandCheck::Code(code), step).await
+}
+
+async fn command(world: &mut ClusterWorld, check: CommandCheck, step: &Step) -> Result<(), StepError> {
+    world.expect(&step.value, Timing::default().expectation(What::Command(vec![check]))?).await
 }
 
 /// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and

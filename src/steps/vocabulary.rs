@@ -8,6 +8,12 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "the kube-apiserver stays at Kubernetes 1.33"),
     ("Given", "the baseline capability set \"v4.13\""),
     ("Given", "the update channel \"stable-4.14\""),
+    ("Given", "the graph data in \"../tests/graph-data\""),
+    ("Given", "the update channel \"stable-4.14\" lists 4.14.1, 4.14.8"),
+    ("Given", "asking for the update channel \"stable-4.14\" finds no service"),
+    ("Given", "updates lead from 4.14.1 to 4.14.8"),
+    ("Given", "updates from 4.14.1 to 4.14.8 have the risk \"SomeRisk\" with message \"Nodes may hang.\""),
+    ("Given", "updates from 4.14.1 to 4.14.8 have the risk \"SomeRisk\" on clusters where:"),
     ("Given", "release 4.14.8 exists"),
     ("Given", "release 4.14.8 exists but is not recommended"),
     ("Given", "release 4.20.3 has no Sigstore signature"),
@@ -15,6 +21,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "the payload of release 4.20.3 is corrupt"),
     ("Given", "pulling release 4.20.3 is unauthorized"),
     ("Given", "this object:"),
+    ("When", "I run \"oc adm upgrade --to-latest\""),
     ("When", "I update to 4.14.8"),
     ("When", "I update to image \"quay.io/openshift-release-dev/ocp-release@sha256:0\" by force"),
     ("When", "I clear the update request"),
@@ -38,6 +45,10 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Then", "the insight about ClusterVersion/version has \"versions.target.version\" \"4.14.8\""),
     ("Then", "within 5 minutes there is a health insight with level \"Critical\" and summary /status/"),
     ("Then", "condition Updating of the insight about ClusterVersion/version was False, True, False in turn"),
+    ("Then", "it prints \"Requested update to 4.14.8\""),
+    ("Then", "it warns:"),
+    ("Then", "it is refused with a text with \"is not one of the possible targets\""),
+    ("Then", "it exits with code 1"),
     ("Then", "these writes were made in this order:"),
 ];
 
@@ -63,6 +74,7 @@ mod tests {
         }
         let sources = [
             include_str!("given.rs"),
+            include_str!("update_service.rs"),
             include_str!("when.rs"),
             include_str!("then.rs"),
             include_str!("faults.rs"),

@@ -5,9 +5,18 @@ use cucumber::when;
 
 use super::phrase::{docstring_object, duration, one_object};
 use super::world::{ClusterWorld, StepError};
-use crate::scenario::plan::{self, Action, Target};
+use crate::scenario::plan::{self, Action, CommandCheck, Run, Target};
 
-/// Requests an update to a release, as `oc adm upgrade --to` does (`by force`: with `--force`).
+/// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
+/// for the image of a release. It must succeed, unless the steps that follow say how it is refused.
+#[when(regex = r#"^I run "(.+)"$"#)]
+async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), StepError> {
+    let command = world.command_line(&line)?;
+    let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
+    world.play(&step.value, plan::Step::Run(Run { command, checks })).await
+}
+
+/// Requests an update to a release, past the guards of the client (`by force`: past the operator's, too).
 #[when(regex = r"^I update to (\d+\.\d+\.\S+)( by force)?$")]
 async fn update(
     world: &mut ClusterWorld,
@@ -22,7 +31,7 @@ async fn update(
     world.act(&step.value, action).await
 }
 
-/// Requests an update to an image, as `oc adm upgrade --to-image` does (`by force`: with `--force`).
+/// Requests an update to an image, past the guards of the client (`by force`: past the operator's, too).
 #[when(regex = r#"^I update to image "([^"]+)"( by force)?$"#)]
 async fn update_image(
     world: &mut ClusterWorld,
@@ -34,7 +43,7 @@ async fn update_image(
     world.act(&step.value, action).await
 }
 
-/// Takes the update request back, as `oc adm upgrade --clear` does.
+/// Takes the update request back.
 #[when(regex = r"^I clear the update request$")]
 async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::ClearUpdate).await

@@ -1,13 +1,20 @@
 //! What the steps of one Gherkin scenario share: the cluster as it is planned, and then the session that runs it.
 
+use std::collections::VecDeque;
+
+use semver::Version;
 use serde_json::Value;
 
+use super::ReadFolder;
 use super::driver::Driver;
 use crate::engine::SessionError;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::record::Record;
-use crate::scenario::plan::{Action, ClusterPlan, Expectation, PlannedObject, ReleasePlan, Step};
+use crate::scenario;
+use crate::scenario::plan::{
+    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, ReleasePlan, Step,
+};
 
 /// Why a step failed, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +34,12 @@ pub(super) struct ClusterWorld {
     pub(super) scenario: String,
     /// Seed of the session.
     pub(super) seed: u64,
+    /// The feature's file.
+    pub(super) file: String,
+    /// Reads folders beside it.
+    pub(super) folders: Option<ReadFolder>,
+    /// For each command that the scenario still has to run, in order: whether the steps after it say how it is refused.
+    pub(super) refusals: VecDeque<bool>,
     cluster: Option<ClusterPlan>,
     driver: Option<Driver>,
     /// In a rehearsal no cluster is installed: whether one would be by now.
@@ -35,8 +48,8 @@ pub(super) struct ClusterWorld {
 
 impl ClusterWorld {
     /// A world in which every step can be said, but none is played.
-    pub(super) fn rehearsal() -> Self {
-        Self { rehearsed: Some(false), ..Self::default() }
+    pub(super) fn rehearsal(file: &str, folders: Option<ReadFolder>) -> Self {
+        Self { rehearsed: Some(false), file: file.to_owned(), folders, ..Self::default() }
     }
 
     /// Plans a cluster of this release.
@@ -79,6 +92,45 @@ impl ClusterWorld {
         Ok(&mut releases[index])
     }
 
+    /// The version of a release that exists here.
+    pub(super) fn version(&mut self, text: &str) -> Result<Version, StepError> {
+        let version = find(text)?.version;
+        let planned = self.planned()?;
+        let exists = planned.release.version == version
+            || planned.releases.iter().any(|planned| planned.release.version == version);
+        if exists { Ok(version) } else { Err(StepError::Words(unknown(text))) }
+    }
+
+    /// Lets the update service read a folder beside the feature.
+    pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), StepError> {
+        let (file, folders) = (self.file.clone(), self.folders);
+        let planned = self.planned()?;
+        let releases = planned.releases.iter().map(|planned| &planned.release).chain([&planned.release]);
+        let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
+        let read = |file: &str, folder: &str| match folders {
+            Some(read) => read(file, folder),
+            None => Err(format!("`{folder}` cannot be read from here")),
+        };
+        scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &read)
+            .map_err(|problems| StepError::Words(problems.to_string()))
+    }
+
+    /// A command as it is typed, with the images of releases that exist here.
+    pub(super) fn command_line(&self, line: &str) -> Result<CommandLine, StepError> {
+        let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
+        let releases = || cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
+        let mut image_of = |version: &str| {
+            let found = releases().find(|release| release.version.to_string() == version);
+            found.map(|release| release.image.clone()).ok_or_else(|| unknown(version))
+        };
+        scenario::command_line(line, &mut image_of).map_err(StepError::Words)
+    }
+
+    /// Whether the steps after the command that is now run say how it is refused.
+    pub(super) fn is_refused_next(&mut self) -> bool {
+        self.refusals.pop_front().unwrap_or(false)
+    }
+
     /// Adds an object to the planned cluster.
     pub(super) fn add_object(&mut self, object: Value) -> Result<(), StepError> {
         self.planned()?.objects.push(PlannedObject { place: None, object });
@@ -115,6 +167,10 @@ impl ClusterWorld {
     pub(super) async fn finish(&mut self) -> Option<Record> {
         self.driver.take()?.finish().await
     }
+}
+
+fn unknown(version: &str) -> String {
+    format!("no release {version} exists here: say `Given release {version} exists` before")
 }
 
 fn find(version: &str) -> Result<Release, StepError> {

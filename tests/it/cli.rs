@@ -1,5 +1,7 @@
 //! The program as people meet it: what it prints, writes and exits with.
 
+#[cfg(all(feature = "live", feature = "serve"))]
+mod adm;
 pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;

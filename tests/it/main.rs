@@ -7,6 +7,7 @@ mod insights;
 #[cfg(feature = "serve")]
 mod kubectl;
 mod manifests;
+mod oc;
 mod scenarios;
 mod status;
 mod tidy;

@@ -37,7 +37,21 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
 }
 
 fn plan(file: &str, text: &str) -> Plan {
-    scenario::read(file, text, &Release::find).unwrap_or_else(|problems| panic!("{problems}"))
+    scenario::read_with_folders(file, text, &Release::find, &yaml_beside)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The YAML files of a folder that a scenario names.
+fn yaml_beside(file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join(file).parent().unwrap().join(folder);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))? {
+        let path = entry.unwrap().path();
+        files.push((path.display().to_string(), fs::read_to_string(&path).unwrap()));
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// A failure without the random end of a version pod's name.
@@ -146,6 +160,48 @@ timeline:
 "#;
     let (outcome, failure) = play(&plan("n.yaml", text), 1);
     assert!(outcome.failure.is_none(), "{failure}");
+}
+
+#[test]
+fn a_command_that_is_refused_fails_its_step_unless_that_is_expected() {
+    let check = |step: &str, expected: &str| assert_eq!(failure_of(step), expected);
+    check(
+        "- advance: 5m\n- run: {command: oc adm upgrade --to 4.20.9, refused: {contains: possible targets}}",
+        "",
+    );
+    check(
+        "- advance: 5m\n- run: oc adm upgrade --to 4.20.9",
+        "n.yaml:6:3: run oc adm upgrade --to 4.20.9: expected that the command exits with code 0; it exited with code 1 and printed:\n\
+         error: the update is not one of the possible targets: 4.20.8. specify --to-image to continue with the update.",
+    );
+    check(
+        "- run: {command: oc adm upgrade --clear, refused: x}",
+        "n.yaml:5:3: run oc adm upgrade --clear: expected that the command is refused with `x`; it exited with code 0 and printed:\n\
+         info: No update in progress",
+    );
+    check(
+        "- run: {command: oc adm upgrade --clear, prints: [/^info/, something else]}",
+        "n.yaml:5:3: run oc adm upgrade --clear: expected that the command prints `something else`; it exited with code 0 and printed:\n\
+         info: No update in progress",
+    );
+}
+
+#[test]
+fn what_a_command_prints_stands_in_the_record_and_the_timeline() {
+    let text = "name: n\ncluster: {version: 4.20.1}\ntimeline:\n- run: oc adm upgrade --clear\n";
+    let record = play(&plan("n.yaml", text), 1).0.record;
+    let lines = record.to_lines();
+    assert!(
+        lines.contains(r#""command":"oc adm upgrade --clear","code":0,"stdout":"info: No update in progress\n","stderr":"""#),
+        "{lines}"
+    );
+    let timeline = windtunnel::report::timeline::render(&Record::parse(&lines).unwrap(), 0);
+    assert!(
+        timeline.contains(
+            "0:00:00  > run oc adm upgrade --clear\n           info: No update in progress\n0:00:00  ok run"
+        ),
+        "{timeline}"
+    );
 }
 
 #[test]
@@ -277,11 +333,12 @@ fn a_record_written_and_parsed_again_gives_the_same_timeline() {
 mod features {
     use windtunnel::steps::{ScenarioResult, Suite};
 
-    use super::{NOWHERE, redacted, shipped};
+    use super::{NOWHERE, redacted, shipped, yaml_beside};
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
-        let suite = Suite::read(files).unwrap_or_else(|problems| panic!("{problems}"));
+        let suite =
+            Suite::read_with_folders(files, yaml_beside).unwrap_or_else(|problems| panic!("{problems}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         runtime.block_on(suite.run(None, 1, cores))

@@ -5,6 +5,7 @@ use super::events::Notice;
 use super::load::Load;
 use super::preconditions::{self, Verdict};
 use super::retrieve::{Retrieved, Site, Target};
+use super::updates;
 use crate::model::Object;
 
 /// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
@@ -48,11 +49,12 @@ pub(super) fn accept(
     }
     notices.push(Notice::normal("PreconditionsPassed", format!("preconditions passed for {loaded}")));
     risks.retain(|risk| !risk.is_empty());
+    let risks = updates::note(cluster_version, &target.image, risks.join("\n"));
     Ok(Work {
         release,
         generation: target.generation,
         force: target.force,
         verified: retrieved.verified,
-        accepted_risks: Some(risks.join("\n")),
+        accepted_risks: Some(risks),
     })
 }

@@ -8,7 +8,12 @@ use crate::model::release::Release;
 
 /// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release; that
 /// keeps the force with which it is the `work` at hand.
-pub(super) fn read(cluster_version: &Object, own: &Release, work: Option<&Work>) -> (Target, Vec<String>) {
+pub(super) fn read(
+    cluster_version: &Object,
+    own: &Release,
+    work: Option<&Work>,
+    can_accept_risks: bool,
+) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
     let generation = cluster_version.generation();
@@ -19,7 +24,7 @@ pub(super) fn read(cluster_version: &Object, own: &Release, work: Option<&Work>)
         force: work.is_some_and(|work| work.release.image == own.image && work.force),
         generation,
     };
-    let invalid = validation::errors(cluster_version);
+    let invalid = validation::errors(cluster_version, can_accept_risks);
     // What is wrong within the request is taken back as a whole; an empty request asks for nothing anyway.
     if invalid.iter().any(|error| error.starts_with("spec.desiredUpdate.")) {
         return (own_target(), invalid);

@@ -61,7 +61,7 @@ impl Payload {
             .map(|component| Node {
                 run_level: component.run_level,
                 component: component.clone(),
-                tasks: tasks(release, component),
+                tasks: tasks(release, component, feature_set),
             })
             .collect();
         if feature_set == "DevPreviewNoUpgrade" {
@@ -109,7 +109,7 @@ pub fn installed_operators(release: &Release, cluster_version: &Value) -> Vec<Op
     included.filter_map(|component| component.operator.clone()).collect()
 }
 
-fn tasks(release: &Release, component: &Component) -> Vec<Task> {
+fn tasks(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
     let minor = release.version.minor;
     let mut tasks = Vec::new();
     tasks.extend(
@@ -119,8 +119,8 @@ fn tasks(release: &Release, component: &Component) -> Vec<Task> {
         component
             .crds
             .iter()
-            .filter_map(|name| manifests::crd(name, minor))
-            .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd.clone()))),
+            .filter_map(|name| manifests::crd_with(name, minor, feature_set))
+            .map(|crd| Task::Object(resources::CUSTOM_RESOURCE_DEFINITIONS, Box::new(crd))),
     );
     let mut own: Vec<Task> = component.operator.as_ref().map(surroundings).unwrap_or_default();
     if component.name == super::NAME {

@@ -1,5 +1,6 @@
 //! The loop of available updates: when the update service is asked, and what of its answers is told in status.
 
+mod accepted;
 mod fetch;
 mod recommend;
 mod risks;
@@ -9,6 +10,8 @@ mod tests;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use self::accepted::Accepted;
+pub(super) use self::accepted::{can_accept, note};
 use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
 use crate::actors::monitoring;
@@ -32,6 +35,10 @@ pub(super) struct Updates {
     retrieved: Condition,
     /// Recommended of each conditional update, by image, as a list of conditions.
     recommended: Vec<(String, Vec<Value>)>,
+    /// Risks that the administrator accepts; `None` where that is not possible.
+    accepted: Option<Accepted>,
+    /// Applies of each risk, by name, as a list of conditions; empty where risks cannot be accepted.
+    applies: Vec<(Risk, Vec<Value>)>,
     queries: Queries,
 }
 
@@ -61,6 +68,8 @@ impl Updates {
             fetched: Fetched::default(),
             retrieved: Condition::new("RetrievedUpdates", "False", "", ""),
             recommended: Vec::new(),
+            accepted: None,
+            applies: Vec::new(),
             queries: Queries::default(),
         }
     }
@@ -84,10 +93,13 @@ impl Updates {
     ) -> bool {
         let same = self.last.as_ref().is_some_and(|last| last.is_for(cluster_version));
         let due = self.last.as_ref().is_none_or(|last| last.at + self.interval <= now) || !same;
-        if !due && self.queries.retry_at().is_none_or(|at| at > now) {
+        let accepted = can_accept(own, view).then(|| Accepted::read(cluster_version));
+        let changed = accepted != self.accepted;
+        if !due && !changed && self.queries.retry_at().is_none_or(|at| at > now) {
             return false;
         }
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
+        self.accepted = accepted;
         if due {
             self.look(world, cluster_version, own, same, now);
         }
@@ -132,10 +144,17 @@ impl Updates {
                 risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
             let old = self.recommended.iter().find(|(image, _)| *image == node.image);
             let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
-            condition::set(&mut conditions, &recommend::recommended(exposed.into_iter()), now);
+            let found = recommend::recommended(&exposed, self.accepted.as_ref());
+            condition::set(&mut conditions, &found, now);
             recommended.push((node.image.clone(), conditions));
         }
         self.recommended = recommended;
+        self.applies = match &self.accepted {
+            None => Vec::new(),
+            Some(_) => accepted::applies(&self.fetched.conditional, &self.applies, now, |risk| {
+                self.queries.exposed(risk, &query, now)
+            }),
+        };
     }
 
     /// Writes what is offered into a status, and gives RetrievedUpdates. While spec asks for another channel or place
@@ -152,8 +171,12 @@ impl Updates {
         let available: Vec<Value> = available.into_iter().map(release).collect();
         status["availableUpdates"] = if available.is_empty() { Value::Null } else { Value::Array(available) };
         let conditional: Vec<Value> = conditional()
-            .map(|((node, risks), (_, conditions))| conditional_update(node, risks, conditions))
+            .map(|((node, risks), (_, conditions))| {
+                let update = conditional_update(node, risks, conditions);
+                if self.accepted.is_some() { accepted::with_names(update, &self.applies) } else { update }
+            })
             .collect();
+        accepted::tell(&self.applies, status);
         if !conditional.is_empty() {
             status["conditionalUpdates"] = Value::Array(conditional);
         } else if let Some(status) = status.as_object_mut() {

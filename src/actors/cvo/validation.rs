@@ -5,7 +5,7 @@ use semver::Version;
 use crate::model::Object;
 
 /// The errors of spec, in order of its fields; empty when it is valid.
-pub(super) fn errors(cluster_version: &Object) -> Vec<String> {
+pub(super) fn errors(cluster_version: &Object, can_accept_risks: bool) -> Vec<String> {
     let spec = &cluster_version["spec"];
     let upstream = spec["upstream"].as_str().unwrap_or_default();
     let mut errors = Vec::new();
@@ -15,7 +15,7 @@ pub(super) fn errors(cluster_version: &Object) -> Vec<String> {
     let id = spec["clusterID"].as_str().unwrap_or_default();
     errors.extend(wrong_id(id).map(|detail| invalid("spec.clusterID", id, detail)));
     if spec["desiredUpdate"].is_object() {
-        errors.extend(wrong_update(cluster_version));
+        errors.extend(wrong_update(cluster_version, can_accept_risks));
     }
     errors
 }
@@ -26,14 +26,20 @@ fn invalid(path: &str, value: &str, detail: &str) -> String {
 
 /// What is wrong with `spec.desiredUpdate`. A version without an image must be one that the update service offers, or
 /// one that the cluster has been at.
-fn wrong_update(cluster_version: &Object) -> Option<String> {
+fn wrong_update(cluster_version: &Object, can_accept_risks: bool) -> Option<String> {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}"));
     let (version, image) = (text("version"), text("image"));
+    let risks = !cluster_version.list("/spec/desiredUpdate/acceptRisks").is_empty();
+    if risks && !can_accept_risks {
+        return Some(
+            "spec.desiredUpdate.acceptRisks: Forbidden: acceptRisks must not be specified".to_owned(),
+        );
+    }
     if version.is_empty() {
-        let nothing = image.is_empty() && text("architecture").is_empty();
-        return nothing.then(|| {
-            "spec.desiredUpdate: Required value: must specify architecture, version, or image".to_owned()
-        });
+        let nothing = image.is_empty() && text("architecture").is_empty() && !risks;
+        let one_of = if can_accept_risks { "version, image, or acceptRisks" } else { "version, or image" };
+        return nothing
+            .then(|| format!("spec.desiredUpdate: Required value: must specify architecture, {one_of}"));
     }
     let detail = if version.parse::<Version>().is_err() {
         "must be a semantic version (1.2.3[-...])"
@@ -166,7 +172,7 @@ mod tests {
                 "history": [{ "version": "4.14.1", "image": "d" }, { "version": "4.14.1", "image": "e" }],
             },
         }));
-        assert_eq!(errors(&object), expected, "{spec}");
+        assert_eq!(errors(&object, false), expected, "{spec}");
     }
 
     fn check_update(update: &Value, expected: &[&str]) {
@@ -195,6 +201,27 @@ mod tests {
             &[&format!(
                 "{version}\"4.14.9\": there are multiple possible payloads for this version, specify the exact image"
             )],
+        );
+    }
+
+    #[test]
+    fn risks_are_accepted_where_that_is_possible() {
+        let check = |update: Value, can_accept: bool, expected: &[&str]| {
+            let object = Object::new(json!({ "spec": { "clusterID": ID, "desiredUpdate": update } }));
+            assert_eq!(errors(&object, can_accept), expected);
+        };
+        check(json!({ "acceptRisks": [{ "name": "A" }] }), true, &[]);
+        check(
+            json!({ "acceptRisks": [{ "name": "A" }] }),
+            false,
+            &["spec.desiredUpdate.acceptRisks: Forbidden: acceptRisks must not be specified"],
+        );
+        check(
+            json!({ "force": true }),
+            true,
+            &[
+                "spec.desiredUpdate: Required value: must specify architecture, version, image, or acceptRisks",
+            ],
         );
     }
 

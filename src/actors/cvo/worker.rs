@@ -13,7 +13,7 @@ use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
 use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
-use super::updates::Updates;
+use super::updates::{self, Updates};
 use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
@@ -187,7 +187,8 @@ impl Worker {
             capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
         }
         let work = self.apply.as_ref().map(|apply| &apply.work);
-        let (target, invalid) = desired::read(cluster_version, &self.own, work);
+        let can_accept = updates::can_accept(&self.own, view);
+        let (target, invalid) = desired::read(cluster_version, &self.own, work, can_accept);
         self.invalid = invalid;
         let accepted = self.apply.as_ref().is_some_and(|apply| {
             apply.work.release.image == target.image && apply.work.force == target.force

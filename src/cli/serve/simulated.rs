@@ -41,7 +41,8 @@ pub(super) struct Simulated {
 pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
-        let plan = scenario::read(&path.display().to_string(), &text, &Release::find);
+        let name = path.display().to_string();
+        let plan = scenario::read_with_folders(&name, &text, &Release::find, &files::read_beside);
         return plan.map(|plan| Some(plan.cluster)).map_err(|problems| problems.to_string());
     }
     let Some(version) = &args.version else { return Ok(None) };

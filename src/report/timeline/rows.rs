@@ -11,8 +11,8 @@ pub(super) enum Span {
     Columns,
     /// After the time, over all other columns.
     Step,
-    /// As for [`Span::Step`], below the step that failed.
-    Reason,
+    /// As for [`Span::Step`], below the step that it tells of.
+    Below,
 }
 
 /// One line.
@@ -79,10 +79,10 @@ impl Rows {
         self.add_step(at, text);
     }
 
-    /// Adds the lines that say why a step failed.
-    pub(super) fn add_reason(&mut self, at: Time, reason: &str) {
-        for line in reason.lines() {
-            self.add_spanning(at, line.to_owned(), Span::Reason);
+    /// Adds the lines that say why a step failed, or what it printed.
+    pub(super) fn add_below(&mut self, at: Time, text: &str) {
+        for line in text.lines() {
+            self.add_spanning(at, line.to_owned(), Span::Below);
         }
     }
 

@@ -49,6 +49,52 @@ fn the_help_says_what_there_is() {
 }
 
 #[test]
+fn a_command_must_succeed_unless_the_steps_after_it_say_how_it_is_refused() {
+    let check = |steps: &str, expected: &str| {
+        let cluster = "Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n";
+        let found = self::steps(&format!("{cluster}{steps}"));
+        assert!(found.contains(expected), "{steps}{found}");
+    };
+    check(
+        "When I run \"oc adm upgrade --to 4.20.9\"\nThen it is refused with /no recommended updates/\n",
+        "exit 0",
+    );
+    check("When I run \"oc adm upgrade --to 4.20.9\"\nThen it exits with code 1\n", "exit 0");
+    check(
+        "When I run \"oc adm upgrade --to 4.20.9\"\nAnd 1 minute passes\nThen it is refused with /no/\n",
+        "f.feature:4:1 with seed 1\n      I run \"oc adm upgrade --to 4.20.9\": expected that the command exits with code 0; it exited with code 1 and printed:",
+    );
+    check(
+        "When I run \"oc adm upgrade\"\nThen it is refused with \"no\"\n",
+        "expected that the command is refused with `no`; it exited with code 0 and printed:",
+    );
+    check("Then it prints \"x\"\n", "no command was run yet");
+    check(
+        "When I run \"oc adm top\"\n",
+        "f.feature:4:1: expected a command such as `oc adm upgrade --to-latest`, found `oc adm top`",
+    );
+    check(
+        "When I run \"oc adm upgrade --to-image $(image 4.20.3)\"\n",
+        "f.feature:4:1: no release 4.20.3 exists here: say `Given release 4.20.3 exists` before",
+    );
+}
+
+#[test]
+fn the_update_service_is_told_of_releases_that_exist() {
+    let found = steps(
+        "Given a 4.20.1 cluster\nAnd the update channel \"a\" lists 4.20.1, 4.20.3\nAnd updates lead from 4.20.1 to 4.20.4\n\
+         And updates from 4.20.1 to 4.20.1 have the risk \"R\" on clusters where:\n\"\"\"\nrate(x)\n\"\"\"\n",
+    );
+    assert_eq!(
+        found,
+        "exit 2\n--- stderr\n\
+         error: f.feature:4:1: no release 4.20.3 exists here: say `Given release 4.20.3 exists` before\n\
+         error: f.feature:5:1: no release 4.20.4 exists here: say `Given release 4.20.4 exists` before\n\
+         error: f.feature:6:1: this PromQL cannot be evaluated: unknown function with name \"rate\"\n"
+    );
+}
+
+#[test]
 fn features_are_played_and_a_failure_tells_where_why_and_what_was_awaited() {
     let environment =
         TestEnvironment::with(&[("f/hopes.feature", &HOPES.replace("    And 5 hours pass\n", ""))]);

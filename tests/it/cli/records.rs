@@ -65,12 +65,12 @@ fn what_is_no_record_is_told_with_its_line() {
     insta::assert_snapshot!(damaged(4, "{\"at\": 5}"), @"
         exit 2
         --- stderr
-        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`
+        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`
         ");
     insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
         exit 2
         --- stderr
-        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `kubernetes`, `process`, `pod`, `started` at column 17
+        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `process`, `pod`, `started` at column 17
         ");
     insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
         exit 2

@@ -52,6 +52,7 @@ fn the_help_says_what_there_is() {
           run     Play scenarios and print their timelines
           report  Print the timeline of a record that `run --record` wrote
           status  Print what `oc adm upgrade status` would have printed at a moment of a record
+          adm     Talk to any cluster as `oc adm` does
           serve   Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
           test    Play Gherkin features
           help    Print this message or the help of the given subcommand(s)

@@ -55,12 +55,12 @@ impl Drop for Served {
     }
 }
 
-fn run<T>(test: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
 }
 
 /// A client by a kubeconfig.
-async fn client(kubeconfig: &str) -> kube::Client {
+pub(crate) async fn client(kubeconfig: &str) -> kube::Client {
     let config = Kubeconfig::from_yaml(kubeconfig).unwrap();
     let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
     kube::Client::try_from(config).unwrap()

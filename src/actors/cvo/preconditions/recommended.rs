@@ -39,8 +39,13 @@ pub(super) fn check(cluster_version: &Object, current: &Version, target: &Versio
 /// What the condition Recommended of a conditional update says against it.
 fn at_risk(update: &Value, current: &Version, target: &Version) -> Option<(String, String)> {
     let conditions = update["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let Condition { status, reason, message, .. } =
-        Condition::read(condition::find(conditions, "Recommended")?);
+    let Some(recommended) = condition::find(conditions, "Recommended") else {
+        let text = format!(
+            "Update from {current} to {target} has a status.conditionalUpdates entry, but no Recommended condition."
+        );
+        return Some(("UnknownConditionType".to_owned(), text));
+    };
+    let Condition { status, reason, message, .. } = Condition::read(recommended);
     match status.as_str() {
         "True" => None,
         "False" => {
@@ -111,6 +116,17 @@ mod tests {
         }));
         let found = check(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap());
         assert_eq!(found.map(|failed| failed.text).unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn a_conditional_update_that_nobody_judged_is_noted() {
+        let object = Object::new(json!({
+            "spec": { "channel": "stable-4.20" },
+            "status": { "conditionalUpdates": [{ "release": { "version": "4.20.3" }, "conditions": [] }] },
+        }));
+        let found = check(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap()).unwrap();
+        let expected = "Precondition \"ClusterVersionRecommendedUpdate\" failed because of \"UnknownConditionType\": Update from 4.20.1 to 4.20.3 has a status.conditionalUpdates entry, but no Recommended condition.";
+        assert_eq!((found.text.as_str(), found.blocks), (expected, false));
     }
 
     #[test]

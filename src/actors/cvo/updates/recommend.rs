@@ -5,34 +5,50 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
+use super::accepted::Accepted;
 use crate::model::condition::Condition;
 use crate::model::graph::{Risk, Rule};
+
+const NOT_EXPOSED: &str = "NotExposedToRisks";
+const ACCEPTED: &str = "AllExposedRisksAccepted";
 
 /// What reasons of conditions may look like; a risk with another name has a general reason.
 #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
 static REASON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$").expect("pattern"));
 
-/// Recommended, by the risks and whether the cluster is exposed to each. False beats Unknown, and that beats True.
-pub(super) fn recommended<'a>(risks: impl Iterator<Item = (&'a Risk, Result<bool, String>)>) -> Condition {
-    let told: Vec<Condition> = risks.filter_map(|(risk, exposed)| doubt(risk, exposed)).collect();
-    let status = if told.iter().any(|one| one.status == "False") { "False" } else { "Unknown" };
-    let message: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
-    let message = message.join("\n\n");
-    match told.as_slice() {
-        [] => Condition::new(
-            "Recommended",
-            "True",
-            "NotExposedToRisks",
-            "The update is recommended, because none of the conditional update risks apply to this cluster.",
-        ),
-        [one] => one.clone(),
-        _ => Condition::new("Recommended", status, "MultipleReasons", message),
+/// Recommended, by the risks and whether the cluster is exposed to each. False beats Unknown, and that beats True; what
+/// is accepted does not count.
+pub(super) fn recommended(risks: &[(&Risk, Result<bool, String>)], accepted: Option<&Accepted>) -> Condition {
+    let (mut told, mut reason, mut all_accepted) = (Vec::new(), NOT_EXPOSED.to_owned(), false);
+    for (risk, exposed) in risks {
+        let found = match exposed {
+            Ok(true) if accepted.is_some_and(|names| names.has(&risk.name)) => {
+                all_accepted = true;
+                Condition::new("Recommended", "True", ACCEPTED, "")
+            }
+            exposed => match doubt(risk, exposed) {
+                Some(found) => found,
+                None => continue,
+            },
+        };
+        let first = reason == NOT_EXPOSED || reason == ACCEPTED || reason == found.reason;
+        reason = if first { found.reason.clone() } else { "MultipleReasons".to_owned() };
+        told.extend((found.status != "True").then_some(found));
     }
+    let status = |status: &str| told.iter().any(|one: &Condition| one.status == status);
+    let status = ["False", "Unknown"].into_iter().find(|wanted| status(wanted)).unwrap_or("True");
+    let message: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
+    let message = match (message.as_slice(), all_accepted) {
+        ([], false) => "The update is recommended, because none of the conditional update risks apply to this cluster.".to_owned(),
+        ([], true) => "The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.".to_owned(),
+        (messages, _) => messages.join("\n\n"),
+    };
+    Condition::new("Recommended", status, &reason, message)
 }
 
 /// Why one risk speaks against the update, if it does.
-fn doubt(risk: &Risk, exposed: Result<bool, String>) -> Option<Condition> {
+fn doubt(risk: &Risk, exposed: &Result<bool, String>) -> Option<Condition> {
     let Risk { name, url, message, .. } = risk;
     match exposed {
         Ok(false) => None,
@@ -41,12 +57,17 @@ fn doubt(risk: &Risk, exposed: Result<bool, String>) -> Option<Condition> {
             Some(Condition::new("Recommended", "False", reason, format!("{message} {url}")))
         }
         Err(error) => {
-            let text = format!(
-                "Could not evaluate exposure to update risk {name} ({error})\n  {name} description: {message}\n  {name} URL: {url}"
-            );
-            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", text))
+            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", unknown(risk, error)))
         }
     }
+}
+
+/// That nobody knows whether a risk applies.
+pub(super) fn unknown(risk: &Risk, error: &str) -> String {
+    let Risk { name, url, message, .. } = risk;
+    format!(
+        "Could not evaluate exposure to update risk {name} ({error})\n  {name} description: {message}\n  {name} URL: {url}"
+    )
 }
 
 /// A risk as `conditionalUpdates` shows it.
@@ -64,6 +85,14 @@ mod tests {
     use super::*;
 
     fn check(risks: &[(&str, Result<bool, &str>)], expected: (&str, &str, &str)) {
+        check_accepted(None, risks, expected);
+    }
+
+    fn check_accepted(
+        accepted: Option<&Accepted>,
+        risks: &[(&str, Result<bool, &str>)],
+        expected: (&str, &str, &str),
+    ) {
         let risks: Vec<(Risk, Result<bool, String>)> = risks
             .iter()
             .map(|(name, exposed)| {
@@ -72,8 +101,28 @@ mod tests {
                 (risk, exposed.map_err(str::to_owned))
             })
             .collect();
-        let found = recommended(risks.iter().map(|(risk, exposed)| (risk, exposed.clone())));
+        let risks: Vec<_> = risks.iter().map(|(risk, exposed)| (risk, exposed.clone())).collect();
+        let found = recommended(&risks, accepted);
         assert_eq!((found.status.as_str(), found.reason.as_str(), found.message.as_str()), expected);
+    }
+
+    #[test]
+    fn accepted_risks_do_not_count() {
+        let accepted = Accepted::of(&["A", "C"]);
+        let check = |risks: &[(&str, Result<bool, &str>)], expected| {
+            check_accepted(Some(&accepted), risks, expected);
+        };
+        let message = "The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.";
+        check(&[("A", Ok(true)), ("B", Ok(false))], ("True", "AllExposedRisksAccepted", message));
+        check(&[("A", Ok(true)), ("C", Ok(true))], ("True", "AllExposedRisksAccepted", message));
+        check(&[("A", Ok(true)), ("B", Ok(true))], ("False", "B", "B breaks. https://example.com/B"));
+        check(
+            &[("B", Ok(true)), ("A", Ok(true))],
+            ("False", "MultipleReasons", "B breaks. https://example.com/B"),
+        );
+        let not_exposed =
+            "The update is recommended, because none of the conditional update risks apply to this cluster.";
+        check(&[("A", Ok(false))], ("True", "NotExposedToRisks", not_exposed));
     }
 
     #[test]

@@ -5,15 +5,12 @@
 
 /// The settings of a table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Columns {
+pub struct Columns {
     /// Narrowest column, padding included, in characters.
     pub min_width: usize,
     /// Blanks after the widest cell.
     pub padding: usize,
 }
-
-/// How the tables of the status are set.
-pub(super) const STATUS_TABLE: Columns = Columns { min_width: 0, padding: 3 };
 
 /// One line: the cells that a TAB ended, the text after them, and whether columns may go on in the next line.
 struct Line<'a> {
@@ -24,7 +21,7 @@ struct Line<'a> {
 
 impl Columns {
     /// Lays out a text. TAB and VT end a cell, LF a line, and FF a line and all columns.
-    pub(super) fn layout(self, text: &str) -> String {
+    pub fn layout(self, text: &str) -> String {
         let mut out = String::new();
         let mut block = Vec::new();
         for piece in text.split_inclusive(['\n', '\x0c']) {
@@ -86,7 +83,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(STATUS_TABLE.layout(text), expected, "{text:?}");
+        let table = Columns { min_width: 0, padding: 3 };
+        assert_eq!(table.layout(text), expected, "{text:?}");
     }
 
     #[test]

@@ -1,0 +1,123 @@
+@intent
+Feature: What an administrator says, and what `oc adm upgrade` answers
+  The client refuses what it can tell to be wrong, and asks the cluster for the rest.
+
+  # OCP-43178
+  Scenario: The channel is managed
+    Given a 4.16.1 cluster
+    When I run "oc adm upgrade channel stable-4.16"
+    Then it prints "info: Cluster is already in stable-4.16 (no change)"
+    When I run "oc adm upgrade channel no-such-channel"
+    Then it is refused with "the requested channel "no-such-channel" is not one of the available channels (candidate-4.16, eus-4.16, fast-4.16, stable-4.16), you must pass --allow-explicit-channel to continue"
+    When I run "oc adm upgrade channel fast-4.16 candidate-4.16"
+    Then it is refused with a text with "multiple positional arguments given"
+    When I run "oc adm upgrade channel"
+    Then it is refused with a text with "You are requesting to clear the update channel."
+    And ClusterVersion field "spec.channel" is "stable-4.16"
+    When I run "oc adm upgrade channel fast-4.16"
+    Then it prints ""
+    And ClusterVersion field "spec.channel" is "fast-4.16"
+    When I run "oc adm upgrade channel no-such-channel --allow-explicit-channel"
+    Then it warns /^warning: The requested channel "no-such-channel" is not one of the available channels .* Setting the update channel to "no-such-channel"\.$/
+    When I run "oc adm upgrade channel --allow-explicit-channel"
+    Then it warns "warning: Clearing channel "no-such-channel"; cluster will no longer request available update recommendations."
+    And within 5 minutes ClusterVersion condition RetrievedUpdates is False with reason "NoChannel"
+    When I run "oc adm upgrade channel"
+    Then it prints "info: Cluster channel is already clear (no change)"
+
+  # OCP-43172
+  Scenario: Where updates are looked for is told
+    Given a 4.16.1 cluster
+    When I run "oc adm upgrade"
+    Then it prints:
+      """
+      Cluster version is 4.16.1
+
+      Upstream is unset, so the cluster will use an appropriate default.
+      Channel: stable-4.16 (available channels: candidate-4.16, eus-4.16, fast-4.16, stable-4.16)
+      No updates available. You may still upgrade to a specific release image with --to-image or wait for new updates to be available.
+      """
+    When I run "oc adm upgrade channel --allow-explicit-channel"
+    And 5 minutes pass
+    And I run "oc adm upgrade"
+    Then it warns:
+      """
+      warning: Cannot display available updates:
+        Reason: NoChannel
+        Message: The update channel has not been configured.
+      """
+
+  # OCP-21771
+  Scenario: A release that the graph does not know goes nowhere by itself
+    Given a 4.16.1 cluster
+    And the update channel "lonely-4.16"
+    And release 4.16.5 exists
+    And the update channel "lonely-4.16" lists 4.16.5
+    When 5 minutes pass
+    And I run "oc adm upgrade --to 4.16.5"
+    Then it is refused with a text with "currently reconciling cluster version 4.16.1 not found in the "lonely-4.16" channel"
+    And it is refused with a text with "specify --to-image to continue with the update."
+    When I run "oc adm upgrade --to-image $(image 4.16.5)"
+    Then it is refused with a text with "specify --allow-explicit-upgrade to continue with the update."
+    When I run "oc adm upgrade --to-image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 --allow-explicit-upgrade --force"
+    Then it prints "Requested update to release image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000"
+    And within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+    And ClusterVersion field "status.desired.version" is "4.16.1"
+    And ClusterVersion field "status.availableUpdates" is ""
+    When I run "oc adm upgrade --clear"
+    Then it prints "Cancelled requested upgrade to quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000"
+    And within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+
+  # OCP-47175
+  Scenario: A release in the graph without ways on is told in four ways
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists but is not recommended
+    When 5 minutes pass
+    Then ClusterVersion condition RetrievedUpdates is True
+    When I run "oc adm upgrade --to-latest"
+    Then it prints "info: Cluster is already at the latest available version 4.16.1"
+    When I run "oc adm upgrade --to 4.16.5"
+    Then it is refused with "no recommended updates, specify --to-image to continue with the update or wait for new updates to be available."
+    When I run "oc adm upgrade --to-image $(image 4.16.5)"
+    Then it is refused with "no recommended updates, specify --allow-explicit-upgrade to continue with the update or wait for new updates to be available."
+    When I run "oc adm upgrade --to-latest --allow-not-recommended"
+    Then it is refused with "no recommended or conditional updates, specify --to-image to continue with an update or wait for new updates to be available."
+
+  # OCP-60396
+  Scenario: Several architectures are asked for alone, and an empty request is invalid
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists
+    When 5 minutes pass
+    And I run "oc adm upgrade --to-multi-arch --to-latest"
+    Then it is refused with "--to-multi-arch may not be used with --to, --to-image, or --to-latest"
+    And it exits with code 1
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {desiredUpdate: {force: true}}
+      """
+    Then within 1 minute ClusterVersion condition Invalid is True with reason "InvalidClusterVersion"
+    And ClusterVersion condition Progressing is False with reason "InvalidClusterVersion"
+    When I run "oc adm upgrade --to-multi-arch"
+    Then it is refused with a text with "the cluster version object is invalid, you must correct the invalid state first:"
+    When I run "oc adm upgrade --clear"
+    Then it prints "Cancelled requested upgrade to <unknown>"
+
+  # OCP-70838, OCP-23799
+  Scenario Outline: A rollback stays within its minor, <from> to <to>
+    Given a <from> cluster
+    And release <to> exists
+    When I run "oc adm upgrade rollback"
+    Then it is refused with a text with "unknown command "rollback""
+    When 5 minutes pass
+    And I run "oc adm upgrade --to <to>"
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <to>"
+    When I run "OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback"
+    Then it <answer>
+
+    Examples:
+      | from   | to     | answer                                                                                                                                                                                                       |
+      | 4.16.1 | 4.16.5 | prints "Requested rollback from 4.16.5 to 4.16.1"                                                                                                                                                            |
+      | 4.16.1 | 4.17.0 | is refused with "4.16.1 is less than the current target 4.17.0 and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended." |

@@ -1,0 +1,64 @@
+@intent @update
+Feature: Another target on the way
+  What an administrator can do while an update is under way, and what the cluster makes of it.
+
+  # OCP-25473
+  Scenario: Another patch takes the update's place, another minor is refused
+    Given a 4.19.3 cluster
+    And release 4.19.9 exists
+    And release 4.19.12 exists
+    And release 4.20.1 exists
+    When 5 minutes pass
+    And I run "oc adm upgrade --to 4.19.9"
+    Then within 30 minutes ClusterVersion condition Progressing is True with message matching /, waiting on etcd$/
+    When I run "oc adm upgrade --to-image $(image 4.19.12)"
+    Then it is refused with a text with "the cluster is already upgrading:"
+    And it is refused with a text with "If you want to upgrade anyway, use --allow-upgrade-with-warnings."
+    When I run "oc adm upgrade --to-image $(image 4.20.1) --allow-upgrade-with-warnings"
+    Then it prints "Requested update to 4.20.1"
+    And within 10 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "4.20.1"
+    And ClusterVersion condition Progressing is True with message matching /^Working towards 4\.19\.9/
+    When I run "oc adm upgrade"
+    Then it prints /ReleaseAccepted=False\n\n  Reason: PreconditionChecks\n  Message: Preconditions failed for payload loaded version="4\.20\.1"/
+    When I run "oc adm upgrade --clear"
+    Then it prints "Cancelled requested upgrade to 4.20.1"
+    And within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+
+  # OCP-24663
+  Scenario: What is not signed is refused, and can be taken back
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists but is not recommended
+    And release 4.16.5 has no OpenPGP signature
+    When 5 minutes pass
+    And I run "oc adm upgrade --to-image $(image 4.16.5) --allow-explicit-upgrade"
+    Then it warns "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway"
+    And within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "failure=The update cannot be verified:"
+    When I run "oc adm upgrade --clear"
+    Then it prints a text with "Cancelled requested upgrade to quay.io/"
+
+  # OCP-21588
+  Scenario: What is forced is not verified
+    Given a 4.16.1 cluster
+    And release 4.16.5 exists but is not recommended
+    And release 4.16.5 has no OpenPGP signature
+    When 5 minutes pass
+    And I run "oc adm upgrade --to-image $(image 4.16.5)"
+    Then it is refused with a text with "specify --allow-explicit-upgrade to continue with the update"
+    And ClusterVersion field "status.history[1].version" is ""
+    When I run "oc adm upgrade --to-image $(image 4.16.5) --allow-explicit-upgrade --force"
+    Then it warns a text with "warning: --force overrides cluster verification of your supplied release image"
+    And within 10 minutes ClusterVersion field "status.history[0].version" is "4.16.5"
+    And ClusterVersion field "status.history[0].verified" is "false"
+
+  # OCP-60397
+  Scenario: Several architectures are asked for
+    Given a 4.16.1 cluster
+    When 5 minutes pass
+    And I run "oc adm upgrade --to-multi-arch"
+    Then it prints "Requested update to multi cluster architecture"
+    And ClusterVersion field "spec.desiredUpdate.architecture" is "Multi"
+    And ClusterVersion field "spec.desiredUpdate.version" is "4.16.1"
+    When I run "oc adm upgrade --to-multi-arch"
+    Then it is refused with "info: Update to multi cluster architecture has already been requested"
+    When I run "oc adm upgrade --clear"
+    Then it prints "Cleared the update field, still at 4.16.1"

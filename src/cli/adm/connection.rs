@@ -1,0 +1,134 @@
+//! Which cluster, and as whom: the flags that every `oc` command has.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use kube::Config;
+use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig};
+use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::plain;
+use crate::oc::Said;
+
+/// The name of what is made of flags alone.
+const OURS: &str = "windtunnel";
+
+/// Flags that may stand anywhere among the words of a command.
+#[derive(Debug, Default, Parser)]
+#[command(name = "windtunnel adm upgrade", disable_help_flag = true, no_binary_name = true)]
+pub(super) struct Connection {
+    /// The kubeconfig; otherwise those that KUBECONFIG names, or the one in the home folder.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+    /// Its context, if not the current one.
+    #[arg(long)]
+    context: Option<String>,
+    /// URL of the API server.
+    #[arg(long, short)]
+    server: Option<String>,
+    /// Bearer token.
+    #[arg(long)]
+    token: Option<String>,
+    /// Certificates that may have signed the server's.
+    #[arg(long)]
+    certificate_authority: Option<PathBuf>,
+    /// Take any certificate.
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
+}
+
+/// The flags above, and whether they take a value.
+const FLAGS: [(&str, bool); 7] = [
+    ("--kubeconfig", true),
+    ("--context", true),
+    ("--server", true),
+    ("-s", true),
+    ("--token", true),
+    ("--certificate-authority", true),
+    ("--insecure-skip-tls-verify", false),
+];
+
+/// Words that say where the cluster is, and all others.
+pub(super) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut ours, mut others) = (Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        let Some((_, takes_value)) = FLAGS.iter().find(|(flag, _)| *flag == name) else {
+            others.push(word.clone());
+            continue;
+        };
+        if *takes_value {
+            ours.push(word.clone());
+            ours.extend(words.next().filter(|_| !word.contains('=')).cloned());
+        } else if !word.ends_with("=false") {
+            ours.push(name.to_owned());
+        }
+    }
+    (ours, others)
+}
+
+impl Connection {
+    /// How to reach the cluster.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read, or says nothing of this context.
+    pub(super) async fn config(&self) -> Result<Config, Said> {
+        let mut kubeconfig = match (&self.kubeconfig, &self.server) {
+            (Some(path), _) => Kubeconfig::read_from(path),
+            (None, None) => Kubeconfig::read(),
+            (None, Some(_)) => Ok(Kubeconfig::read().unwrap_or_default()),
+        }
+        .map_err(|error| plain(&super::causes(&error)))?;
+        self.change(&mut kubeconfig);
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        Config::from_custom_kubeconfig(kubeconfig, &options)
+            .await
+            .map_err(|error| plain(&super::causes(&error)))
+    }
+
+    /// Puts what the flags say into the kubeconfig, where there is anything.
+    fn change(&self, kubeconfig: &mut Kubeconfig) {
+        let chosen = self.context.clone().or_else(|| kubeconfig.current_context.clone());
+        let known = |context: &&NamedContext| Some(&context.name) == chosen.as_ref();
+        let context = kubeconfig.contexts.iter().find(known).and_then(|named| named.context.clone());
+        let context = context.unwrap_or_else(|| {
+            kubeconfig.current_context = Some(OURS.to_owned());
+            let context =
+                Context { cluster: OURS.to_owned(), user: Some(OURS.to_owned()), ..Context::default() };
+            let named = NamedContext {
+                name: OURS.to_owned(),
+                context: Some(context.clone()),
+                ..NamedContext::default()
+            };
+            kubeconfig.contexts.push(named);
+            kubeconfig.clusters.push(NamedCluster { name: OURS.to_owned(), ..NamedCluster::default() });
+            kubeconfig.auth_infos.push(NamedAuthInfo { name: OURS.to_owned(), ..NamedAuthInfo::default() });
+            context
+        });
+        for named in kubeconfig.clusters.iter_mut().filter(|named| named.name == context.cluster) {
+            let cluster = named.cluster.get_or_insert_with(Cluster::default);
+            cluster.server = self.server.clone().or_else(|| cluster.server.take());
+            if let Some(path) = &self.certificate_authority {
+                cluster.certificate_authority = Some(path.display().to_string());
+                cluster.certificate_authority_data = None;
+            }
+            if self.insecure_skip_tls_verify {
+                cluster.insecure_skip_tls_verify = Some(true);
+            }
+        }
+        if let Some(token) = &self.token {
+            let users = kubeconfig.auth_infos.iter_mut();
+            for named in users.filter(|named| Some(&named.name) == context.user.as_ref()) {
+                named.auth_info = from_json::<AuthInfo>(json!({ "token": token }));
+            }
+        }
+    }
+}
+
+/// Types whose secrets only serde can set.
+fn from_json<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}

@@ -1,0 +1,62 @@
+//! Commands that an administrator types: the client's questions and requests, what it printed, and whether that is what
+//! was expected.
+
+use super::simulation::Simulation;
+use crate::model::resources::CLUSTER_VERSIONS;
+use crate::model::{Identity, Write};
+use crate::oc::{Command, Said, Sight, Turn};
+use crate::record::{ADMINISTRATOR, Event, Record};
+use crate::scenario::plan::{CommandCheck, CommandLine};
+
+/// What the client says of alerts to an administrator who has a certificate, as an installer makes it, and no token.
+const NO_TOKEN: &str = "no token is currently in use for this session";
+
+/// Runs a command and records what it printed. Components notice what it changed when the simulation settles.
+pub(super) fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
+    let said = Command::read(&command.words, command.gates)
+        .map_or_else(|said| said, |command| play(simulation, &command));
+    let Said { stdout, stderr, code } = said.clone();
+    simulation.note(Event::Command { line: command.line.clone(), code, stdout, stderr });
+    said
+}
+
+fn play(simulation: &mut Simulation, command: &Command) -> Said {
+    let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
+    match command.begin(&Sight { cluster_version, alerts: Err(NO_TOKEN) }) {
+        Turn::Done(said) => said,
+        Turn::Patch(patch) => {
+            let write = Write::merge_patch(&CLUSTER_VERSIONS, "", "version", patch.to_value());
+            let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
+            patch.answered(answer.as_ref().map_err(|refusal| refusal.message.as_str()))
+        }
+    }
+}
+
+/// Checks the command that was run last.
+pub(super) fn check_last(record: &Record, checks: &[CommandCheck]) -> Result<(), String> {
+    let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Command { code, stdout, stderr, .. } => {
+            Some(Said { stdout: stdout.clone(), stderr: stderr.clone(), code: *code })
+        }
+        _ => None,
+    });
+    check(&last.ok_or("no command was run yet")?, checks)
+}
+
+/// Checks what a command said; the error says what it said instead.
+pub(super) fn check(said: &Said, checks: &[CommandCheck]) -> Result<(), String> {
+    let fits = |check: &&CommandCheck| match check {
+        CommandCheck::Code(code) => said.code == *code,
+        CommandCheck::Prints(text) => text.fits(said.stdout.trim_end()),
+        CommandCheck::Warns(text) => text.fits(said.stderr.trim_end()),
+        CommandCheck::Refused(text) => said.refusal().is_some_and(|refusal| text.fits(refusal)),
+    };
+    let Some(wrong) = checks.iter().find(|check| !fits(check)) else { return Ok(()) };
+    let Said { stdout, stderr, code } = said;
+    let told = match (stdout.trim_end(), stderr.trim_end()) {
+        ("", "") => "and printed nothing".to_owned(),
+        (text, "") | ("", text) => format!("and printed:\n{text}"),
+        (stdout, stderr) => format!("and printed:\n{stdout}\n{stderr}"),
+    };
+    Err(format!("expected that the command {wrong}; it exited with code {code} {told}"))
+}

@@ -1,0 +1,50 @@
+//! What a command prints, and how it exits.
+
+/// What a command printed so far, and the exit code that it would end with now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// Exit code: 0, or 1 for a refusal.
+    pub code: u8,
+}
+
+impl Said {
+    /// Adds a line to standard output.
+    pub(super) fn say(&mut self, line: &str) {
+        self.stdout.push_str(line);
+        self.stdout.push('\n');
+    }
+
+    /// Adds a line to standard error.
+    pub(super) fn warn(&mut self, line: &str) {
+        self.stderr.push_str(line);
+        self.stderr.push('\n');
+    }
+
+    /// Ends with an error, as kubectl's `CheckErr` prints it.
+    pub(super) fn fail(mut self, error: &str) -> Self {
+        self.stderr.push_str("error: ");
+        self.stderr.push_str(error);
+        if !error.ends_with('\n') {
+            self.stderr.push('\n');
+        }
+        self.code = 1;
+        self
+    }
+
+    /// Ends with an error of usage, which leads to the help of `command`.
+    pub(super) fn misused(self, error: &str, command: &str) -> Self {
+        self.fail(&format!("{error}\nSee '{command} -h' for help and examples"))
+    }
+
+    /// The error that it ended with: standard error without `error: `; `None` for a command that was not refused.
+    pub fn refusal(&self) -> Option<&str> {
+        let text = self.stderr.trim_end();
+        // Warnings stand before it, and may tell of errors in the middle of a line.
+        let error = text.strip_prefix("error: ").or_else(|| Some(text.split_once("\nerror: ")?.1));
+        (self.code != 0).then(|| error.unwrap_or(text))
+    }
+}

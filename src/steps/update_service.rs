@@ -1,0 +1,99 @@
+//! Given: what the update service answers.
+
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
+
+use std::collections::BTreeMap;
+
+use cucumber::gherkin::Step;
+use cucumber::given;
+
+use super::phrase::docstring;
+use super::world::{ClusterWorld, StepError};
+use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule};
+use crate::model::promql;
+
+/// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
+#[given(regex = r#"^the graph data in "([^"]+)"$"#)]
+fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError> {
+    world.graph_data(&folder)
+}
+
+/// The releases that a channel lists. Channels of which nothing is said then list none.
+#[given(regex = r#"^the update channel "([^"]+)" lists (\S+(?:, \S+)*)$"#)]
+fn channel_lists(world: &mut ClusterWorld, name: String, versions: String) -> Result<(), StepError> {
+    let versions = versions.split(", ").map(|version| world.version(version)).collect::<Result<_, _>>()?;
+    channel(world, name, Channel::Lists(versions))
+}
+
+/// A channel whose graph cannot be had.
+#[given(
+    regex = r#"^asking for the update channel "([^"]+)" (finds no service|is answered with an error|is answered with no JSON)$"#
+)]
+fn channel_fails(world: &mut ClusterWorld, name: String, how: String) -> Result<(), StepError> {
+    let fault = match how.as_str() {
+        "finds no service" => Fault::Unreachable,
+        "is answered with an error" => Fault::ServerError,
+        _ => Fault::InvalidJson,
+    };
+    channel(world, name, Channel::Fails(fault))
+}
+
+/// Updates without condition; others than those that are said this way there are not then.
+#[given(regex = r"^updates lead from (\S+) to (\S+(?:, \S+)*)$")]
+fn edges(world: &mut ClusterWorld, from: String, to: String) -> Result<(), StepError> {
+    let from = world.version(&from)?;
+    let to = to.split(", ").map(|version| world.version(version)).collect::<Result<Vec<_>, _>>()?;
+    let edges = world.planned()?.update_service.edges.get_or_insert_default();
+    edges.extend(to.into_iter().map(|to| Edge { from: from.clone(), to }));
+    Ok(())
+}
+
+/// A risk of an update that every cluster is exposed to.
+#[given(regex = r#"^updates from (\S+) to (\S+) have the risk "([^"]+)"(?: with message "([^"]*)")?$"#)]
+fn risk_of_all(
+    world: &mut ClusterWorld,
+    from: String,
+    to: String,
+    name: String,
+    message: String,
+) -> Result<(), StepError> {
+    risk(world, [&from, &to, &name, &message], Rule::Always)
+}
+
+/// A risk of an update that clusters are exposed to for which the PromQL in the doc string is 1, and not 0.
+#[given(
+    regex = r#"^updates from (\S+) to (\S+) have the risk "([^"]+)"(?: with message "([^"]*)")? on clusters where:$"#
+)]
+fn risk_of_some(
+    world: &mut ClusterWorld,
+    from: String,
+    to: String,
+    name: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let expression = docstring(step.docstring.as_ref())?;
+    promql::parse(expression)
+        .map_err(|error| StepError::Words(format!("this PromQL cannot be evaluated: {error}")))?;
+    risk(world, [&from, &to, &name, &message], Rule::PromQl(expression.to_owned()))
+}
+
+fn channel(world: &mut ClusterWorld, name: String, channel: Channel) -> Result<(), StepError> {
+    world.planned()?.update_service.channels.get_or_insert_with(BTreeMap::new).insert(name, channel);
+    Ok(())
+}
+
+/// Adds a risk to an update; the risks of one update stand together.
+fn risk(world: &mut ClusterWorld, words: [&str; 4], rule: Rule) -> Result<(), StepError> {
+    let [from, to, name, message] = words;
+    let edge = Edge { from: world.version(from)?, to: world.version(to)? };
+    let message = if message.is_empty() { format!("{name} happens.") } else { message.to_owned() };
+    let (name, url) = (name.to_owned(), format!("https://example.com/{name}"));
+    let risk = Risk { name, url, message, rules: vec![rule] };
+    let groups = &mut world.planned()?.update_service.conditional;
+    match groups.iter_mut().find(|group| group.edges == [edge.clone()]) {
+        Some(group) => group.risks.push(risk),
+        None => groups.push(ConditionalEdges { edges: vec![edge], risks: vec![risk] }),
+    }
+    Ok(())
+}

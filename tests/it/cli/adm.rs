@@ -1,0 +1,122 @@
+//! `windtunnel adm upgrade` against a served cluster.
+
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
+use serde_json::json;
+
+use super::environment::TestEnvironment;
+use super::serve::{Served, client, run};
+
+/// A cluster that hardly moves while a test looks at it.
+fn serve(environment: &TestEnvironment) -> Served {
+    Served::start(environment, &["--version", "4.18.3", "--token", "t-1", "--kubeconfig", "config"])
+}
+
+#[test]
+fn a_served_cluster_is_looked_at_and_asked_as_oc_does() {
+    let environment = TestEnvironment::new();
+    let served = serve(&environment);
+    let check = |words: &[&str], code: i32, stdout: &str, stderr: &str| {
+        let output = environment.run(&[&["adm", "upgrade"], words].concat());
+        assert_eq!(output.code, Some(code), "{words:?} {output}");
+        assert!(output.stdout.contains(stdout), "{words:?} {output}");
+        assert!(output.stderr.contains(stderr), "{words:?} {output}");
+    };
+    let config = ["--kubeconfig", "config"];
+    let with = |words: &[&'static str]| [words, &config[..]].concat();
+    check(&with(&[]), 0, "\nRecommended updates:\n\n  VERSION     IMAGE\n  4.19.1      quay.io/", "");
+    check(
+        &with(&["--to=4.18.99"]),
+        1,
+        "",
+        "error: the update is not one of the possible targets: 4.19.1, 4.18.4. specify --to-image to continue with the update.\n",
+    );
+    check(&with(&["--to", "4.18.4"]), 0, "Requested update to 4.18.4\n", "");
+    check(&with(&["--clear"]), 0, "Cancelled requested upgrade to 4.18.4\n", "");
+    check(&with(&["channel", "fast-4.18"]), 0, "", "");
+    check(
+        &with(&["recommend"]),
+        0,
+        "Failed to check for at least some preconditions: failed to get alerts from Thanos: ",
+        "",
+    );
+    check(&with(&["rollback"]), 1, "", "error: unknown command \"rollback\"\n");
+    let by_flags = ["--server", &served.url, "--insecure-skip-tls-verify", "--token"];
+    check(
+        &[&by_flags[..], &["t-1", "channel", "fast-4.18"]].concat(),
+        0,
+        "info: Cluster is already in fast-4.18 (no change)\n",
+        "",
+    );
+    check(
+        &[&by_flags[..], &["t-2"]].concat(),
+        1,
+        "",
+        "error: You must be logged in to the server (Unauthorized)\n",
+    );
+}
+
+#[test]
+fn alerts_are_asked_for_behind_the_route_of_thanos() {
+    let environment = TestEnvironment::new();
+    let served = serve(&environment);
+    let host = served.url.strip_prefix("https://").unwrap().to_owned();
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let of = |group, kind| ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        let definitions: Api<DynamicObject> =
+            Api::all_with(client.clone(), &of("apiextensions.k8s.io", "CustomResourceDefinition"));
+        let schema =
+            json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": "routes.route.openshift.io" },
+            "spec": {
+                "group": "route.openshift.io",
+                "scope": "Namespaced",
+                "names": { "kind": "Route", "plural": "routes" },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+            },
+        });
+        definitions
+            .create(&PostParams::default(), &serde_json::from_value(definition).unwrap())
+            .await
+            .unwrap();
+        let route = json!({
+            "apiVersion": "route.openshift.io/v1",
+            "kind": "Route",
+            "metadata": { "name": "thanos-querier", "namespace": "openshift-monitoring" },
+            "status": { "ingress": [{ "host": host }] },
+        });
+        let routes: Api<DynamicObject> =
+            Api::namespaced_with(client, "openshift-monitoring", &of("route.openshift.io", "Route"));
+        routes.create(&PostParams::default(), &serde_json::from_value(route).unwrap()).await.unwrap();
+    });
+    let output = environment.run(&["adm", "upgrade", "recommend", "--kubeconfig", "config"]);
+    let expected = format!(
+        "Failed to check for at least some preconditions: failed to get alerts from Thanos: unable to get /api/v1/alerts from URI in the openshift-monitoring/thanos-querier Route: {host}->GET status code=404\n"
+    );
+    assert!(output.stdout.starts_with(&expected), "{output}");
+}
+
+#[test]
+fn what_leads_to_no_cluster_is_told() {
+    let environment = TestEnvironment::with(&[("config", "current-context: x\n")]);
+    let check = |words: &[&str], expected: &str| {
+        let output = environment.run(&[&["adm", "upgrade"], words].concat());
+        assert_ne!(output.code, Some(0), "{output}");
+        assert!(output.stderr.contains(expected), "{words:?} {output}");
+    };
+    check(&["--kubeconfig", "nowhere"], "error: ");
+    check(&["--kubeconfig", "config"], "error: ");
+    check(&["--kubeconfig"], "a value is required for '--kubeconfig <KUBECONFIG>'");
+    check(&["--server", "https://127.0.0.1:1"], "Unable to connect to the server: ");
+    let _served = Served::start(&environment, &["--bare", "--kubeconfig", "bare"]);
+    check(
+        &["--kubeconfig", "bare"],
+        "error: No cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version\n",
+    );
+    check(&["--to"], "error: flag needs an argument: --to\nSee 'oc adm upgrade --help' for usage.\n");
+}
