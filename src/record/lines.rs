@@ -38,6 +38,7 @@ enum EventLine<'r> {
     Step { step: &'r str },
     Outcome { outcome: &'r str, failure: Option<&'r str> },
     Kubernetes { kubernetes: u32 },
+    Alert { alert: &'r str, labels: &'r BTreeMap<String, String>, annotations: &'r BTreeMap<String, String> },
     Process { process: &'r str, pod: &'r str, started: bool },
 }
 
@@ -110,6 +111,11 @@ fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
         Event::Step { text } => EventLine::Step { step: text },
         Event::Outcome { text, failure } => EventLine::Outcome { outcome: text, failure: failure.as_deref() },
         Event::Kubernetes { minor } => EventLine::Kubernetes { kubernetes: *minor },
+        Event::Alert(alert) => EventLine::Alert {
+            alert: alert.state.as_str(),
+            labels: &alert.labels,
+            annotations: &alert.annotations,
+        },
         Event::Process { program, pod, started } => {
             EventLine::Process { process: program, pod, started: *started }
         }

@@ -9,6 +9,7 @@ mod tests;
 pub use parse::RecordError;
 
 use crate::base::clock::Time;
+use crate::model::alert::Alert;
 use crate::model::{Change, ChangeKind, Key, Object, View};
 
 /// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
@@ -98,6 +99,8 @@ pub enum Event {
         /// The minor.
         minor: u32,
     },
+    /// An alert is pending now, or fires, or does so no longer.
+    Alert(Box<Alert>),
     /// A simulated program started or ended in a pod.
     Process {
         /// Its name.

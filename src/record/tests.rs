@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{Entry, Event, Header, Record, RecordError, WriteEvent};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
+use crate::model::alert::{Alert, AlertState};
 use crate::model::{Object, resources};
 
 fn record(events: Vec<Event>) -> Record {
@@ -78,6 +79,11 @@ fn a_life_of_an_object_stands_in_patches() {
         Event::Outcome { text: "expect".to_owned(), failure: Some("it \"was\"\nnot".to_owned()) },
         Event::Kubernetes { minor: 27 },
         Event::Process { program: "p".to_owned(), pod: "ns/p".to_owned(), started: true },
+        Event::Alert(Box::new(Alert {
+            labels: [("alertname".to_owned(), "A".to_owned())].into(),
+            annotations: [("summary".to_owned(), "all is lost".to_owned())].into(),
+            state: AlertState::Firing,
+        })),
     ]);
     insta::assert_snapshot!(check_round_trip(&record));
 }
@@ -154,7 +160,11 @@ fn a_line_that_is_not_as_it_should_be_is_named() {
     check("", 1, "the header of a record: EOF while parsing a value at column 0");
     check("{}\n", 1, "the header of a record: missing field `windtunnel` at column 2");
     let entry = |line: &str| format!("{header}{{\"at\":0,\"step\":\"x\"}}\n{line}\n");
-    check(&entry("{\"at\":0}"), 3, "exactly one of `write`, `step`, `outcome`, `kubernetes`, `process`");
+    check(
+        &entry("{\"at\":0}"),
+        3,
+        "exactly one of `write`, `step`, `outcome`, `kubernetes`, `alert`, `process`",
+    );
     check(&entry("{\"at\":"), 3, "an entry of a record: EOF while parsing a value at column 6");
     check(
         &entry("{\"at\":1e999,\"step\":\"\"}"),

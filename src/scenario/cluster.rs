@@ -6,8 +6,8 @@ use semver::Version;
 
 use super::object;
 use super::plan::{
-    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PlannedObject, ReleasePlan,
-    WORKER_NODES,
+    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION,
+    PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
@@ -20,6 +20,7 @@ use crate::model::world::{Image, OpenPgp, Pull, Signature};
 pub(super) const KEYS: &[&str] = &[
     "version",
     "nodes",
+    "platform",
     "kubernetes",
     "feature-set",
     "channel",
@@ -45,6 +46,7 @@ pub(super) fn read(
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
     let release = version.and_then(|node| reader.release(node));
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
+    let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
@@ -63,6 +65,7 @@ pub(super) fn read(
         update_service: UpdateService::default(),
         control_plane_nodes,
         worker_nodes,
+        platform,
         kubernetes_minor,
         feature_set: feature_set.unwrap_or_default().to_owned(),
         channel: channel.unwrap_or_else(default_channel),
@@ -81,6 +84,27 @@ fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32) {
         found.and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
     };
     (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES))
+}
+
+/// A platform's name, or a map with its name and region.
+fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
+    let map = match node.kind {
+        Kind::Map(_) => Some(reader.map(node, "a platform", &["type", "region"])?),
+        _ => None,
+    };
+    let at = match &map {
+        Some(map) => map.required(reader, "type", "such as `AWS`")?,
+        None => node,
+    };
+    let kind = reader.word(at, PLATFORMS)?.to_owned();
+    let mut region = String::new();
+    if let Some(at) = map.and_then(|map| map.get("region")) {
+        region = reader.text(at, "a region such as `us-east-1`")?;
+        if !PLATFORMS_WITH_REGION.contains(&kind.as_str()) {
+            reader.problem(at, format!("platform {kind} tells no region"));
+        }
+    }
+    Some(Platform { kind, region })
 }
 
 /// A channel; an empty text is a cluster without one.

@@ -13,6 +13,7 @@ use crate::model::release::{Release, UnknownRelease};
 
 mod cluster;
 mod expectation;
+mod monitoring;
 mod object;
 pub mod path;
 pub mod plan;

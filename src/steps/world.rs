@@ -7,7 +7,7 @@ use crate::engine::SessionError;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::record::Record;
-use crate::scenario::plan::{Action, ClusterPlan, Expectation, PlannedObject, ReleasePlan, Step};
+use crate::scenario::plan::{Action, ClusterPlan, Expectation, PlannedObject, Platform, ReleasePlan, Step};
 
 /// Why a step failed, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,7 @@ impl ClusterWorld {
             update_service: UpdateService::default(),
             control_plane_nodes: 3,
             worker_nodes: 3,
+            platform: Platform::default(),
             kubernetes_minor: None,
             feature_set: String::new(),
             channel,
