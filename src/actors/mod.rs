@@ -155,6 +155,12 @@ pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> V
     actors.push(Box::new(jobs::JobController::new()));
     actors.push(Box::new(deployments::DeploymentController::new(streams)));
     actors.push(Box::new(monitoring::Prometheus::new()));
+    let last = operators::LAST_MINOR_WITH_BACKUPS;
+    if operators.contains_key(&"etcd".to_owned())
+        && world.releases.keys().any(|version| version.minor <= last)
+    {
+        actors.push(Box::new(operators::BackupController::new(streams)));
+    }
     for (facts, component) in operators.into_values() {
         actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
     }
@@ -202,7 +208,7 @@ mod tests {
         let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "kubelet/master-0 job-controller deployment-controller prometheus \
-                        operator/dns-operator operator/etcd-operator operator/olm-operator";
+                        operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
 }

@@ -5,13 +5,14 @@ use super::events::Notice;
 use super::load::Load;
 use super::preconditions::{self, Verdict};
 use super::retrieve::{Retrieved, Site, Target};
-use crate::model::Object;
+use crate::model::{Object, View};
 
 /// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
 pub(super) fn accept(
     target: &Target,
     outcome: Result<Retrieved, String>,
     site: &Site,
+    view: &View,
     cluster_version: &Object,
     notices: &mut Vec<Notice>,
 ) -> Result<Work, Load> {
@@ -37,7 +38,7 @@ pub(super) fn accept(
     }
     let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
     let mut risks = vec![retrieved.risk];
-    match preconditions::check(site.behaviour, cluster_version, &release, target.force) {
+    match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
         Verdict::Passed => {}
         Verdict::Noted(risk) => {
             let message = format!("precondition warning for {loaded}: {risk}");

@@ -121,7 +121,7 @@ impl Worker {
                 let target = retrieval.target.clone();
                 self.retrieval = None;
                 let mut notices = Vec::new();
-                let accepted = accept(&target, outcome, site, cluster_version, &mut notices);
+                let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load =
                     accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, true));
                 notices.extend(load.notice());

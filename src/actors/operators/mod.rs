@@ -6,8 +6,11 @@
 //! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
 //! left to whoever changed them.
 
+mod backup;
 #[cfg(test)]
 mod tests;
+
+pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
 
 use std::sync::Arc;
 
