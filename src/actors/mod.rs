@@ -11,6 +11,8 @@ pub mod kubelet;
 pub mod monitoring;
 pub mod operators;
 mod owners;
+pub mod pod_gc;
+mod recorder;
 mod workqueue;
 
 #[cfg(test)]
@@ -140,7 +142,7 @@ pub enum Effect {
 }
 
 /// The components around the cluster-version operator: a kubelet for each of `nodes`, the Job and the Deployment
-/// controller, Prometheus, and the operators of all releases of `world`, by the facts of the newest release that has them.
+/// controller, the pod garbage collector, Prometheus, and the operators of all releases of `world`, by the facts of the newest release that has them.
 pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in world.releases.values().flat_map(|release| &release.components) {
@@ -154,6 +156,7 @@ pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> V
     }
     actors.push(Box::new(jobs::JobController::new()));
     actors.push(Box::new(deployments::DeploymentController::new(streams)));
+    actors.push(Box::new(pod_gc::PodGarbageCollector::new()));
     actors.push(Box::new(monitoring::Prometheus::new()));
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
@@ -207,7 +210,7 @@ mod tests {
         let world = Arc::new(World { releases, ..World::default() });
         let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "kubelet/master-0 job-controller deployment-controller prometheus \
+        let expected = "kubelet/master-0 job-controller deployment-controller pod-garbage-collector prometheus \
                         operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }

@@ -14,7 +14,7 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::model::world::{Image, OpenPgp, Pull, Signature};
+use crate::model::world::{Containers, Image, OpenPgp, Pull, Signature};
 
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
@@ -169,11 +169,13 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         "recommended",
         "pull",
         "payload",
+        "containers",
         "sigstore",
         "openpgp",
         "signature-stores",
         "signature-config-map",
     ];
+    const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
     const PULLS: &[&str] =
         &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
     let release = reader.release(version);
@@ -201,7 +203,14 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
-    let image = Image { pull, sigstore, openpgp, is_corrupt, signature_stores: stores.unwrap_or_default() };
+    let containers = match get("containers").and_then(|node| reader.word(node, CONTAINERS)) {
+        Some("crash") => Containers::Crash,
+        Some("out-of-memory") => Containers::OutOfMemory,
+        Some("cannot-be-created") => Containers::CannotBeCreated,
+        _ => Containers::Run,
+    };
+    let signature_stores = stores.unwrap_or_default();
+    let image = Image { pull, sigstore, openpgp, is_corrupt, containers, signature_stores };
     let signature_config_map = in_config_map.unwrap_or(false);
     Some(ReleasePlan { release: release?, recommended, image, signature_config_map })
 }
