@@ -14,6 +14,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "the OpenPGP signature of release 4.20.3 is only in a ConfigMap"),
     ("Given", "the payload of release 4.20.3 is corrupt"),
     ("Given", "pulling release 4.20.3 is unauthorized"),
+    ("Given", "the containers of release 4.20.3 cannot be made"),
     ("Given", "this object:"),
     ("When", "I update to 4.14.8"),
     ("When", "I update to image \"quay.io/openshift-release-dev/ocp-release@sha256:0\" by force"),
@@ -33,6 +34,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Then", "within 1 minute the insight about ClusterVersion/version has condition Updating True"),
     ("Then", "the insight about ClusterVersion/version has \"versions.target.version\" \"4.14.8\""),
     ("Then", "within 5 minutes there is a health insight with level \"Critical\" and summary /status/"),
+    ("Then", "within 15 minutes alert \"ClusterOperatorDown\" about \"etcd\" is not firing"),
     ("Then", "condition Updating of the insight about ClusterVersion/version was False, True, False in turn"),
     ("Then", "these writes were made in this order:"),
 ];
