@@ -22,6 +22,8 @@ use crate::model::{Identity, View};
 #[derive(Debug)]
 struct Active {
     alert: Alert,
+    /// Index of its rule; `None` while rules were read anew and none has come to it.
+    rule: Option<usize>,
     fires_at: Time,
 }
 
@@ -46,65 +48,79 @@ impl Prometheus {
         let first = self.changed_at.is_none();
         if first || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
             (self.rules, self.faults) = rules::all(input.view);
+            for active in self.active.values_mut() {
+                active.rule = None;
+            }
         }
         if first || !input.changes.is_empty() {
             self.changed_at = Some(input.now);
         }
     }
 
-    /// Whether an evaluation at this moment could come to something else than the last one.
-    fn is_outdated(&self, now: Time) -> bool {
-        let Some(changed) = self.changed_at else { return false };
-        let looks = |rule: &Rule| {
-            rule.expr.depends_on_time()
-                && (rule.range.is_zero() || after(changed, rule.range + INTERVAL) >= now)
-        };
-        self.evaluated_at.is_none_or(|evaluated| changed >= evaluated) || self.rules.iter().any(looks)
+    /// Whether something changed since the last evaluation.
+    fn is_outdated(&self) -> bool {
+        self.changed_at.is_some_and(|changed| self.evaluated_at.is_none_or(|evaluated| changed >= evaluated))
+    }
+
+    /// Whether a rule could come to something else at this moment than at the last evaluation: something changed, or it looks
+    /// at the time, or at a past in which something changed.
+    fn is_due(&self, rule: &Rule, now: Time) -> bool {
+        let changed_within =
+            |range| self.changed_at.is_some_and(|changed| after(changed, range + INTERVAL) >= now);
+        let looks = rule.expr.depends_on_time() && (rule.range.is_zero() || changed_within(rule.range));
+        looks || self.is_outdated()
     }
 
     fn evaluate(&mut self, view: &View, now: Time) -> Vec<Effect> {
         let moment = Moment::of(view, now);
-        let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
-        let looked_back = looked_back.filter_map(|(metric, range)| range.map(|_| metric));
-        let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
-        self.scrapes.remember(looked_back, &moment, range);
-        let found = self.found(&Scraped { moment, scrapes: &self.scrapes });
-        let mut told = Vec::new();
-        self.active.retain(|labels, active| {
-            let holds = found.contains_key(labels);
-            if !holds {
-                told.push(Alert { state: AlertState::Inactive, ..active.alert.clone() });
-            }
-            holds
-        });
-        for (labels, (annotations, rule)) in found {
-            let fires_at = after(now, self.rules[rule].hold);
-            self.active.entry(labels).or_insert_with_key(|labels| {
-                let alert = Alert { labels: labels.clone(), annotations, state: AlertState::Pending };
-                if fires_at > now {
-                    told.push(alert.clone());
-                }
-                Active { alert, fires_at }
-            });
+        if self.is_outdated() {
+            let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
+            let looked_back = looked_back.filter_map(|(metric, range)| range.map(|_| metric));
+            let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
+            self.scrapes.remember(looked_back, &moment, range);
         }
+        let scraped = Scraped { moment, scrapes: &self.scrapes };
+        let due = self.rules.iter().enumerate().filter(|(_, rule)| self.is_due(rule, now));
+        let found: Vec<_> = due.map(|(index, rule)| (index, alerts(rule, &scraped))).collect();
+        let mut told = Vec::new();
+        for (rule, found) in found {
+            told.extend(self.update(rule, found, now));
+        }
+        told.extend(self.drop_where(|_, active| active.rule.is_none()));
         self.evaluated_at = Some(now);
         told.extend(self.fire(now));
         told.into_iter().map(Effect::Alert).collect()
     }
 
-    /// The alerts that the rules come to: annotations and the index of the rule, by labels.
-    fn found(&self, scraped: &Scraped<'_>) -> BTreeMap<Labels, (Labels, usize)> {
-        let mut found = BTreeMap::new();
-        for (index, rule) in self.rules.iter().enumerate() {
-            // A rule that fails is as one that finds nothing; Prometheus counts failures and goes on.
-            if let Ok(Value::Vector(samples)) = promql::evaluate(&rule.expr, scraped) {
-                for sample in samples {
-                    let (labels, annotations) = rule.alert(&sample, scraped);
-                    found.insert(labels, (annotations, index));
+    /// Takes in what a rule came to: which alerts are gone, and which have come.
+    fn update(&mut self, rule: usize, found: BTreeMap<Labels, Labels>, now: Time) -> Vec<Alert> {
+        let mut told =
+            self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
+        let fires_at = after(now, self.rules[rule].hold);
+        for (labels, annotations) in found {
+            let active = self.active.entry(labels).or_insert_with_key(|labels| {
+                let alert = Alert { labels: labels.clone(), annotations, state: AlertState::Pending };
+                if fires_at > now {
+                    told.push(alert.clone());
                 }
-            }
+                Active { alert, rule: None, fires_at }
+            });
+            active.rule = Some(rule);
         }
-        found
+        told
+    }
+
+    /// Forgets these alerts, and gives what is to be told of that.
+    fn drop_where(&mut self, is_gone: impl Fn(&Labels, &Active) -> bool) -> Vec<Alert> {
+        let mut told = Vec::new();
+        self.active.retain(|labels, active| {
+            let gone = is_gone(labels, active);
+            if gone {
+                told.push(Alert { state: AlertState::Inactive, ..active.alert.clone() });
+            }
+            !gone
+        });
+        told
     }
 
     /// The alerts that have been pending for long enough.
@@ -120,11 +136,20 @@ impl Prometheus {
 
     fn wake_at(&self, now: Time) -> Option<Time> {
         let next = next_scrape(now);
-        if self.is_outdated(next) {
+        if self.rules.iter().any(|rule| self.is_due(rule, next)) {
             return Some(next);
         }
         let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
         pending.map(|active| active.fires_at).min().map(|at| if is_scrape(at) { at } else { next_scrape(at) })
+    }
+}
+
+/// The alerts that a rule comes to: annotations by labels. A rule that fails is as one that finds nothing; Prometheus counts
+/// failures and goes on.
+fn alerts(rule: &Rule, scraped: &Scraped<'_>) -> BTreeMap<Labels, Labels> {
+    match promql::evaluate(&rule.expr, scraped) {
+        Ok(Value::Vector(samples)) => samples.iter().map(|sample| rule.alert(sample, scraped)).collect(),
+        Ok(Value::Scalar(_)) | Err(_) => BTreeMap::new(),
     }
 }
 
@@ -155,11 +180,7 @@ impl Actor for Prometheus {
         self.notice(input);
         let mut effects = Vec::new();
         if is_scrape(input.now) && self.evaluated_at != Some(input.now) {
-            effects = if self.is_outdated(input.now) {
-                self.evaluate(input.view, input.now)
-            } else {
-                self.fire(input.now).into_iter().map(Effect::Alert).collect()
-            };
+            effects = self.evaluate(input.view, input.now);
         }
         let why =
             self.faults.first().map_or_else(String::new, |fault| format!("a rule that can be read: {fault}"));

@@ -86,8 +86,8 @@ fn an_operator_that_says_nothing_is_down_and_degraded() {
     assert_eq!(
         told(&rig),
         [
-            "0:00:00 alert ClusterOperatorDegraded pending",
             "0:00:00 alert ClusterOperatorDown pending",
+            "0:00:00 alert ClusterOperatorDegraded pending",
             "0:10:00 alert ClusterOperatorDown firing",
             "0:30:00 alert ClusterOperatorDegraded firing",
         ]
@@ -182,6 +182,31 @@ fn a_release_that_is_not_accepted_and_a_cluster_that_is_not_upgradeable_are_told
     assert_eq!(
         firing,
         ["1:00:00 alert ClusterNotUpgradeable firing", "1:00:00 alert ClusterReleaseNotAccepted firing"]
+    );
+}
+
+#[test]
+fn an_alert_goes_with_its_rule_and_stays_when_another_comes() {
+    let mut rig = rig();
+    rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "False"), ("Degraded", "False")]));
+    rig.run(300);
+    let rules = json!({
+        "apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
+        "metadata": { "name": "another", "namespace": "default" },
+        "spec": { "groups": [{ "name": "a", "rules": [{ "alert": "Own", "expr": "cluster_operator_up == 0" }] }] },
+    });
+    rig.put(&PROMETHEUS_RULES, rules);
+    rig.run(400);
+    rig.write(&Write::delete_now(&PROMETHEUS_RULES, "default", "another"));
+    rig.run(60);
+    assert_eq!(
+        told(&rig),
+        [
+            "0:00:00 alert ClusterOperatorDown pending",
+            "0:05:30 alert Own firing",
+            "0:10:00 alert ClusterOperatorDown firing",
+            "0:12:00 alert Own inactive",
+        ]
     );
 }
 
