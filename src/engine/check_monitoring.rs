@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::simulation::Simulation;
-use crate::actors::monitoring;
+use crate::actors::monitoring::{self, Transitions};
 use crate::base::text::did_you_mean;
 use crate::model::alert::Alert;
 use crate::model::promql::{Sample, Value};
+use crate::record::Event;
 use crate::scenario::plan::{AlertMatch, MetricMatch, TextMatch};
 
 /// An alert like this is pending or fires.
@@ -54,7 +55,15 @@ pub(super) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result
 }
 
 fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>, String> {
-    match monitoring::query(&wanted.expr, &simulation.view, simulation.now())? {
+    let mut transitions = Transitions::default();
+    if wanted.expr.metrics().iter().any(|(metric, _)| metric.ends_with("_transitions")) {
+        let writes = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Write(write) => write.change(),
+            _ => None,
+        });
+        writes.for_each(|change| transitions.notice(&change));
+    }
+    match monitoring::query(&wanted.expr, &simulation.view, &transitions, simulation.now())? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
     }

@@ -142,7 +142,7 @@ impl WriteEvent {
     }
 
     /// What the write changed; `None` where it was refused, or there was nothing to delete.
-    fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<Change> {
         let (kind, object) = match (&self.before, &self.after) {
             _ if self.code >= 400 => return None,
             (None, Some(after)) => (ChangeKind::Added, after),

@@ -10,6 +10,7 @@ mod scrapes;
 #[cfg(test)]
 mod tests;
 
+pub use metrics::Transitions;
 pub use prometheus::Prometheus;
 
 use self::metrics::Moment;
@@ -17,12 +18,17 @@ use crate::base::clock::Time;
 use crate::model::View;
 use crate::model::promql::{self, Value};
 
-/// What a query comes to at a moment, by the objects of that moment alone.
+/// What a query comes to at a moment, by the objects of that moment and what was counted up to it.
 ///
 /// # Errors
 /// It cannot be evaluated.
-pub fn query(expr: &promql::Expr, view: &View, now: Time) -> Result<Value, String> {
-    promql::evaluate(expr, &Moment::of(view, now))
+pub fn query(
+    expr: &promql::Expr,
+    view: &View,
+    transitions: &Transitions,
+    now: Time,
+) -> Result<Value, String> {
+    promql::evaluate(expr, &Moment { transitions: Some(transitions), ..Moment::of(view, now) })
 }
 
 /// Whether a query of the cluster-version operator, which must come to one sample, comes to 1 or to 0.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::metrics::Moment;
+use super::metrics::{Moment, Transitions};
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
 use crate::actors::{Actor, Effect, Input, Interest, Step};
@@ -33,6 +33,7 @@ pub struct Prometheus {
     rules: Vec<Rule>,
     faults: Vec<String>,
     scrapes: Scrapes,
+    transitions: Transitions,
     active: BTreeMap<Labels, Active>,
     changed_at: Option<Time>,
     evaluated_at: Option<Time>,
@@ -51,6 +52,9 @@ impl Prometheus {
             for active in self.active.values_mut() {
                 active.rule = None;
             }
+        }
+        for change in input.changes {
+            self.transitions.notice(change);
         }
         if first || !input.changes.is_empty() {
             self.changed_at = Some(input.now);
@@ -72,7 +76,7 @@ impl Prometheus {
     }
 
     fn evaluate(&mut self, view: &View, now: Time) -> Vec<Effect> {
-        let moment = Moment::of(view, now);
+        let moment = Moment { transitions: Some(&self.transitions), ..Moment::of(view, now) };
         if self.is_outdated() {
             let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
             let looked_back = looked_back.filter_map(|(metric, range)| range.map(|_| metric));

@@ -4,7 +4,7 @@ mod alerts;
 
 use serde_json::{Value, json};
 
-use super::is_true as is_true_at;
+use super::{Transitions, is_true as is_true_at};
 use crate::base::clock::Time;
 use crate::model::promql::{self, parse};
 use crate::model::resources::{
@@ -139,7 +139,14 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     let mut view = cluster();
     let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Pending" } });
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
-    let come_to = |query: &str| match super::query(&parse(query).unwrap(), &view, NOW).unwrap() {
+    let come_to = |query: &str| match super::query(
+        &parse(query).unwrap(),
+        &view,
+        &Transitions::default(),
+        NOW,
+    )
+    .unwrap()
+    {
         promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
         promql::Value::Scalar(number) => vec![number],
     };
@@ -148,6 +155,39 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     assert_eq!(come_to(r#"kube_node_role{role="worker"}"#), [1.0]);
     // The operator asks while it runs, whatever its pod tells.
     assert_eq!(is_true("group(cluster_operator_up)", &view), Ok(true));
+}
+
+#[test]
+fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
+    let view = cluster();
+    let operator = |status: &str| {
+        let conditions =
+            json!([{ "type": "Available", "status": status }, { "type": "Degraded", "status": "False" }]);
+        Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": conditions } }))
+    };
+    let mut transitions = Transitions::default();
+    let mut statuses = ["True", "False", "False", "True"].map(operator).into_iter();
+    let mut old = statuses.next().unwrap();
+    for object in statuses {
+        let key = CLUSTER_OPERATORS.key("", "etcd");
+        let change = Change { key, kind: ChangeKind::Modified, object: object.clone(), old: Some(old) };
+        transitions.notice(&change);
+        old = object;
+    }
+    let counted = |transitions: &Transitions| {
+        let query =
+            parse(r#"cluster_operator_condition_transitions{name="etcd",condition="Available"}"#).unwrap();
+        match super::query(&query, &view, transitions, NOW).unwrap() {
+            promql::Value::Vector(samples) => samples.first().map(|sample| sample.value),
+            promql::Value::Scalar(_) => None,
+        }
+    };
+    assert_eq!(counted(&transitions), Some(2.0));
+    let name = "cluster-version-operator-1";
+    let object = view.get(&PODS, "openshift-cluster-version", name).unwrap().clone();
+    let key = PODS.key("openshift-cluster-version", name);
+    transitions.notice(&Change { key, kind: ChangeKind::Deleted, old: Some(object.clone()), object });
+    assert_eq!(counted(&transitions), None);
 }
 
 #[test]

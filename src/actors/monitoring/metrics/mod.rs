@@ -2,6 +2,9 @@
 
 mod objects;
 mod operator;
+mod transitions;
+
+pub use transitions::Transitions;
 
 use crate::base::clock::Time;
 use crate::model::View;
@@ -16,12 +19,14 @@ pub(super) struct Moment<'a> {
     pub(super) now: Time,
     /// Whether the cluster-version operator runs, and so exports metrics.
     pub(super) operator_runs: bool,
+    /// What it has counted, where that is known.
+    pub(super) transitions: Option<&'a Transitions>,
 }
 
 impl<'a> Moment<'a> {
     /// A moment of a cluster.
     pub(super) fn of(view: &'a View, now: Time) -> Self {
-        Self { view, now, operator_runs: operator::runs(view) }
+        Self { view, now, operator_runs: operator::runs(view), transitions: None }
     }
 }
 

@@ -49,21 +49,26 @@ const METRICS: &[(&str, Collect)] = &[
     ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval),
     ("cluster_version_payload", payload),
     ("cluster_version_risk_conditions", risks),
+    ("cluster_operator_condition_transitions", transitions),
     ("cluster_operator_conditions", operator_conditions),
     ("cluster_operator_up", operators_up),
     ("cluster_installer", installer),
 ];
 
-fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) {
+pub(super) fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) {
     taken.offer(&[labels, TARGET].concat(), value);
 }
 
 /// The pods that the operator's Service leads to.
 fn pods(view: &View) -> Vec<&Object> {
-    let is_served = |pod: &&Object| pod["metadata"]["labels"]["k8s-app"] == JOB;
     let mut pods = Vec::new();
-    pods.extend(view.list_in(&PODS, NAMESPACE).filter(is_served));
+    pods.extend(view.list_in(&PODS, NAMESPACE).filter(|pod| is_operator(pod)));
     pods
+}
+
+/// Whether a pod is one of them.
+pub(super) fn is_operator(pod: &Object) -> bool {
+    pod.namespace() == NAMESPACE && pod["metadata"]["labels"]["k8s-app"] == JOB
 }
 
 fn the_cluster_version<'a>(moment: &Moment<'a>) -> Option<&'a Object> {
@@ -200,6 +205,12 @@ fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
         ];
         let up = available.is_some_and(|condition| condition["status"] == "True");
         offer(taken, &labels, truth(up));
+    }
+}
+
+fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    if let Some(transitions) = moment.transitions {
+        transitions.collect(taken);
     }
 }
 
