@@ -8,9 +8,11 @@ pub mod cvo;
 pub mod deployments;
 pub mod jobs;
 pub mod kubelet;
-mod monitoring;
+pub mod monitoring;
 pub mod operators;
 mod owners;
+pub mod pod_gc;
+mod recorder;
 mod workqueue;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ use std::sync::Arc;
 
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
+use crate::model::alert::Alert;
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 
@@ -129,6 +132,8 @@ pub enum Effect {
     },
     /// The process that decided this has ended by itself.
     Exit,
+    /// Prometheus tells of an alert whose state is another now. Alerts are not in the API: people ask Prometheus.
+    Alert(Alert),
     /// The kube-apiserver was rolled to Kubernetes 1.`minor`.
     ServeKubernetes {
         /// The minor.
@@ -137,7 +142,7 @@ pub enum Effect {
 }
 
 /// The components around the cluster-version operator: a kubelet for each of `nodes`, the Job and the Deployment
-/// controller, and the operators of all releases of `world`, by the facts of the newest release that has them.
+/// controller, the pod garbage collector, Prometheus, and the operators of all releases of `world`, by the facts of the newest release that has them.
 pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in world.releases.values().flat_map(|release| &release.components) {
@@ -151,6 +156,14 @@ pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> V
     }
     actors.push(Box::new(jobs::JobController::new()));
     actors.push(Box::new(deployments::DeploymentController::new(streams)));
+    actors.push(Box::new(pod_gc::PodGarbageCollector::new()));
+    actors.push(Box::new(monitoring::Prometheus::new()));
+    let last = operators::LAST_MINOR_WITH_BACKUPS;
+    if operators.contains_key(&"etcd".to_owned())
+        && world.releases.keys().any(|version| version.minor <= last)
+    {
+        actors.push(Box::new(operators::BackupController::new(streams)));
+    }
     for (facts, component) in operators.into_values() {
         actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
     }
@@ -197,8 +210,8 @@ mod tests {
         let world = Arc::new(World { releases, ..World::default() });
         let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "kubelet/master-0 job-controller deployment-controller \
-                        operator/dns-operator operator/etcd-operator operator/olm-operator";
+        let expected = "kubelet/master-0 job-controller deployment-controller pod-garbage-collector prometheus \
+                        operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
 }

@@ -190,6 +190,7 @@ impl Rig {
                 self.running.remove(pod);
             }
             Effect::ServeKubernetes { minor } => self.note(&format!("serve Kubernetes 1.{minor}")),
+            Effect::Alert(alert) => self.note(&format!("alert {} {}", alert.name(), alert.state)),
             Effect::Exit => self.note("exit"),
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
-use super::{check_writes, command};
+use super::{check_monitoring, check_writes, command};
 use crate::model::{Object, View};
 use crate::scenario::plan::{ObjectRef, What};
 
@@ -37,6 +37,10 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
             }
         }
         What::Command(checks) => command::check_last(&simulation.record, checks),
+        What::Alert(wanted) => check_monitoring::alert(simulation, wanted),
+        What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),
+        What::Metric(wanted) => check_monitoring::metric(simulation, wanted),
+        What::NoMetric(wanted) => check_monitoring::no_metric(simulation, wanted),
         What::Writes(wanted) => check_writes::in_order(&simulation.record, wanted),
         What::Statuses { of, condition, statuses } => {
             check_writes::statuses(&simulation.record, of, condition, statuses)

@@ -5,6 +5,7 @@ use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::actors::{Effect, Signal};
 use crate::insights;
+use crate::model::alert::AlertState;
 use crate::model::{Identity, Key};
 use crate::record::Event;
 
@@ -22,6 +23,13 @@ impl Simulation {
             Effect::Exit => {
                 if let Some((pod, container)) = self.processes.of_actor(id) {
                     self.end_process(&pod, &container);
+                }
+            }
+            Effect::Alert(alert) => {
+                self.note(Event::Alert(Box::new(alert.clone())));
+                self.alerts.retain(|known| known.labels != alert.labels);
+                if alert.state != AlertState::Inactive {
+                    self.alerts.push(alert);
                 }
             }
             Effect::ServeKubernetes { minor } if !self.pinned => {

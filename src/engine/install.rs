@@ -11,7 +11,7 @@ use crate::model::condition::{self, Condition};
 use crate::model::release::{Operator, Release};
 use crate::model::world::{Image, World, digest_of};
 use crate::model::{Resource, Write, manifests, resources, signature};
-use crate::scenario::plan::{ClusterPlan, PlannedObject};
+use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform};
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
@@ -52,15 +52,16 @@ pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Ve
     let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version);
     let operators = cvo::installed_operators(&plan.release, &cluster_version);
     let mut writes = Vec::new();
+    let (crds, others): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(|(resource, _)| *resource == resources::CUSTOM_RESOURCE_DEFINITIONS);
+    writes.extend(crds.into_iter().map(|(resource, object)| Write::create(&resource, object)));
     // The operator's own Deployment is one of the payload's objects, which name the image.
     let is_base = |object: &&Value| object["kind"] != "Deployment";
     for object in manifests::objects("base").iter().filter(is_base) {
         writes.extend(create(object.clone()));
     }
-    let (crds, others): (Vec<_>, Vec<_>) =
-        objects.into_iter().partition(|(resource, _)| *resource == resources::CUSTOM_RESOURCE_DEFINITIONS);
-    writes.extend(crds.into_iter().map(|(resource, object)| Write::create(&resource, object)));
     writes.extend(create(feature_gate(&plan.feature_set)));
+    writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure(plan)));
     writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
     for operator in &operators {
         let object = cluster_operator(operator, &plan.release, now);
@@ -125,6 +126,34 @@ fn feature_gate(feature_set: &str) -> Value {
         object["spec"]["featureSet"] = json!(feature_set);
     }
     object
+}
+
+/// What the installer tells of the machines. One control-plane node is a topology of its own.
+fn infrastructure(plan: &ClusterPlan) -> Value {
+    let topology = |replicas: u32| if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
+    // Without workers, the control plane runs what they would.
+    let workers = if plan.worker_nodes == 0 { plan.control_plane_nodes } else { plan.worker_nodes };
+    let Platform { kind, region } = &plan.platform;
+    let mut platform = json!({ "type": kind });
+    if !region.is_empty() {
+        platform[kind.to_lowercase()] = json!({ "region": region });
+    }
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Infrastructure",
+        "metadata": { "name": "cluster" },
+        "spec": { "cloudConfig": { "name": "" }, "platformSpec": { "type": kind } },
+        "status": {
+            "infrastructureName": "wind-x7k2p",
+            "apiServerURL": "https://api.wind.example.com:6443",
+            "apiServerInternalURI": "https://api-int.wind.example.com:6443",
+            "etcdDiscoveryDomain": "",
+            "controlPlaneTopology": topology(plan.control_plane_nodes),
+            "infrastructureTopology": topology(workers),
+            "platform": kind,
+            "platformStatus": platform,
+        },
+    })
 }
 
 fn conditions(list: &[Condition], at: Time) -> Vec<Value> {

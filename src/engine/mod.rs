@@ -8,6 +8,7 @@
 
 mod act;
 mod check;
+mod check_monitoring;
 mod check_writes;
 mod command;
 mod effects;

@@ -14,6 +14,7 @@ use crate::backends::Door;
 use crate::base::clock::{Clock as _, Time, VirtualClock};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
+use crate::model::alert::Alert;
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, View};
 use crate::record::Record;
@@ -48,6 +49,8 @@ pub(super) struct Simulation {
     pub(super) door: Box<dyn Door>,
     pub(super) view: View,
     pub(super) record: Record,
+    /// The alerts that are pending or fire, as Prometheus would answer.
+    pub(super) alerts: Vec<Alert>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
     pub(super) processes: Processes,
@@ -76,6 +79,7 @@ impl Simulation {
             door,
             view: View::default(),
             record,
+            alerts: Vec::new(),
             pinned: false,
             processes: Processes::default(),
             slots: BTreeMap::new(),

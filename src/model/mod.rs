@@ -1,5 +1,6 @@
 //! The nouns of a cluster as plain data. No IO, no clock, no HTTP.
 
+pub mod alert;
 mod change;
 pub mod condition;
 pub mod fault;

@@ -21,6 +21,10 @@ kinds! {
     FEATURE_GATES = cluster("config.openshift.io", "v1", "FeatureGate", "featuregates");
     /// Which image signatures the container runtime demands.
     CLUSTER_IMAGE_POLICIES = cluster("config.openshift.io", "v1", "ClusterImagePolicy", "clusterimagepolicies");
+    /// What the cluster runs on.
+    INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
+    /// What Prometheus makes alerts of.
+    PROMETHEUS_RULES = namespaced("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules");
     /// Schemas of custom resources.
     CUSTOM_RESOURCE_DEFINITIONS =
         cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");

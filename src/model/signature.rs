@@ -10,8 +10,8 @@ pub const KEYRING: &str = "verifier-public-key-redhat";
 
 /// The signature stores that payloads name.
 pub const STORES: [&str; 2] = [
-    "https://mirror.openshift.com/pub/openshift-v4/signatures/openshift/release",
     "https://storage.googleapis.com/openshift-release/official/signatures/openshift/release",
+    "https://mirror.openshift.com/pub/openshift-v4/signatures/openshift/release",
 ];
 
 /// Label of the ConfigMaps that hold signatures.

@@ -59,6 +59,7 @@ impl Registry {
             sigstore: Signature::Missing,
             openpgp: OpenPgp::Missing,
             is_corrupt: false,
+            containers: Containers::Run,
             signature_stores: Vec::new(),
         })
     }
@@ -75,6 +76,8 @@ pub struct Image {
     pub openpgp: OpenPgp,
     /// Whether the manifests in it cannot be read.
     pub is_corrupt: bool,
+    /// What becomes of its containers.
+    pub containers: Containers,
     /// The stores that hold it, by their URLs; empty for those that payloads name.
     pub signature_stores: Vec<String>,
 }
@@ -97,6 +100,20 @@ pub enum Pull {
     Unavailable,
     /// No answer ever comes.
     Hangs,
+}
+
+/// What becomes of the containers of an image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Containers {
+    /// They run, as far as their programs go.
+    #[default]
+    Run,
+    /// Their programs fail as soon as they begin.
+    Crash,
+    /// Their programs are killed for want of memory.
+    OutOfMemory,
+    /// The container runtime cannot make them.
+    CannotBeCreated,
 }
 
 /// State of a Sigstore signature.

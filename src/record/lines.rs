@@ -39,6 +39,7 @@ enum EventLine<'r> {
     Outcome { outcome: &'r str, failure: Option<&'r str> },
     Command { command: &'r str, code: u8, stdout: &'r str, stderr: &'r str },
     Kubernetes { kubernetes: u32 },
+    Alert { alert: &'r str, labels: &'r BTreeMap<String, String>, annotations: &'r BTreeMap<String, String> },
     Process { process: &'r str, pod: &'r str, started: bool },
 }
 
@@ -114,6 +115,11 @@ fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
             EventLine::Command { command: line, code: *code, stdout, stderr }
         }
         Event::Kubernetes { minor } => EventLine::Kubernetes { kubernetes: *minor },
+        Event::Alert(alert) => EventLine::Alert {
+            alert: alert.state.as_str(),
+            labels: &alert.labels,
+            annotations: &alert.annotations,
+        },
         Event::Process { program, pod, started } => {
             EventLine::Process { process: program, pod, started: *started }
         }

@@ -9,6 +9,7 @@ mod tests;
 pub use parse::RecordError;
 
 use crate::base::clock::Time;
+use crate::model::alert::Alert;
 use crate::model::{Change, ChangeKind, Key, Object, View};
 
 /// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
@@ -109,6 +110,8 @@ pub enum Event {
         /// The minor.
         minor: u32,
     },
+    /// An alert is pending now, or fires, or does so no longer.
+    Alert(Box<Alert>),
     /// A simulated program started or ended in a pod.
     Process {
         /// Its name.
@@ -150,7 +153,7 @@ impl WriteEvent {
     }
 
     /// What the write changed; `None` where it was refused, or there was nothing to delete.
-    fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<Change> {
         let (kind, object) = match (&self.before, &self.after) {
             _ if self.code >= 400 => return None,
             (None, Some(after)) => (ChangeKind::Added, after),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Entry, Event, Header, Record, WriteEvent};
 use crate::base::clock::Time;
+use crate::model::alert::{Alert, AlertState};
 use crate::model::{Key, Object, resources};
 
 /// A record file that cannot be read: where, and what was expected there.
@@ -46,12 +47,20 @@ struct EntryLine {
     #[serde(default)]
     stderr: String,
     kubernetes: Option<u32>,
+    alert: Option<String>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
     process: Option<String>,
     #[serde(default)]
     pod: String,
     #[serde(default)]
     started: bool,
 }
+
+/// What an entry may be of.
+const EVENTS: &[&str] = &["write", "step", "outcome", "command", "kubernetes", "alert", "process"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,18 +139,22 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
     let line: EntryLine = json(line, "an entry of a record")?;
     let at = moment(line.at)?;
     let EntryLine { write, step, outcome, failure, command, code, stdout, stderr, .. } = line;
-    let EntryLine { kubernetes, process, pod, started, .. } = line;
-    let event = match (write, step, outcome, command, kubernetes, process) {
-        (Some(write), None, None, None, None, None) => Event::Write(Box::new(self::write(write, states)?)),
-        (None, Some(text), None, None, None, None) => Event::Step { text },
-        (None, None, Some(text), None, None, None) => Event::Outcome { text, failure },
-        (None, None, None, Some(line), None, None) => Event::Command { line, code, stdout, stderr },
-        (None, None, None, None, Some(minor), None) => Event::Kubernetes { minor },
-        (None, None, None, None, None, Some(program)) => Event::Process { program, pod, started },
-        _ => {
-            let kinds = "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`";
-            return Err(kinds.to_owned());
+    let EntryLine { kubernetes, alert, labels, annotations, process, pod, started, .. } = line;
+    let event = match (write, step, outcome, command, kubernetes, alert, process) {
+        (Some(write), None, None, None, None, None, None) => {
+            Event::Write(Box::new(self::write(write, states)?))
         }
+        (None, Some(text), None, None, None, None, None) => Event::Step { text },
+        (None, None, Some(text), None, None, None, None) => Event::Outcome { text, failure },
+        (None, None, None, Some(line), None, None, None) => Event::Command { line, code, stdout, stderr },
+        (None, None, None, None, Some(minor), None, None) => Event::Kubernetes { minor },
+        (None, None, None, None, None, Some(state), None) => {
+            let state = AlertState::named(&state)
+                .ok_or_else(|| format!("`alert` to be pending, firing or inactive; found `{state}`"))?;
+            Event::Alert(Box::new(Alert { labels, annotations, state }))
+        }
+        (None, None, None, None, None, None, Some(program)) => Event::Process { program, pod, started },
+        _ => return Err(format!("exactly one of `{}`", EVENTS.join("`, `"))),
     };
     Ok(Entry { at, event })
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{Entry, Event, Header, Record, RecordError, WriteEvent};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
+use crate::model::alert::{Alert, AlertState};
 use crate::model::{Object, resources};
 
 fn record(events: Vec<Event>) -> Record {
@@ -84,6 +85,11 @@ fn a_life_of_an_object_stands_in_patches() {
         },
         Event::Kubernetes { minor: 27 },
         Event::Process { program: "p".to_owned(), pod: "ns/p".to_owned(), started: true },
+        Event::Alert(Box::new(Alert {
+            labels: [("alertname".to_owned(), "A".to_owned())].into(),
+            annotations: [("summary".to_owned(), "all is lost".to_owned())].into(),
+            state: AlertState::Firing,
+        })),
     ]);
     insta::assert_snapshot!(check_round_trip(&record));
 }
@@ -163,7 +169,7 @@ fn a_line_that_is_not_as_it_should_be_is_named() {
     check(
         &entry("{\"at\":0}"),
         3,
-        "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`",
+        "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`",
     );
     check(&entry("{\"at\":"), 3, "an entry of a record: EOF while parsing a value at column 6");
     check(

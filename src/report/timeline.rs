@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::base::clock::Time;
 use crate::base::text::{clock_time, truncate};
+use crate::model::alert::Alert;
 use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
 
 use rows::{Row, Rows, Span};
@@ -54,6 +55,10 @@ pub fn render(record: &Record, width: usize) -> String {
             Event::Kubernetes { minor } => {
                 rows.add(entry.at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
             }
+            Event::Alert(alert) => {
+                let (change, subject) = told(alert);
+                rows.add(entry.at, &format!("Alert/{}", alert.name()), &subject, change, "prometheus");
+            }
             Event::Process { program, pod, started } => {
                 let name = pod.rsplit('/').next().unwrap_or_default();
                 let change = format!("{program} {}", if *started { "started" } else { "ended" });
@@ -62,6 +67,16 @@ pub fn render(record: &Record, width: usize) -> String {
         }
     }
     table(&rows.kept(), record.header.epoch, width)
+}
+
+/// An alert's state with what it is about, and that alone.
+fn told(alert: &Alert) -> (String, String) {
+    // What all alerts of its name share says nothing.
+    let own =
+        alert.labels.iter().filter(|(name, _)| !["alertname", "namespace", "severity"].contains(&&***name));
+    let about: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+    let about = about.join(" ");
+    (format!("{} {about}", alert.state).trim_end().to_owned(), about)
 }
 
 /// How many objects these entries wrote.

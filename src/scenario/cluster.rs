@@ -6,20 +6,21 @@ use semver::Version;
 
 use super::object;
 use super::plan::{
-    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PlannedObject, ReleasePlan,
-    WORKER_NODES,
+    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION,
+    PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::model::world::{Image, OpenPgp, Pull, Signature};
+use crate::model::world::{Containers, Image, OpenPgp, Pull, Signature};
 
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
     "version",
     "nodes",
+    "platform",
     "kubernetes",
     "feature-set",
     "channel",
@@ -45,6 +46,7 @@ pub(super) fn read(
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
     let release = version.and_then(|node| reader.release(node));
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
+    let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
@@ -63,6 +65,7 @@ pub(super) fn read(
         update_service: UpdateService::default(),
         control_plane_nodes,
         worker_nodes,
+        platform,
         kubernetes_minor,
         feature_set: feature_set.unwrap_or_default().to_owned(),
         channel: channel.unwrap_or_else(default_channel),
@@ -81,6 +84,27 @@ fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32) {
         found.and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
     };
     (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES))
+}
+
+/// A platform's name, or a map with its name and region.
+fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
+    let map = match node.kind {
+        Kind::Map(_) => Some(reader.map(node, "a platform", &["type", "region"])?),
+        _ => None,
+    };
+    let at = match &map {
+        Some(map) => map.required(reader, "type", "such as `AWS`")?,
+        None => node,
+    };
+    let kind = reader.word(at, PLATFORMS)?.to_owned();
+    let mut region = String::new();
+    if let Some(at) = map.and_then(|map| map.get("region")) {
+        region = reader.text(at, "a region such as `us-east-1`")?;
+        if !PLATFORMS_WITH_REGION.contains(&kind.as_str()) {
+            reader.problem(at, format!("platform {kind} tells no region"));
+        }
+    }
+    Some(Platform { kind, region })
 }
 
 /// A channel; an empty text is a cluster without one.
@@ -145,11 +169,13 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         "recommended",
         "pull",
         "payload",
+        "containers",
         "sigstore",
         "openpgp",
         "signature-stores",
         "signature-config-map",
     ];
+    const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
     const PULLS: &[&str] =
         &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
     let release = reader.release(version);
@@ -177,7 +203,14 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
-    let image = Image { pull, sigstore, openpgp, is_corrupt, signature_stores: stores.unwrap_or_default() };
+    let containers = match get("containers").and_then(|node| reader.word(node, CONTAINERS)) {
+        Some("crash") => Containers::Crash,
+        Some("out-of-memory") => Containers::OutOfMemory,
+        Some("cannot-be-created") => Containers::CannotBeCreated,
+        _ => Containers::Run,
+    };
+    let signature_stores = stores.unwrap_or_default();
+    let image = Image { pull, sigstore, openpgp, is_corrupt, containers, signature_stores };
     let signature_config_map = in_config_map.unwrap_or(false);
     Some(ReleasePlan { release: release?, recommended, image, signature_config_map })
 }

@@ -1,5 +1,6 @@
 //! `expect`: what must hold, and when.
 
+use super::monitoring;
 use super::object::{self, Star};
 use super::path;
 use super::plan::{Check, Expectation, InsightRef, Subject, TextMatch, What, When, WriteMatch};
@@ -12,6 +13,8 @@ use crate::model::resources::PODS;
 pub(super) const KEYS: &[&str] = &[
     "object",
     "insight",
+    "alert",
+    "metric",
     "writes",
     "statuses",
     "condition",
@@ -23,7 +26,7 @@ pub(super) const KEYS: &[&str] = &[
     "within",
     "throughout",
 ];
-const SUBJECTS: &[&str] = &["object", "insight", "writes", "statuses"];
+const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses"];
 const CHECKS: &[&str] = &["condition", "conditions", "fields", "pod-status", "unchanged"];
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
@@ -39,7 +42,8 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> 
     let what = match subjects.as_slice() {
         [subject] => what(reader, &map, subject, checks),
         [] => {
-            reader.problem(node, "an expectation needs one of `object`, `insight`, `writes`, `statuses`");
+            let subjects = SUBJECTS.join("`, `");
+            reader.problem(node, format!("an expectation needs one of `{subjects}`"));
             None
         }
         [first, second, ..] => {
@@ -72,8 +76,10 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
         reader.problem(at, "expected `absent: true`; without it, the object must be there");
     }
     let absent = matches!(absent, Some((_, true)));
-    if matches!(subject, "writes" | "statuses") {
-        no_checks(reader, map, subject);
+    match subject {
+        "writes" | "statuses" => no_checks(reader, map, subject, &["absent"]),
+        "alert" | "metric" => no_checks(reader, map, subject, &[]),
+        _ => {}
     }
     match subject {
         "object" => {
@@ -82,7 +88,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
                 reader.problem(at, format!("`pod-status` is for pods, not for {}", object.resource.kind));
             }
             if absent {
-                no_checks(reader, map, "absent");
+                no_checks(reader, map, "absent", &[]);
                 return Some(What::Absent(object));
             }
             Some(What::Object(object, checks))
@@ -93,6 +99,14 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             }
             let insight = insight(reader, node)?;
             Some(if absent { What::NoInsight(insight, checks) } else { What::Insight(insight, checks) })
+        }
+        "alert" => {
+            let alert = monitoring::alert(reader, node)?;
+            Some(if absent { What::NoAlert(alert) } else { What::Alert(alert) })
+        }
+        "metric" => {
+            let metric = monitoring::metric(reader, node)?;
+            Some(if absent { What::NoMetric(metric) } else { What::Metric(metric) })
         }
         "writes" => {
             if let Some(at) = map.get("throughout") {
@@ -108,9 +122,9 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
     }
 }
 
-/// Reports checks (and `absent`) that make no sense beside `subject`.
-fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
-    for key in CHECKS.iter().chain(&["absent"]).filter(|key| **key != subject) {
+/// Reports checks, and what else makes no sense beside `subject`.
+fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, else_refused: &[&str]) {
+    for key in CHECKS.iter().chain(else_refused) {
         if let Some(at) = map.get(key) {
             reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
         }

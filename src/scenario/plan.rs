@@ -8,8 +8,10 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::model::Resource;
+use crate::model::alert::AlertState;
 use crate::model::fault::Fault;
 use crate::model::graph::UpdateService;
+use crate::model::promql::Expr;
 use crate::model::release::Release;
 use crate::model::world::Image;
 use crate::oc::Gates;
@@ -23,6 +25,27 @@ pub const KUBERNETES_MINORS: RangeInclusive<u32> = 24..=36;
 /// The feature sets beside the default one (`FeatureGate` of openshift/api).
 pub const FEATURE_SETS: &[&str] =
     &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
+/// The platforms that clusters run on (`PlatformType` of openshift/api).
+pub const PLATFORMS: &[&str] = &[
+    "AWS",
+    "AlibabaCloud",
+    "Azure",
+    "BareMetal",
+    "EquinixMetal",
+    "External",
+    "GCP",
+    "IBMCloud",
+    "KubeVirt",
+    "Libvirt",
+    "None",
+    "Nutanix",
+    "OpenStack",
+    "PowerVS",
+    "VSphere",
+    "oVirt",
+];
+/// Those of them that tell the region.
+pub const PLATFORMS_WITH_REGION: &[&str] = &["AWS", "AlibabaCloud", "GCP", "PowerVS"];
 
 /// One scenario, ready to be played.
 #[derive(Debug, Clone)]
@@ -56,6 +79,8 @@ pub struct ClusterPlan {
     pub control_plane_nodes: u32,
     /// Worker nodes.
     pub worker_nodes: u32,
+    /// What the nodes run on.
+    pub platform: Platform,
     /// Holds the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None`: it follows the releases.
     pub kubernetes_minor: Option<u32>,
     /// `spec.featureSet` of FeatureGate `cluster`; empty for the default set.
@@ -70,6 +95,21 @@ pub struct ClusterPlan {
     pub keyrings: Option<Vec<String>>,
     /// Objects to create at the start, beside those of every cluster.
     pub objects: Vec<PlannedObject>,
+}
+
+/// What a cluster runs on, as the Infrastructure object tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Platform {
+    /// The platform, one of [`PLATFORMS`].
+    pub kind: String,
+    /// Its region; empty where there is none.
+    pub region: String,
+}
+
+impl Default for Platform {
+    fn default() -> Self {
+        Self { kind: "None".to_owned(), region: String::new() }
+    }
 }
 
 /// An object to create at the start.
@@ -240,6 +280,14 @@ pub enum What {
     NoInsight(InsightRef, Vec<Check>),
     /// The command that was run last came to this.
     Command(Vec<CommandCheck>),
+    /// An alert like this is pending or fires.
+    Alert(AlertMatch),
+    /// No alert like this is pending or fires.
+    NoAlert(AlertMatch),
+    /// A query comes to a sample like this.
+    Metric(MetricMatch),
+    /// A query comes to no sample like this.
+    NoMetric(MetricMatch),
     /// Writes like these were made since the run began, in this order (others may stand between them).
     Writes(Vec<WriteMatch>),
     /// A condition had these statuses since the run began, one after the other and no others between.
@@ -299,6 +347,30 @@ pub enum Check {
     },
     /// The STATUS column that `oc get pods` prints.
     PodStatus(TextMatch),
+}
+
+/// An alert of Prometheus.
+#[derive(Debug, Clone)]
+pub struct AlertMatch {
+    /// Its name.
+    pub name: String,
+    /// How far it is; `None`: pending or firing.
+    pub state: Option<AlertState>,
+    /// Labels by name; a missing label is empty.
+    pub labels: Vec<(String, TextMatch)>,
+    /// Annotations by name; a missing annotation is empty.
+    pub annotations: Vec<(String, TextMatch)>,
+}
+
+/// A query of metrics, and what it comes to.
+#[derive(Debug, Clone)]
+pub struct MetricMatch {
+    /// The query as it was written.
+    pub query: String,
+    /// The same, parsed.
+    pub expr: Expr,
+    /// The value of a sample; `None`: any.
+    pub value: Option<f64>,
 }
 
 /// How a text is compared.

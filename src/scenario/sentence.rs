@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::plan::{
-    Action, Check, CommandCheck, Expectation, InsightRef, ObjectRef, Step, Subject, Target, TextMatch, What,
-    When, WriteMatch,
+    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, MetricMatch, ObjectRef, Step, Subject,
+    Target, TextMatch, What, When, WriteMatch,
 };
 use crate::base::text::short_duration;
 
@@ -129,6 +129,23 @@ impl fmt::Display for WriteMatch {
     }
 }
 
+impl fmt::Display for AlertMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "alert {}", self.name)?;
+        if let Some(state) = self.state {
+            write!(f, " {state}")?;
+        }
+        self.labels.iter().chain(&self.annotations).try_for_each(|(name, text)| write!(f, ", {name} {text}"))
+    }
+}
+
+impl fmt::Display for MetricMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "metric {}", self.query.trim())?;
+        self.value.map_or(Ok(()), |value| write!(f, " is {value}"))
+    }
+}
+
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with = |f: &mut fmt::Formatter<'_>, checks: &[Check]| {
@@ -155,6 +172,10 @@ impl fmt::Display for What {
                 let texts: Vec<String> = checks.iter().map(ToString::to_string).collect();
                 write!(f, "the command {}", texts.join(", "))
             }
+            Self::Alert(alert) => write!(f, "{alert}"),
+            Self::NoAlert(alert) => write!(f, "no {alert}"),
+            Self::Metric(metric) => write!(f, "{metric}"),
+            Self::NoMetric(metric) => write!(f, "no {metric}"),
             Self::Writes(writes) => {
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
                 write!(f, "{}", texts.join("; then "))

@@ -367,7 +367,7 @@ fn steps_say_what_is_wrong_with_them() {
 fn expectations_say_what_is_wrong_with_them() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `writes`, `statuses`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",
@@ -438,6 +438,19 @@ fn expectations_say_what_is_wrong_with_them() {
              s.yaml:5:41: expected a whole number from 200 to 599, found `42`\n\
              s.yaml:5:53: unknown kind `Nod`; did you mean `Node`?\n\
              s.yaml:5:60: a write has no key `who`; it may have `by`, `verb`, `object`, `subresource`, `code`, `message`, `condition`, `conditions`, `fields`",
+    );
+    check_step(
+        "  - expect: {alert: {nam: X, state: fireing, labels: [x]}, condition: {type: Y}, absent: true}",
+        "s.yaml:5:21: an alert needs `name`: such as `ClusterOperatorDown`\n\
+             s.yaml:5:22: an alert has no key `nam`; did you mean `name`?\n\
+             s.yaml:5:37: expected one of `pending`, `firing`, found `fireing`; did you mean `firing`?\n\
+             s.yaml:5:54: expected labels by name (a map), found a list\n\
+             s.yaml:5:71: `condition` cannot stand beside `alert`",
+    );
+    check_step(
+        "  - expect: {metric: {query: \"group(\", value: few}}",
+        "s.yaml:5:30: this is no PromQL: expected an expression, found the end\n\
+             s.yaml:5:47: expected a number, found `few`",
     );
     check_step(
         "  - expect: {statuses: {object: Node/*, statuses: []}}",

@@ -10,7 +10,7 @@ use cucumber::given;
 use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
-use crate::model::world::{OpenPgp, Pull, Signature};
+use crate::model::world::{Containers, OpenPgp, Pull, Signature};
 use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
@@ -128,6 +128,17 @@ fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(),
         "is slow" => Pull::Slow,
         "hangs" => Pull::Hangs,
         other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
+    };
+    Ok(())
+}
+
+/// What becomes of the containers of a release's image.
+#[given(regex = r"^the containers of release (\S+) (crash|run out of memory|cannot be made)$")]
+fn containers(world: &mut ClusterWorld, version: String, fate: String) -> Result<(), StepError> {
+    world.release(&version)?.image.containers = match fate.as_str() {
+        "crash" => Containers::Crash,
+        "run out of memory" => Containers::OutOfMemory,
+        _ => Containers::CannotBeCreated,
     };
     Ok(())
 }

@@ -5,7 +5,8 @@ use cucumber::then;
 
 use super::phrase::{Timing, condition, docstring, insight, object, printed, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::scenario::plan::{Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
+use crate::model::alert::AlertState;
+use crate::scenario::plan::{AlertMatch, Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
 #[then(
@@ -130,6 +131,26 @@ async fn health_insight(
     }
     let health = insight("Health");
     let what = if article == "a" { What::Insight(health, checks) } else { What::NoInsight(health, checks) };
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// An alert of Prometheus, with the value of its label `name` where one is given.
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?alert "(\w+)"(?: about "([^"]+)")? is( not)? (pending|firing)$"#
+)]
+async fn alert(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    name: String,
+    about: String,
+    not: String,
+    state: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let labels =
+        if about.is_empty() { Vec::new() } else { vec![("name".to_owned(), TextMatch::Equals(about))] };
+    let wanted = AlertMatch { name, state: AlertState::named(&state), labels, annotations: Vec::new() };
+    let what = if not.is_empty() { What::Alert(wanted) } else { What::NoAlert(wanted) };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 

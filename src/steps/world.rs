@@ -13,7 +13,7 @@ use crate::model::release::Release;
 use crate::record::Record;
 use crate::scenario;
 use crate::scenario::plan::{
-    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, ReleasePlan, Step,
+    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, Platform, ReleasePlan, Step,
 };
 
 /// Why a step failed, as cucumber shows it.
@@ -62,6 +62,7 @@ impl ClusterWorld {
             update_service: UpdateService::default(),
             control_plane_nodes: 3,
             worker_nodes: 3,
+            platform: Platform::default(),
             kubernetes_minor: None,
             feature_set: String::new(),
             channel,

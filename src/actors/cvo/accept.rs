@@ -4,21 +4,27 @@ use super::apply::Work;
 use super::events::Notice;
 use super::load::Load;
 use super::preconditions::{self, Verdict};
-use super::retrieve::{Retrieved, Site, Target};
+use super::retrieve::{Retrieved, Site, Target, Trouble};
 use super::updates;
-use crate::model::Object;
+use crate::model::{Object, View};
 
 /// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
 pub(super) fn accept(
     target: &Target,
-    outcome: Result<Retrieved, String>,
+    outcome: Result<Retrieved, Trouble>,
     site: &Site,
+    view: &View,
     cluster_version: &Object,
     notices: &mut Vec<Notice>,
 ) -> Result<Work, Load> {
-    let retrieved = outcome.map_err(|error| Load::not_retrieved(target, &error))?;
+    let retrieved = outcome.map_err(|trouble| {
+        let load = Load::not_retrieved(target, &trouble.text);
+        let text = load.condition().map_or_else(String::new, |condition| condition.message);
+        notices.push(Notice::warning("RetrievePayloadFailed", with_causes(&text, &trouble.causes)));
+        load
+    })?;
     if !retrieved.risk.is_empty() {
-        notices.push(Notice::warning("RetrievePayload", &retrieved.risk));
+        notices.push(Notice::warning("RetrievePayload", with_causes(&retrieved.risk, &retrieved.causes)));
     }
     let Target { version, image, .. } = target;
     notices.push(Notice::normal(
@@ -38,7 +44,7 @@ pub(super) fn accept(
     }
     let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
     let mut risks = vec![retrieved.risk];
-    match preconditions::check(site.behaviour, cluster_version, &release, target.force) {
+    match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
         Verdict::Passed => {}
         Verdict::Noted(risk) => {
             let message = format!("precondition warning for {loaded}: {risk}");
@@ -57,4 +63,10 @@ pub(super) fn accept(
         verified: retrieved.verified,
         accepted_risks: Some(risks),
     })
+}
+
+/// An error with those beneath it, in the one line that an Event has.
+fn with_causes(text: &str, causes: &str) -> String {
+    let chain = if causes.is_empty() { text.to_owned() } else { format!("{text}\n{causes}") };
+    chain.replace('\n', " // ")
 }

@@ -30,6 +30,13 @@ pub(super) struct Behaviour {
     pub(super) guards_rollback: bool,
     /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
     pub(super) guards_hops: bool,
+    /// Whether another minor needs a recent backup of etcd (up to 4.14).
+    pub(super) wants_backup: bool,
+    /// Whether a process that has taken over forgets the accepted risks of what it applies when another target is refused
+    /// (seen from 4.23 on).
+    pub(super) forgets_risks: bool,
+    /// Whether clusters with a preview feature set have the condition ReconciliationIssues (from 4.16 to 4.19).
+    pub(super) previews_issues: bool,
     /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
     pub(super) tells_slow_operators: bool,
     /// How Upgradeable comes about.
@@ -54,6 +61,9 @@ impl Behaviour {
             custom_signature_stores: at_least(15),
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
+            forgets_risks: at_least(23),
+            previews_issues: at_least(16) && !at_least(20),
+            wants_backup: !at_least(15),
             tells_slow_operators: at_least(16),
             upgradeable: if at_least(23) {
                 Style::Risks

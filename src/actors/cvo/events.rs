@@ -1,217 +1,62 @@
-//! What the operator tells people as Events about ClusterVersion, and how often at the most: repeated ones are counted,
-//! similar ones combined, and too many left out, as client libraries do it.
+//! What the operator tells people as Events.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use crate::base::clock::{Time, rfc3339};
-use crate::model::resources::EVENTS;
-use crate::model::{Object, Write};
+pub(super) use crate::actors::recorder::Notice;
+use crate::actors::recorder::{Recorder, Subject};
+use crate::base::clock::Time;
+use crate::model::Object;
 
-/// Different messages of one reason that are told one by one; later ones are combined.
-const SIMILAR_MAX: usize = 10;
-/// After this long without one of a reason its messages count anew.
-const SIMILAR_FOR: SignedDuration = SignedDuration::from_mins(10);
-const COMBINED: &str = "(combined from similar events)";
-/// So many events about the object at once, and one more each interval.
-const BURST: i32 = 25;
-const REFILL: SignedDuration = SignedDuration::from_mins(5);
-
-/// Something worth an Event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Notice {
-    warns: bool,
-    reason: &'static str,
-    message: String,
-}
-
-impl Notice {
-    /// Of type Normal.
-    pub(super) fn normal(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { warns: false, reason, message: message.into() }
-    }
-
-    /// Of type Warning.
-    pub(super) fn warning(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { warns: true, reason, message: message.into() }
-    }
-}
-
-/// An Event that stands in the API: its name and how often it was told.
+/// The memory of what was told about ClusterVersion.
 #[derive(Debug)]
-struct Told {
-    name: String,
-    first: Time,
-    count: u32,
-    /// Whether it was really written: it may have been left out.
-    exists: bool,
-}
+pub(super) struct Events(Recorder);
 
-/// Messages of one reason, for combining.
-#[derive(Debug)]
-struct Similar {
-    messages: BTreeSet<String>,
-    last: Time,
-}
-
-/// The memory of what was told.
-#[derive(Debug, Default)]
-pub(super) struct Events {
-    told: BTreeMap<(bool, &'static str, String), Told>,
-    similar: BTreeMap<(bool, &'static str), Similar>,
-    /// When a bucket that is full now would have been filled from nothing; `None`: nothing was told yet.
-    filled_at: Option<Time>,
-    made: i64,
+impl Default for Events {
+    fn default() -> Self {
+        Self(recorder(json!({
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ClusterVersion",
+            "name": "version",
+            "namespace": NAMESPACE,
+        })))
+    }
 }
 
 impl Events {
     /// Tells these notices.
     pub(super) fn tell(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
         for notice in notices {
-            if let Some(write) = self.write(notice, now) {
+            if let Some(write) = self.0.tell(notice, now) {
                 out.push(Purpose::Event, write);
             }
         }
     }
-
-    fn write(&mut self, notice: Notice, now: Time) -> Option<Write> {
-        let Notice { warns, reason, message } = notice;
-        let (key, message) = self.combine(warns, reason, message, now);
-        self.made += 1;
-        let unique = now.as_nanosecond() + i128::from(self.made);
-        let allowed = self.allows(now);
-        let told = self.told.entry((warns, reason, key)).or_insert_with(|| Told {
-            name: format!("version.{unique:x}"),
-            first: now,
-            count: 0,
-            exists: false,
-        });
-        told.count += 1;
-        if !allowed {
-            return None;
-        }
-        if told.exists {
-            let patch = json!({ "count": told.count, "lastTimestamp": rfc3339(now), "message": message });
-            return Some(Write::merge_patch(&EVENTS, NAMESPACE, &told.name, patch));
-        }
-        told.exists = true;
-        Some(Write::create(&EVENTS, event(told, warns, reason, &message, now)))
-    }
-
-    /// Under which message it is remembered and with which one it is told: from the tenth different one of a reason on,
-    /// as one of many.
-    fn combine(&mut self, warns: bool, reason: &'static str, message: String, now: Time) -> (String, String) {
-        let empty = || Similar { messages: BTreeSet::new(), last: now };
-        let similar = self.similar.entry((warns, reason)).or_insert_with(empty);
-        if now.duration_since(similar.last) > SIMILAR_FOR {
-            *similar = empty();
-        }
-        similar.last = now;
-        similar.messages.insert(message.clone());
-        if similar.messages.len() < SIMILAR_MAX {
-            return (message.clone(), message);
-        }
-        similar.messages.pop_last();
-        (COMBINED.to_owned(), format!("{COMBINED}: {message}"))
-    }
-
-    /// Takes a token, if there is one.
-    fn allows(&mut self, now: Time) -> bool {
-        let earliest = now - REFILL * BURST;
-        let filled_at = self.filled_at.map_or(earliest, |at| at.max(earliest));
-        let taken = filled_at + REFILL;
-        let allowed = taken <= now;
-        if allowed {
-            self.filled_at = Some(taken);
-        }
-        allowed
-    }
 }
 
-fn event(told: &Told, warns: bool, reason: &str, message: &str, now: Time) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": { "name": told.name, "namespace": NAMESPACE },
-        "involvedObject": {
-            "apiVersion": "config.openshift.io/v1",
-            "kind": "ClusterVersion",
-            "name": "version",
-            "namespace": NAMESPACE,
-        },
-        "type": if warns { "Warning" } else { "Normal" },
-        "reason": reason,
-        "message": message,
-        "source": { "component": NAMESPACE },
-        "firstTimestamp": rfc3339(told.first),
-        "lastTimestamp": rfc3339(now),
-        "count": told.count,
+fn recorder(involved: serde_json::Value) -> Recorder {
+    Recorder::of(Subject {
+        involved,
+        namespace: NAMESPACE.to_owned(),
+        source: json!({ "component": NAMESPACE }),
     })
 }
 
 /// Tells that `holder` got the Lease. A process does so once, so there is nothing to count.
 pub(super) fn tell_of_leadership(holder: &str, lease: Option<&Object>, now: Time, out: &mut Outbox) {
-    let name = format!("version.{:x}", now.as_nanosecond());
-    let told = Told { name, first: now, count: 1, exists: true };
-    let mut object = event(&told, false, "LeaderElection", &format!("{holder} became leader"), now);
-    object["involvedObject"]["apiVersion"] = json!("coordination.k8s.io/v1");
-    object["involvedObject"]["kind"] = json!("Lease");
+    let mut involved = json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "name": "version",
+        "namespace": NAMESPACE,
+    });
     if let Some(lease) = lease {
-        object["involvedObject"]["uid"] = json!(lease.uid());
-        object["involvedObject"]["resourceVersion"] = json!(lease.resource_version());
+        involved["uid"] = json!(lease.uid());
+        involved["resourceVersion"] = json!(lease.resource_version());
     }
-    out.push(Purpose::Event, Write::create(&EVENTS, object));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Operation;
-
-    fn at(seconds: i64) -> Time {
-        Time::from_second(1_700_000_000 + seconds).unwrap()
-    }
-
-    /// What telling this does: `new <message>`, `<count>`, or nothing.
-    fn tell(events: &mut Events, message: &str, seconds: i64) -> String {
-        let write = events.write(Notice::warning("Failed", message), at(seconds));
-        match write.map(|write| write.operation) {
-            Some(Operation::Create(object)) => format!("new {}", object["message"].as_str().unwrap()),
-            Some(Operation::MergePatch(patch)) => patch["count"].to_string(),
-            _ => String::new(),
-        }
-    }
-
-    #[test]
-    fn what_is_told_again_is_counted() {
-        let mut events = Events::default();
-        assert_eq!(tell(&mut events, "a", 0), "new a");
-        assert_eq!(tell(&mut events, "a", 5), "2");
-        assert_eq!(tell(&mut events, "b", 6), "new b");
-        assert_eq!(tell(&mut events, "a", 7), "3");
-    }
-
-    #[test]
-    fn the_tenth_message_of_a_reason_is_combined_with_those_that_follow() {
-        let mut events = Events::default();
-        let last: Vec<String> = (0..11).map(|i| tell(&mut events, &format!("pod {i:02}"), i)).collect();
-        assert_eq!(last[8], "new pod 08");
-        assert_eq!(last[9], "new (combined from similar events): pod 09");
-        assert_eq!(last[10], "2", "they share one event");
-        assert_eq!(tell(&mut events, "pod 12", 10 + 601), "new pod 12", "after ten minutes they count anew");
-    }
-
-    #[test]
-    fn after_twenty_five_at_once_one_each_five_minutes_is_left() {
-        let mut events = Events::default();
-        let told = |events: &mut Events, seconds| usize::from(!tell(events, "a", seconds).is_empty());
-        assert_eq!((0..30).map(|_| told(&mut events, 0)).sum::<usize>(), 25);
-        assert_eq!(told(&mut events, 299), 0);
-        assert_eq!(told(&mut events, 300), 1);
-        assert_eq!(told(&mut events, 301), 0);
+    let notice = Notice::normal("LeaderElection", format!("{holder} became leader"));
+    if let Some(write) = recorder(involved).tell(notice, now) {
+        out.push(Purpose::Event, write);
     }
 }

@@ -5,28 +5,47 @@ use serde_json::{Value, json};
 
 use super::outbox::{Outbox, Purpose};
 use crate::base::clock::{Time, after, parse_rfc3339, rfc3339_micro};
-use crate::model::resources::LEASES;
+use crate::model::resources::{INFRASTRUCTURES, LEASES};
 use crate::model::{Object, View, Write};
 
 /// Namespace of the operator and its Lease.
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const NAME: &str = "version";
-const LEASE_DURATION_SECONDS: i64 = 137;
-/// How often the holder renews and others look.
-const RETRY_PERIOD: SignedDuration = SignedDuration::from_secs(26);
+
+/// How long a Lease is good for, and how often its holder renews it and others look.
+#[derive(Debug, Clone, Copy)]
+struct Timing {
+    lease_seconds: i64,
+    retry: SignedDuration,
+}
+
+/// So that clusters get over a kube-apiserver that is away for a minute.
+const SEVERAL_NODES: Timing = Timing { lease_seconds: 137, retry: SignedDuration::from_secs(26) };
+/// Where the kube-apiserver has no other node to be on, it is away for longer.
+const SINGLE_NODE: Timing = Timing { lease_seconds: 270, retry: SignedDuration::from_secs(60) };
+
+impl Timing {
+    /// By the topology of the control plane, which a process asks for when it starts.
+    fn of(view: &View) -> Self {
+        let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
+        let topology = infrastructure.map_or("", |object| object.text("/status/controlPlaneTopology"));
+        if topology == "SingleReplica" { SINGLE_NODE } else { SEVERAL_NODES }
+    }
+}
 
 /// One candidate's part in the election.
 #[derive(Debug)]
 pub(super) struct Election {
     holder: String,
+    timing: Timing,
     leads: bool,
     next_at: Option<Time>,
 }
 
 impl Election {
     /// A candidate with this identity; it looks at once.
-    pub(super) fn new(holder: String, now: Time) -> Self {
-        Self { holder, leads: false, next_at: Some(now) }
+    pub(super) fn new(holder: String, view: &View, now: Time) -> Self {
+        Self { holder, timing: Timing::of(view), leads: false, next_at: Some(now) }
     }
 
     /// Whether this candidate leads.
@@ -44,7 +63,7 @@ impl Election {
         if self.next_at.is_none_or(|at| at > now) || out.awaits(Purpose::Lease) {
             return;
         }
-        self.next_at = Some(now + RETRY_PERIOD);
+        self.next_at = Some(now + self.timing.retry);
         let current = view.get(&LEASES, NAMESPACE, NAME);
         let own = |lease: &Object| lease.text("/spec/holderIdentity") == self.holder;
         if current.is_none_or(|lease| own(lease) || is_free(lease, now)) {
@@ -90,7 +109,7 @@ impl Election {
             value["spec"]["acquireTime"] = json!(time);
             value["spec"]["holderIdentity"] = json!(self.holder);
         }
-        value["spec"]["leaseDurationSeconds"] = json!(LEASE_DURATION_SECONDS);
+        value["spec"]["leaseDurationSeconds"] = json!(self.timing.lease_seconds);
         value["spec"]["renewTime"] = json!(time);
         Write::update(&LEASES, value)
     }
@@ -102,7 +121,7 @@ impl Election {
             "metadata": { "name": NAME, "namespace": NAMESPACE },
             "spec": {
                 "holderIdentity": self.holder,
-                "leaseDurationSeconds": LEASE_DURATION_SECONDS,
+                "leaseDurationSeconds": self.timing.lease_seconds,
                 "acquireTime": time,
                 "renewTime": time,
                 "leaseTransitions": 0,

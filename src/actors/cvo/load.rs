@@ -94,12 +94,13 @@ impl Load {
         }
     }
 
-    /// What is told of it as an Event; `None` before the first attempt.
+    /// What is told of it as an Event; `None` before the first attempt, and for retrievals that failed: those are told
+    /// of with all that led to it.
     pub(super) fn notice(&self) -> Option<Notice> {
         let Condition { status, reason, message, .. } = self.condition()?;
         Some(match reason.as_str() {
             _ if status == "True" => Notice::normal("PayloadLoaded", message),
-            "RetrievePayload" => Notice::warning("RetrievePayloadFailed", message.replace('\n', " // ")),
+            "RetrievePayload" => return None,
             "LoadPayload" => Notice::warning("LoadPayloadFailed", message),
             "VerifyPayloadVersion" => Notice::warning("VerifyPayloadVersionFailed", message),
             _ => Notice::warning("PreconditionBlock", message),

@@ -138,7 +138,7 @@ impl ClusterVersionOperator {
     }
 
     fn run(&mut self, view: &View, now: Time) -> Step {
-        let election = self.election.get_or_insert_with(|| Election::new(self.holder.clone(), now));
+        let election = self.election.get_or_insert_with(|| Election::new(self.holder.clone(), view, now));
         if self.ending {
             let writes = self.out.take();
             let effects = if writes.is_empty() { vec![Effect::Exit] } else { Vec::new() };

@@ -1,13 +1,16 @@
 //! Checks between loading a payload and accepting it. What is only a warning, or is forced through, is told in
 //! `acceptedRisks`.
 
+mod etcd_backup;
 mod recommended;
+#[cfg(test)]
+mod releases;
 
 use semver::Version;
 
 use super::behaviour::Behaviour;
 use super::upgradeable::precondition;
-use crate::model::{Object, release::Release};
+use crate::model::{Object, View, release::Release};
 
 /// What the checks came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +41,7 @@ impl Failed {
 /// Runs the checks of this operator's release for an update to `target`, all of them and in the operator's order.
 pub(super) fn check(
     behaviour: Behaviour,
+    view: &View,
     cluster_version: &Object,
     target: &Release,
     force: bool,
@@ -50,6 +54,7 @@ pub(super) fn check(
         behaviour.guards_rollback.then(|| rollback(cluster_version, &current, target)).flatten(),
         behaviour.guards_hops.then(|| giant_hop(&current, target)).flatten(),
         upgradeable(behaviour, cluster_version, &current, target),
+        behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
         recommended::check(cluster_version, &current, target),
     ]
     .into_iter()

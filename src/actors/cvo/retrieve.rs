@@ -44,6 +44,23 @@ pub(super) struct Retrieved {
     pub(super) verified: bool,
     /// What was forced past, as `acceptedRisks` tells it; empty for nothing.
     pub(super) risk: String,
+    /// The errors beneath that.
+    pub(super) causes: String,
+}
+
+/// Why a retrieval failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// The outermost error, which conditions tell.
+    pub(super) text: String,
+    /// The errors beneath it, which only Events tell; may be empty.
+    pub(super) causes: String,
+}
+
+impl From<String> for Trouble {
+    fn from(text: String) -> Self {
+        Self { text, causes: String::new() }
+    }
 }
 
 /// One retrieval on its way.
@@ -92,7 +109,7 @@ impl Retrieval {
             target,
             deadline: now + TIMEOUT,
             stage: Stage::Verify { until },
-            retrieved: Retrieved { verified: true, risk: String::new() },
+            retrieved: Retrieved { verified: true, risk: String::new(), causes: String::new() },
             left: Vec::new(),
         }
     }
@@ -113,18 +130,18 @@ impl Retrieval {
         view: &View,
         now: Time,
         out: &mut Outbox,
-    ) -> Option<Result<Retrieved, String>> {
+    ) -> Option<Result<Retrieved, Trouble>> {
         loop {
             match &self.stage {
                 Stage::Verify { until } if *until <= now => {
-                    if let Err(error) = self.verify(site, view) {
+                    if let Err(error) = self.verify(site, view, now) {
                         return Some(Err(error));
                     }
                     self.stage = Stage::Prune;
                     prune(site.behaviour.retrieval, view, out);
                 }
                 Stage::Prune if !out.awaits(Purpose::Prune) && !self.left.is_empty() => {
-                    return Some(Err(self.not_pruned()));
+                    return Some(Err(self.not_pruned().into()));
                 }
                 Stage::Prune if !out.awaits(Purpose::Prune) && site.held == self.target.image => {
                     return Some(Ok(self.retrieved.clone()));
@@ -142,7 +159,7 @@ impl Retrieval {
                     }
                     return self.judged(judged, site.behaviour.retrieval, now);
                 }
-                Stage::Failed(cause) => return Some(Err(in_words(site.behaviour.retrieval, cause))),
+                Stage::Failed(cause) => return Some(Err(in_words(site.behaviour.retrieval, cause).into())),
                 Stage::Verify { .. } | Stage::Prune | Stage::Create => return None,
             }
         }
@@ -176,12 +193,12 @@ impl Retrieval {
         )
     }
 
-    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, String>> {
+    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, Trouble>> {
         match judged {
             Judgement::Done => Some(Ok(self.retrieved.clone())),
-            Judgement::Failed(cause) => Some(Err(in_words(by, &cause))),
+            Judgement::Failed(cause) => Some(Err(in_words(by, &cause).into())),
             Judgement::Waiting if now >= self.deadline => {
-                Some(Err(in_words(by, "timed out waiting for the condition")))
+                Some(Err(in_words(by, "timed out waiting for the condition").into()))
             }
             Judgement::Waiting => {
                 if let Stage::Await { poll_at, .. } = &mut self.stage
@@ -195,7 +212,7 @@ impl Retrieval {
     }
 
     /// Checks the release signature. Without `force` a bad one ends the retrieval.
-    fn verify(&mut self, site: &mut Site, view: &View) -> Result<(), String> {
+    fn verify(&mut self, site: &mut Site, view: &View, now: Time) -> Result<(), Trouble> {
         let Target { version, image, force, .. } = &self.target;
         let error = match site.verifier.verify(image, &Places::of(site, view)) {
             Ok(signed) => {
@@ -204,14 +221,16 @@ impl Retrieval {
             }
             Err(error) => error,
         };
+        let causes = Places::of(site, view).causes(image, now);
         if !force {
-            return Err(format!("The update cannot be verified: {error}"));
+            return Err(Trouble { text: format!("The update cannot be verified: {error}"), causes });
         }
         self.retrieved = Retrieved {
             verified: false,
             risk: format!(
                 "Target release version=\"{version}\" image=\"{image}\" cannot be verified, but continuing anyway because the update was forced: {error}"
             ),
+            causes,
         };
         Ok(())
     }

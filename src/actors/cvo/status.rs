@@ -19,6 +19,9 @@ use crate::model::Object;
 use crate::model::condition::{self, Condition};
 use crate::model::release::Release;
 
+/// The type of a condition that some releases preview.
+const ISSUES: &str = "ReconciliationIssues";
+
 /// What a status is made of.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
@@ -34,6 +37,8 @@ pub(super) struct Report<'a> {
     pub(super) updates: &'a Updates,
     /// What speaks against another minor.
     pub(super) upgradeable: &'a Upgradeable,
+    /// Whether the cluster has a feature set with previews.
+    pub(super) previews: bool,
     /// Why spec is invalid; empty: it is not.
     pub(super) invalid: &'a [String],
 }
@@ -50,12 +55,15 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     let retrieved = report.updates.tell(cluster_version, status);
     let version = work.release.version.to_string();
     let mut entries = take_list(status, "history");
+    // A refused target says nothing of the risks of what runs, but is taken as if it did.
+    let refused = matches!(report.load, Load::Failed { .. });
+    let forgotten = (report.behaviour.forgets_risks && refused).then_some("");
     let applied = Applied {
         version: &version,
         image: &work.release.image,
         completed: report.apply.progress.completed > 0,
         verified: work.verified,
-        accepted_risks: work.accepted_risks.as_deref(),
+        accepted_risks: work.accepted_risks.as_deref().or(forgotten),
     };
     history::merge(&mut entries, applied, now);
     status["history"] = Value::Array(entries);
@@ -125,6 +133,11 @@ fn set_conditions(
     }
     wanted.push(failing(apply, report.behaviour, now));
     wanted.push(progressing(apply, version, !report.invalid.is_empty(), now));
+    if report.previews && report.behaviour.previews_issues {
+        wanted.push(issues(apply.progress.failure.as_ref()));
+    } else {
+        condition::remove(conditions, ISSUES);
+    }
     // A type of former releases.
     condition::remove(conditions, "ImplicitlyEnabled");
     if report.invalid.is_empty() {
@@ -136,6 +149,17 @@ fn set_conditions(
         condition::set(conditions, &condition, now);
     }
     report.upgradeable.put(conditions, now);
+}
+
+/// ReconciliationIssues: what Failing would be if nothing were held back.
+fn issues(failure: Option<&Failure>) -> Condition {
+    match failure {
+        None => Condition::new(ISSUES, "False", "NoIssues", "No issues found during reconciliation"),
+        Some(failure) => {
+            let message = format!("Issues found during reconciliation: {}", failure.message);
+            Condition::new(ISSUES, "True", "IssuesFound", message)
+        }
+    }
 }
 
 fn implicit_capabilities(capabilities: &Capabilities) -> Condition {

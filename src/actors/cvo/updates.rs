@@ -137,7 +137,7 @@ impl Updates {
     /// Makes Recommended of all conditional updates anew.
     fn evaluate(&mut self, view: &View, now: Time) {
         self.queries.begin();
-        let query = |text: &str| monitoring::is_true(text, view);
+        let query = |text: &str| monitoring::is_true(text, view, now);
         let mut recommended = Vec::new();
         for (node, risks) in &self.fetched.conditional {
             let exposed: Vec<_> =

@@ -1,6 +1,7 @@
 //! Release signatures: whether the keyrings of the loaded payload have signed an image, and where the operator looks for
 //! that. What was found good once is remembered, and kept in a ConfigMap from time to time.
 
+mod causes;
 mod persist;
 #[cfg(test)]
 mod tests;
@@ -40,11 +41,14 @@ pub(super) struct Places<'a> {
     world: &'a World,
     /// URLs of the stores that are asked.
     stores: Vec<String>,
+    /// Whether spec may name stores, and whether it does.
+    may_have_own: bool,
+    own_stores: bool,
 }
 
 impl<'a> Places<'a> {
     /// Those that this operator asks now: ConfigMaps, and the payload's stores unless spec names its own. (That an
-    /// empty list in spec is an error is not told in conditions, which have the outermost error only.)
+    /// empty list in spec is an error is told in Events; conditions have the outermost error only.)
     pub(super) fn of(site: &'a Site, view: &'a View) -> Self {
         let own = view
             .get(&CLUSTER_VERSIONS, "", "version")
@@ -55,7 +59,8 @@ impl<'a> Places<'a> {
             Some(list) => list.iter().filter_map(|store| store["url"].as_str()).map(url).collect(),
             None => signature::STORES.map(url).to_vec(),
         };
-        Self { view, world: &site.world, stores }
+        let may_have_own = site.behaviour.custom_signature_stores;
+        Self { view, world: &site.world, stores, may_have_own, own_stores: own.is_some() }
     }
 
     /// Signatures of `digest` in the cluster, in the order of ConfigMaps and of keys.

@@ -35,6 +35,8 @@ pub(super) struct Worker {
     pub(super) upgradeable: Upgradeable,
     events: Events,
     updates: Updates,
+    /// Whether the cluster has a feature set with previews.
+    previews: bool,
     invalid: Vec<String>,
 }
 
@@ -53,6 +55,7 @@ impl Worker {
             upgradeable: Upgradeable::default(),
             events: Events::default(),
             updates: Updates::new(interval),
+            previews: false,
             invalid: Vec::new(),
         }
     }
@@ -121,7 +124,7 @@ impl Worker {
                 let target = retrieval.target.clone();
                 self.retrieval = None;
                 let mut notices = Vec::new();
-                let accepted = accept(&target, outcome, site, cluster_version, &mut notices);
+                let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load =
                     accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, true));
                 notices.extend(load.notice());
@@ -241,6 +244,7 @@ impl Worker {
     fn adopt(&mut self, work: Work, view: &View, now: Time) {
         let feature_set =
             view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
+        self.previews = matches!(feature_set, "TechPreviewNoUpgrade" | "DevPreviewNoUpgrade");
         self.load = Load::loaded(&work.release, true);
         let jitter = self.jitter.clone();
         self.apply = Some(ApplyLoop::new(work, Mode::Updating, feature_set, self.interval, jitter, now));
@@ -284,6 +288,7 @@ impl Worker {
             behaviour: site.behaviour,
             upgradeable: &self.upgradeable,
             updates: &self.updates,
+            previews: self.previews,
             invalid: &self.invalid,
         };
         let object = status::write(cluster_version, &report, now);

@@ -2,19 +2,23 @@
 
 use super::status::{Container, State};
 use super::worker::{Look, draw};
+use crate::actors::recorder::Notice;
 use crate::actors::{Effect, PROGRAM};
 use crate::base::clock::Time;
 use crate::model::{DeleteOptions, Operation, Write, resources::PODS};
+
+const DEADLINE_PASSED: &str = "Pod was active on the node longer than the specified deadline";
 
 impl Look<'_> {
     pub(super) fn fail_by_deadline(&mut self) {
         let now = self.site.now;
         self.status.phase = "Failed";
         "DeadlineExceeded".clone_into(&mut self.status.reason);
-        "Pod was active on the node longer than the specified deadline".clone_into(&mut self.status.message);
+        DEADLINE_PASSED.clone_into(&mut self.status.message);
+        self.tell(Notice::normal("DeadlineExceeded", DEADLINE_PASSED));
         for container in &mut self.status.containers {
             if let State::Running { since } = container.state {
-                container.state = State::Ended { since, at: now, code: 137 };
+                container.state = State::ended(since, now, 137);
                 self.out.effects = vec![Effect::Kill { pod: self.key.clone() }];
             }
         }
@@ -55,6 +59,10 @@ impl Look<'_> {
     /// for.
     fn terminate(&mut self) -> Time {
         self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
+        for container in self.status.containers.iter().filter(|container| container.is_running()) {
+            let notice = Notice::normal("Killing", format!("Stopping container {}", container.name));
+            self.out.notices.push(notice);
+        }
         let grace_end = self.pod.time("/metadata/deletionTimestamp").unwrap_or(self.site.now);
         let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
             grace_end
@@ -72,7 +80,7 @@ impl Look<'_> {
         for container in &mut self.status.containers {
             if let State::Running { since } = container.state {
                 let code = if exited.contains(&container.name) { 0 } else { 137 };
-                container.state = State::Ended { since, at: now, code };
+                container.state = State::ended(since, now, code);
                 ended_any = true;
             }
         }

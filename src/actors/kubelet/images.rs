@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use super::pull::{self, Outcome, PullError, Pulling};
 use super::status::State;
 use super::worker::{Look, draw};
+use crate::actors::recorder::Notice;
 
 /// Longest back-off between two pulls of an image.
 const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(300);
@@ -14,28 +15,34 @@ impl Look<'_> {
     pub(super) fn pull(&mut self, index: usize) {
         let (now, image) = (self.site.now, self.status.containers[index].image.clone());
         if self.images.contains(&image) {
+            if !self.is_waiting_for(index, "CreateContainerError") {
+                let text = format!("Container image \"{image}\" already present on machine");
+                self.tell(Notice::normal("Pulled", text));
+            }
             return self.start(index);
         }
-        if let Some(PullError { reason, message }) = self.unpullable(index, &image) {
-            self.out.why = Some(message.clone());
-            let reason = reason.to_owned();
-            self.status.containers[index].state = State::Waiting { reason, message };
-            return;
+        if let Some(error) = self.unpullable(index, &image) {
+            return self.refuse(index, &error);
         }
         let pulling = match self.memory.pulls.remove(&image) {
             None => self.begin_pull(&image, 0),
             Some(Pulling::Failed { retry_at, failures, .. }) if retry_at <= now => {
                 self.begin_pull(&image, failures)
             }
-            Some(Pulling::Underway { until, outcome, failures }) if until <= now => match outcome {
+            Some(Pulling::Underway { since, until, outcome, failures }) if until <= now => match outcome {
                 Outcome::Arrives { .. } => {
+                    self.tell_of_arrival(&image, now.duration_since(since));
                     self.images.insert(image);
                     return self.start(index);
                 }
-                Outcome::Never => Pulling::Underway { until, outcome, failures },
+                Outcome::Never => Pulling::Underway { since, until, outcome, failures },
                 Outcome::Fails(error) => self.fail_pull(index, &image, error, failures + 1),
             },
             Some(Pulling::Failed { error, quiet_at, retry_at, failures }) if quiet_at <= now => {
+                if !self.is_waiting_for(index, "ImagePullBackOff") {
+                    self.tell(Notice::normal("BackOff", format!("Back-off pulling image \"{image}\"")));
+                    self.tell(Notice::warning("Failed", "Error: ImagePullBackOff"));
+                }
                 let message = error.back_off_message(&image, self.site.minor);
                 let reason = "ImagePullBackOff".to_owned();
                 self.status.containers[index].state = State::Waiting { reason, message };
@@ -67,7 +74,34 @@ impl Look<'_> {
         })
     }
 
-    fn begin_pull(&self, image: &str, failures: u32) -> Pulling {
+    fn is_waiting_for(&self, index: usize, wanted: &str) -> bool {
+        matches!(&self.status.containers[index].state, State::Waiting { reason, .. } if reason == wanted)
+    }
+
+    /// Has a container wait that nobody pulls an image for.
+    fn refuse(&mut self, index: usize, PullError { reason, message }: &PullError) {
+        self.out.why = Some(message.clone());
+        if !self.is_waiting_for(index, reason) {
+            let event = if *reason == "InvalidImageName" { "InspectFailed" } else { reason };
+            self.tell(Notice::warning(event, message.clone()));
+            self.tell(Notice::warning("Failed", format!("Error: {reason}")));
+        }
+        let (reason, message) = ((*reason).to_owned(), message.clone());
+        self.status.containers[index].state = State::Waiting { reason, message };
+    }
+
+    /// Since Kubernetes 1.30 its size is told as well.
+    fn tell_of_arrival(&mut self, image: &str, took: SignedDuration) {
+        let took = in_seconds(took);
+        let mut text = format!("Successfully pulled image \"{image}\" in {took} ({took} including waiting)");
+        if self.site.minor >= 30 {
+            let size = self.site.streams.stream(&format!("image/{image}")).between(500_000_000, 600_000_000);
+            text += &format!(". Image size: {size} bytes.");
+        }
+        self.tell(Notice::normal("Pulled", text));
+    }
+
+    fn begin_pull(&mut self, image: &str, failures: u32) -> Pulling {
         let outcome = pull::attempt(&self.site.world.registry, self.site.view, image, self.site.minor);
         // Layers take their time; a registry that has none, or refuses, says so at once.
         let millis = match outcome {
@@ -75,13 +109,17 @@ impl Look<'_> {
             Outcome::Arrives { slowly: true } => (65_000, 100_000),
             Outcome::Fails(_) | Outcome::Never => (300, 900),
         };
-        let until = self.site.now + draw(&mut self.stream("pull", image, failures), millis);
-        Pulling::Underway { until, outcome, failures }
+        self.tell(Notice::normal("Pulling", format!("Pulling image \"{image}\"")));
+        let since = self.site.now;
+        let until = since + draw(&mut self.stream("pull", image, failures), millis);
+        Pulling::Underway { since, until, outcome, failures }
     }
 
     /// The back-off starts at 10 s, doubles, and counts from the failure; the pod's own rhythm adds a little.
     fn fail_pull(&mut self, index: usize, image: &str, error: PullError, failures: u32) -> Pulling {
         let now = self.site.now;
+        self.tell(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.told())));
+        self.tell(Notice::warning("Failed", format!("Error: {}", error.reason)));
         self.status.containers[index].state =
             State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
         let doubled = SignedDuration::from_secs(10_i64 << (failures - 1).min(5));
@@ -90,4 +128,9 @@ impl Look<'_> {
         let retry_at = now + doubled.min(BACK_OFF_MAX) + draw(&mut stream, (0, 1_500));
         Pulling::Failed { error, quiet_at, retry_at, failures }
     }
+}
+
+/// A time below a minute as Go writes it, to the millisecond: `2.345s`.
+fn in_seconds(span: SignedDuration) -> String {
+    format!("{}s", f64::from(u32::try_from(span.as_millis()).unwrap_or(u32::MAX)) / 1_000.0)
 }

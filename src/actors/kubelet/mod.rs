@@ -1,11 +1,13 @@
 //! The kubelet of one node: it pulls images, runs the containers of its pods and tells how they are.
 //!
-//! Init containers, and all containers of pods that are not to be restarted always, end well after about a second.
+//! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
+//! it is said of their image that they do not.
 //! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]). A pod annotated
 //! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
 //! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
 //! know: after a restart a kubelet may ask again.
 
+mod crash;
 mod ending;
 mod images;
 mod pull;
@@ -87,7 +89,7 @@ impl Kubelet {
             if let Signal::Exited { pod, container } = signal
                 && let Some(object) = input.view.get_key(pod)
             {
-                memory_of(&mut self.pods, pod, object).exited.insert(container.clone());
+                memory_of(&mut self.pods, pod, object, &self.node).exited.insert(container.clone());
                 self.queue.add(pod.clone());
             }
         }
@@ -107,9 +109,11 @@ impl Kubelet {
 
     fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
         let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
-        let memory = memory_of(&mut self.pods, pod, object);
+        let memory = memory_of(&mut self.pods, pod, object, &self.node);
         let looked = worker::look(site, object, memory, &mut self.images);
-        for write in looked.writes {
+        let told = looked.notices.into_iter().filter_map(|notice| memory.events.tell(notice, site.now));
+        let told: Vec<_> = told.collect();
+        for write in looked.writes.into_iter().chain(told) {
             self.queue.ask(pod, write, &mut step.writes);
         }
         step.effects.extend(looked.effects);
@@ -164,10 +168,10 @@ impl Actor for Kubelet {
 }
 
 /// What is known of a pod; of another pod of the same name, nothing is.
-fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object) -> &'a mut Memory {
+fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object, node: &str) -> &'a mut Memory {
     let memory = pods.entry(key.clone()).or_default();
     if memory.uid != pod.uid() {
-        *memory = Memory::of(pod.uid());
+        *memory = Memory::of(pod, node);
     }
     memory
 }

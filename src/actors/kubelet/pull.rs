@@ -34,12 +34,20 @@ pub(super) struct PullError {
 #[derive(Debug)]
 pub(super) enum Pulling {
     /// It is under way and comes to `outcome` at `until`.
-    Underway { until: Time, outcome: Outcome, failures: u32 },
+    Underway { since: Time, until: Time, outcome: Outcome, failures: u32 },
     /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
     Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
 }
 
 impl PullError {
+    /// What the Event about it says was wrong.
+    pub(super) fn told(&self) -> String {
+        match self.message.split_once(" because the ").and_then(|(_, cause)| cause.split_once(": ")) {
+            Some((_, cause)) if self.reason != "ErrImagePull" => format!("{}: {cause}", self.reason),
+            _ => self.message.clone(),
+        }
+    }
+
     /// The message of `ImagePullBackOff` after this error. Since Kubernetes 1.32 it ends with the error.
     pub(super) fn back_off_message(&self, image: &str, kubelet_minor: u32) -> String {
         let back_off = format!("Back-off pulling image \"{image}\"");

@@ -30,6 +30,10 @@ pub(super) enum State {
         at: Time,
         /// Exit code; 137 is SIGKILL.
         code: i64,
+        /// One word, such as `Completed`.
+        reason: String,
+        /// What it left behind; may be empty.
+        message: String,
     },
 }
 
@@ -37,6 +41,12 @@ impl State {
     /// A container that has not started, without a message.
     pub(super) fn waiting(reason: &str) -> Self {
         Self::Waiting { reason: reason.to_owned(), message: String::new() }
+    }
+
+    /// A process that has ended, with nothing to say but its code.
+    pub(super) fn ended(since: Time, at: Time, code: i64) -> Self {
+        let reason = if code == 0 { "Completed" } else { "Error" };
+        Self::Ended { since, at, code, reason: reason.to_owned(), message: String::new() }
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -49,6 +59,8 @@ impl State {
                 since: time(fields, "startedAt"),
                 at: time(fields, "finishedAt"),
                 code: fields["exitCode"].as_i64().unwrap_or(0),
+                reason: text("reason"),
+                message: text("message"),
             }),
             "waiting" => Some(Self::Waiting { reason: text("reason"), message: text("message") }),
             _ => None,
@@ -64,13 +76,19 @@ impl State {
                 json!({ "waiting": { "reason": reason, "message": message } })
             }
             Self::Running { since } => json!({ "running": { "startedAt": rfc3339(*since) } }),
-            Self::Ended { since, at, code } => json!({ "terminated": {
-                "exitCode": code,
-                "reason": if *code == 0 { "Completed" } else { "Error" },
-                "startedAt": rfc3339(*since),
-                "finishedAt": rfc3339(*at),
-                "containerID": id,
-            } }),
+            Self::Ended { since, at, code, reason, message } => {
+                let mut terminated = json!({
+                    "exitCode": code,
+                    "reason": reason,
+                    "startedAt": rfc3339(*since),
+                    "finishedAt": rfc3339(*at),
+                    "containerID": id,
+                });
+                if !message.is_empty() {
+                    terminated["message"] = json!(message);
+                }
+                json!({ "terminated": terminated })
+            }
         }
     }
 }
@@ -96,6 +114,11 @@ impl Container {
     /// Whether it ended well.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Ended { code: 0, .. })
+    }
+
+    /// Whether it ended badly.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.state, State::Ended { code, .. } if code != 0)
     }
 
     /// Whether its process runs.

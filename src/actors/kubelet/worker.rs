@@ -7,16 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use super::crash::CRASH_LOOP;
 use super::pull::Pulling;
 use super::status::{Container, State, Status};
 use crate::actors::Effect;
+use crate::actors::recorder::{Notice, Recorder, Subject};
 use crate::base::clock::{Time, after};
 use crate::base::rng::{Stream, Streams};
 use crate::model::world::World;
 use crate::model::{Key, Object, View, Write, resources::PODS};
 
 /// Pause before an ended container is started again.
-const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+pub(super) const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 /// What a kubelet knows beside the API.
 #[derive(Debug, Default)]
@@ -31,15 +33,26 @@ pub(super) struct Memory {
     pub(super) removed: bool,
     /// Pulls by image.
     pub(super) pulls: BTreeMap<String, Pulling>,
+    /// What was told of it as Events.
+    pub(super) events: Recorder,
     /// By when all processes of a deleted pod must have ended.
     pub(super) stop_by: Option<Time>,
     ends: BTreeMap<String, Time>,
 }
 
 impl Memory {
-    /// Nothing known yet of the pod of this uid.
-    pub(super) fn of(uid: &str) -> Self {
-        Self { uid: uid.to_owned(), ..Self::default() }
+    /// Nothing known yet of this pod, on this node.
+    pub(super) fn of(pod: &Object, node: &str) -> Self {
+        let involved = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": pod.name(),
+            "namespace": pod.namespace(),
+            "uid": pod.uid(),
+        });
+        let source = json!({ "component": "kubelet", "host": node });
+        let subject = Subject { involved, namespace: pod.namespace().to_owned(), source };
+        Self { uid: pod.uid().to_owned(), events: Recorder::of(subject), ..Self::default() }
     }
 }
 
@@ -64,6 +77,8 @@ pub(super) struct Looked {
     pub(super) writes: Vec<Write>,
     /// What is asked of the runtime.
     pub(super) effects: Vec<Effect>,
+    /// What is told as Events.
+    pub(super) notices: Vec<Notice>,
     /// When to look again.
     pub(super) next: Option<Time>,
     /// What is waited for.
@@ -140,38 +155,48 @@ impl Look<'_> {
     fn drive(&mut self, index: usize) {
         let container = &self.status.containers[index];
         match container.state.clone() {
+            State::Waiting { reason, .. } if reason == CRASH_LOOP => self.crash_loop(index),
             State::Waiting { .. } => self.pull(index),
             State::Running { since } if self.runs_to_its_end(index) => {
                 let end =
                     self.memory.ends.get(&container.name).copied().unwrap_or(since + self.run_time(index));
                 if end <= self.site.now {
-                    self.status.containers[index].state = State::Ended { since, at: self.site.now, code: 0 };
+                    self.status.containers[index].state = self.end_of(index, since);
+                    self.look_again(self.site.now + RESTART_PAUSE);
                 } else {
                     self.look_again(end);
                 }
             }
             State::Running { since } => {
                 if self.memory.exited.remove(&container.name) {
-                    self.status.containers[index].state = State::Ended { since, at: self.site.now, code: 0 };
+                    self.status.containers[index].state = State::ended(since, self.site.now, 0);
                 }
             }
             State::Ended { at, .. } if !self.runs_to_its_end(index) => {
                 let again = at + RESTART_PAUSE;
                 if again <= self.site.now { self.restart(index) } else { self.look_again(again) }
             }
-            State::Ended { .. } => {}
+            State::Ended { code: 0, .. } => {}
+            State::Ended { .. } => self.crash_loop(index),
         }
     }
 
-    fn restart(&mut self, index: usize) {
+    pub(super) fn restart(&mut self, index: usize) {
         let container = &mut self.status.containers[index];
-        container.last = Some(container.state.clone());
+        if !matches!(container.state, State::Waiting { .. }) {
+            container.last = Some(container.state.clone());
+        }
         container.restarts += 1;
         self.start(index);
     }
 
     pub(super) fn start(&mut self, index: usize) {
         let now = self.site.now;
+        if let Some(state) = self.cannot_be_created(index) {
+            self.status.containers[index].state = state;
+            return;
+        }
+        self.tell_of_start(index);
         self.status.containers[index].state = State::Running { since: now };
         let name = self.status.containers[index].name.clone();
         self.memory.exited.remove(&name);
@@ -192,6 +217,10 @@ impl Look<'_> {
         let mains = || self.status.containers.iter().filter(|container| !container.init);
         if mains().any(|container| matches!(container.state, State::Waiting { .. })) {
             "Pending"
+        } else if self.pod.text("/spec/restartPolicy") == "Never"
+            && self.status.containers.iter().any(Container::has_failed)
+        {
+            "Failed"
         } else if !self.restarts_always() && mains().all(Container::is_done) {
             "Succeeded"
         } else {

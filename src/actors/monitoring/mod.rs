@@ -1,22 +1,44 @@
-//! The monitoring stack, as far as others ask it: metrics of the cluster's objects, and queries of them.
+//! The monitoring stack: metrics of the cluster's objects, queries of them, and alerts.
 //!
-//! It is no actor, since nothing of it is in the API: what it knows at a moment follows from the objects of that moment.
+//! What a metric is at a moment follows from the objects of that moment, so that queries need nobody to be asked. Alerts
+//! have a past; they are an actor's ([`Prometheus`]).
 
 mod metrics;
+mod prometheus;
+mod rules;
+mod scrapes;
 #[cfg(test)]
 mod tests;
 
+pub use metrics::Transitions;
+pub use prometheus::Prometheus;
+
+use self::metrics::Moment;
+use crate::base::clock::Time;
 use crate::model::View;
 use crate::model::promql::{self, Value};
 
-/// Whether a query, which must come to one sample, comes to 1 or to 0.
+/// What a query comes to at a moment, by the objects of that moment and what was counted up to it.
+///
+/// # Errors
+/// It cannot be evaluated.
+pub fn query(
+    expr: &promql::Expr,
+    view: &View,
+    transitions: &Transitions,
+    now: Time,
+) -> Result<Value, String> {
+    promql::evaluate(expr, &Moment { transitions: Some(transitions), ..Moment::of(view, now) })
+}
+
+/// Whether a query of the cluster-version operator, which must come to one sample, comes to 1 or to 0.
 ///
 /// # Errors
 /// What the operator says of queries that do neither.
-pub(super) fn is_true(query: &str, view: &View) -> Result<bool, String> {
+pub(super) fn is_true(query: &str, view: &View, now: Time) -> Result<bool, String> {
     let expr = promql::parse(query)
         .map_err(|error| format!("bad_data: invalid parameter \"query\": parse error: {error}"))?;
-    let value = promql::evaluate(&expr, &|metric| metrics::of(metric, view));
+    let value = promql::evaluate(&expr, &Moment { operator_runs: true, ..Moment::of(view, now) });
     let samples = match value.map_err(|error| format!("execution: {error}"))? {
         Value::Vector(samples) => samples,
         Value::Scalar(_) => return Err("invalid PromQL result type is scalar, not vector".to_owned()),

@@ -1,10 +1,23 @@
 //! Metrics of objects, by queries of them.
 
+mod alerts;
+
 use serde_json::{Value, json};
 
-use super::is_true;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
+use super::{Transitions, is_true as is_true_at};
+use crate::base::clock::Time;
+use crate::model::promql::{self, parse};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES, PODS,
+};
 use crate::model::{Change, ChangeKind, Object, Resource, View};
+
+/// 2024-01-01T02:00:00Z.
+const NOW: Time = Time::constant(1_704_074_400, 0);
+
+fn is_true(query: &str, view: &View) -> Result<bool, String> {
+    is_true_at(query, view, NOW)
+}
 
 fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, mut object: Value) {
     object["metadata"]["name"] = json!(name);
@@ -27,7 +40,19 @@ fn cluster() -> View {
             "desired": { "version": "4.16.0", "image": "image-4.16.0" },
             "history": [entry("4.16.0", "Partial"), entry("4.15.3", "Completed"), entry("4.9.1", "Completed")],
             "capabilities": { "knownCapabilities": ["Console", "Storage"], "enabledCapabilities": ["Storage"] },
-            "conditions": [{ "type": "Failing", "status": "True", "reason": "Trouble" }],
+            "conditions": [
+                { "type": "Failing", "status": "True", "reason": "Trouble", "lastTransitionTime": "2024-01-01T01:30:00Z" },
+                { "type": "Progressing", "status": "True", "message": "Working towards 4.16.0: 3 of 12 done (25% complete)" },
+                { "type": "RetrievedUpdates", "status": "False", "lastTransitionTime": "2024-01-01T01:00:00Z" },
+            ],
+            "conditionalUpdates": [{ "release": { "version": "4.16.9" }, "conditions": [
+                { "type": "Recommended", "status": "Unknown", "reason": "EvaluationFailed",
+                  "lastTransitionTime": "2024-01-01T01:59:00Z" },
+            ] }],
+            "conditionalUpdateRisks": [
+                { "name": "Slow", "conditions": [{ "type": "Applies", "status": "True" }] },
+                { "name": "Odd", "conditions": [{ "type": "Applies", "status": "Unknown" }] },
+            ],
         },
     });
     put(&mut view, &CLUSTER_VERSIONS, "", "version", cluster_version);
@@ -36,14 +61,24 @@ fn cluster() -> View {
         { "type": "Degraded", "status": "False" },
         { "type": "Upgradeable", "status": "Unknown" },
     ]);
-    put(&mut view, &CLUSTER_OPERATORS, "", "etcd", json!({ "status": { "conditions": conditions } }));
+    put(
+        &mut view,
+        &CLUSTER_OPERATORS,
+        "",
+        "etcd",
+        json!({ "status": {
+        "conditions": conditions, "versions": [{ "name": "operator", "version": "4.15.3" }],
+    } }),
+    );
+    let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Running" } });
+    put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
     let labels = json!({ "node-role.kubernetes.io/worker": "", "example.com/zone": "a" });
     put(&mut view, &NODES, "", "worker-0", json!({ "metadata": { "labels": labels } }));
     let install = json!({ "data": { "invoker": "user", "version": "4.9.1" } });
     put(&mut view, &CONFIG_MAPS, "openshift-config", "openshift-install", install);
     put(
         &mut view,
-        &Resource::cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures"),
+        &INFRASTRUCTURES,
         "",
         "cluster",
         json!({ "status": { "platformStatus": { "type": "AWS", "aws": { "region": "us-east-1" } } } }),
@@ -71,7 +106,18 @@ fn metrics_are_made_of_objects() {
         (r#"cluster_operator_conditions{name="etcd",condition="Degraded"} == 0"#, true),
         (r#"cluster_operator_conditions{condition="Upgradeable"}"#, false),
         (r#"cluster_operator_conditions{name="version",condition="Failing",reason="Trouble"} == 1"#, true),
-        (r#"cluster_operator_up{name="etcd"} == 1"#, true),
+        (r#"cluster_operator_up{name="etcd",version="4.15.3",reason="AsExpected"} == 1"#, true),
+        (r#"cluster_version{type="failure",version="4.16.0",from_version="4.15.3"} == 1704072600"#, true),
+        (r#"cluster_version_payload{version="4.16.0",type="pending"} == 9"#, true),
+        (r#"cluster_version_payload{version="4.16.0",type="applied"} == 3"#, true),
+        ("time() - cluster_version_operator_update_retrieval_timestamp_seconds == 3600", true),
+        (
+            r#"time() - cluster_version_conditional_update_condition_seconds{version="4.16.9",status="Unknown"} == 60"#,
+            true,
+        ),
+        (r#"cluster_version_risk_conditions{condition="Applies",risk="Slow"} == 1"#, true),
+        (r#"cluster_version_risk_conditions{condition="Applies",risk="Odd"} == -1"#, true),
+        (r#"up{job="cluster-version-operator",namespace="openshift-cluster-version"} == 1"#, true),
         (r#"cluster_installer{type="openshift-install",version="4.9.1",invoker="user"}"#, true),
         (r#"cluster_infrastructure_provider{type="AWS",region="us-east-1"}"#, true),
         (r#"cluster_infrastructure_provider{type="GCP"}"#, false),
@@ -86,6 +132,62 @@ fn metrics_are_made_of_objects() {
     ] {
         check(query, expected);
     }
+}
+
+#[test]
+fn the_operator_exports_nothing_while_it_does_not_run() {
+    let mut view = cluster();
+    let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Pending" } });
+    put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
+    let come_to = |query: &str| match super::query(
+        &parse(query).unwrap(),
+        &view,
+        &Transitions::default(),
+        NOW,
+    )
+    .unwrap()
+    {
+        promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
+        promql::Value::Scalar(number) => vec![number],
+    };
+    assert_eq!(come_to("cluster_operator_up"), Vec::<f64>::new());
+    assert_eq!(come_to(r#"up{job="cluster-version-operator"}"#), [0.0]);
+    assert_eq!(come_to(r#"kube_node_role{role="worker"}"#), [1.0]);
+    // The operator asks while it runs, whatever its pod tells.
+    assert_eq!(is_true("group(cluster_operator_up)", &view), Ok(true));
+}
+
+#[test]
+fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
+    let view = cluster();
+    let operator = |status: &str| {
+        let conditions =
+            json!([{ "type": "Available", "status": status }, { "type": "Degraded", "status": "False" }]);
+        Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": conditions } }))
+    };
+    let mut transitions = Transitions::default();
+    let mut statuses = ["True", "False", "False", "True"].map(operator).into_iter();
+    let mut old = statuses.next().unwrap();
+    for object in statuses {
+        let key = CLUSTER_OPERATORS.key("", "etcd");
+        let change = Change { key, kind: ChangeKind::Modified, object: object.clone(), old: Some(old) };
+        transitions.notice(&change);
+        old = object;
+    }
+    let counted = |transitions: &Transitions| {
+        let query =
+            parse(r#"cluster_operator_condition_transitions{name="etcd",condition="Available"}"#).unwrap();
+        match super::query(&query, &view, transitions, NOW).unwrap() {
+            promql::Value::Vector(samples) => samples.first().map(|sample| sample.value),
+            promql::Value::Scalar(_) => None,
+        }
+    };
+    assert_eq!(counted(&transitions), Some(2.0));
+    let name = "cluster-version-operator-1";
+    let object = view.get(&PODS, "openshift-cluster-version", name).unwrap().clone();
+    let key = PODS.key("openshift-cluster-version", name);
+    transitions.notice(&Change { key, kind: ChangeKind::Deleted, old: Some(object.clone()), object });
+    assert_eq!(counted(&transitions), None);
 }
 
 #[test]

@@ -6,9 +6,12 @@
 //! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
 //! left to whoever changed them, unless an annotation tells the operator what to report.
 
+mod backup;
 mod health;
 #[cfg(test)]
 mod tests;
+
+pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
 
 use std::sync::Arc;
 

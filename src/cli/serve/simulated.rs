@@ -21,7 +21,7 @@ use crate::engine::{Session, SessionError};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::scenario;
-use crate::scenario::plan::{ClusterPlan, ReleasePlan};
+use crate::scenario::plan::{ClusterPlan, Platform, ReleasePlan};
 
 /// How often the components are looked after although nothing is due.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
@@ -64,6 +64,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         update_service: UpdateService::default(),
         control_plane_nodes: 3,
         worker_nodes: 3,
+        platform: Platform::default(),
         kubernetes_minor: args.kubernetes,
         feature_set: String::new(),
         baseline_capability_set: String::new(),

@@ -1,25 +1,58 @@
 //! Expressions to values.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::parser::anchored;
-use super::{Expr, Labels, Matcher, Sample, Selector, Test, Value, aggregate, binary};
+use super::{Expr, Labels, Matcher, Metrics, Sample, Selector, Test, Value, aggregate, binary};
 
 /// The label that holds a metric's name.
-pub(super) const NAME: &str = "__name__";
+pub const NAME: &str = "__name__";
 
-/// Where the samples of a metric come from, by its name.
-pub(super) type Metrics<'a> = &'a dyn Fn(&str) -> Vec<Sample>;
+/// The samples that a selector takes, of those that a metric has.
+#[derive(Debug)]
+pub struct Taken<'a> {
+    matchers: &'a [Matcher],
+    samples: Vec<Sample>,
+}
+
+impl<'a> Taken<'a> {
+    /// Takes what fits all matchers.
+    fn by(matchers: &'a [Matcher]) -> Self {
+        Self { matchers, samples: Vec::new() }
+    }
+
+    /// Takes everything.
+    pub fn all() -> Self {
+        Self { matchers: &[], samples: Vec::new() }
+    }
+
+    /// Offers a sample. A label without a value is none, and no label may be given twice.
+    pub fn offer(&mut self, labels: &[(&str, &str)], value: f64) {
+        let of = |name: &str| labels.iter().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
+        if self.matchers.iter().all(|matcher| fits(matcher, of(&matcher.label))) {
+            let labels = labels.iter().filter(|(_, value)| !value.is_empty());
+            let labels = labels.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            self.samples.push(Sample { labels, value });
+        }
+    }
+
+    /// What was taken.
+    pub fn into_samples(self) -> Vec<Sample> {
+        self.samples
+    }
+}
 
 /// What an expression comes to by these metrics.
 ///
 /// # Errors
 /// It cannot be evaluated with what the metrics are.
-pub fn evaluate(expr: &Expr, metrics: Metrics<'_>) -> Result<Value, String> {
+pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
     match expr {
         Expr::Number(number) => Ok(Value::Scalar(*number)),
         Expr::Text(_) => Err("a text is no value".to_owned()),
-        Expr::Select(selector) if selector.range => Err("a range is no value of one moment".to_owned()),
+        Expr::Select(selector) if selector.range.is_some() => {
+            Err("a range is no value of one moment".to_owned())
+        }
         Expr::Select(selector) => Ok(Value::Vector(select(selector, metrics))),
         Expr::Negative(of) => Ok(match evaluate(of, metrics)? {
             Value::Scalar(number) => Value::Scalar(-number),
@@ -27,6 +60,9 @@ pub fn evaluate(expr: &Expr, metrics: Metrics<'_>) -> Result<Value, String> {
         }),
         Expr::Binary(binary) => {
             let left = evaluate(&binary.left, metrics)?;
+            if binary.operator == "and" && matches!(&left, Value::Vector(samples) if samples.is_empty()) {
+                return Ok(left);
+            }
             binary::combine(binary, left, evaluate(&binary.right, metrics)?)
         }
         Expr::Aggregate(of) => {
@@ -40,15 +76,64 @@ pub fn evaluate(expr: &Expr, metrics: Metrics<'_>) -> Result<Value, String> {
             };
             Ok(Value::Vector(aggregate::aggregate(of, parameter, samples)))
         }
-        Expr::Call(name, arguments) if name == "max_over_time" => match &arguments[0] {
-            Expr::Select(selector) => Ok(Value::Vector(nameless(select(selector, metrics), |value| value)?)),
-            _ => Err(format!("{name} needs a range")),
-        },
-        Expr::Call(_, arguments) => {
-            let samples = vector(evaluate(&arguments[0], metrics)?)?;
-            label_replace(samples, &arguments[1..]).map(Value::Vector)
-        }
+        Expr::Call(name, arguments) => call(name, arguments, metrics),
     }
+}
+
+fn call(name: &str, arguments: &[Expr], metrics: &dyn Metrics) -> Result<Value, String> {
+    match (name, arguments) {
+        #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^52")]
+        ("time", _) => Ok(Value::Scalar(metrics.now().as_second() as f64)),
+        ("max_over_time", [Expr::Select(selector)]) => {
+            over_time(selector, metrics, |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        }
+        ("changes", [Expr::Select(selector)]) => over_time(selector, metrics, |values| {
+            let changed = values.windows(2).filter(|pair| pair[0].to_bits() != pair[1].to_bits());
+            changed.fold(0.0, |count, _| count + 1.0)
+        }),
+        ("absent", [of]) => Ok(Value::Vector(absent(of, &vector(evaluate(of, metrics)?)?))),
+        ("label_replace", [of, texts @ ..]) => {
+            label_replace(vector(evaluate(of, metrics)?)?, texts).map(Value::Vector)
+        }
+        _ => Err(format!("{name} needs other arguments")),
+    }
+}
+
+/// One sample where there are none, with the labels that those looked for would have had.
+fn absent(of: &Expr, samples: &[Sample]) -> Vec<Sample> {
+    if !samples.is_empty() {
+        return Vec::new();
+    }
+    let matchers = match of {
+        Expr::Select(selector) => selector.matchers.as_slice(),
+        _ => &[],
+    };
+    let labels = matchers.iter().filter_map(|matcher| match &matcher.test {
+        Test::Equal(value) => Some((matcher.label.clone(), value.clone())),
+        _ => None,
+    });
+    vec![Sample { labels: labels.collect(), value: 1.0 }]
+}
+
+/// The samples of each series in a range, made one.
+fn over_time(
+    selector: &Selector,
+    metrics: &dyn Metrics,
+    make: impl Fn(&[f64]) -> f64,
+) -> Result<Value, String> {
+    let mut series: BTreeMap<Labels, Vec<f64>> = BTreeMap::new();
+    let span = selector.range.unwrap_or_default();
+    let wanted = |sample: &Sample| {
+        let of = |matcher: &Matcher| sample.labels.get(&matcher.label).map_or("", String::as_str);
+        selector.matchers.iter().all(|matcher| fits(matcher, of(matcher)))
+    };
+    let earlier = metrics.earlier(&selector.metric, span).into_iter().flatten().filter(wanted);
+    for mut sample in earlier.chain(select(selector, metrics)) {
+        sample.labels.remove(NAME);
+        series.entry(sample.labels).or_default().push(sample.value);
+    }
+    let made = series.into_iter().map(|(labels, values)| Sample { labels, value: make(&values) });
+    distinct(made.collect()).map(Value::Vector)
 }
 
 pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
@@ -58,18 +143,17 @@ pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
     }
 }
 
-fn select(selector: &Selector, metrics: Metrics<'_>) -> Vec<Sample> {
-    let mut samples = metrics(&selector.metric);
-    samples.retain(|sample| selector.matchers.iter().all(|matcher| fits(matcher, &sample.labels)));
-    for sample in &mut samples {
+fn select(selector: &Selector, metrics: &dyn Metrics) -> Vec<Sample> {
+    let mut taken = Taken::by(&selector.matchers);
+    metrics.collect(&selector.metric, &mut taken);
+    for sample in &mut taken.samples {
         sample.labels.insert(NAME.to_owned(), selector.metric.clone());
     }
-    samples
+    taken.samples
 }
 
-/// A label that is missing is as good as an empty one.
-fn fits(matcher: &Matcher, labels: &Labels) -> bool {
-    let value = labels.get(&matcher.label).map_or("", String::as_str);
+/// Whether the value of a matcher's label fits; one that is missing is empty.
+fn fits(matcher: &Matcher, value: &str) -> bool {
     match &matcher.test {
         Test::Equal(wanted) => value == wanted,
         Test::Differs(other) => value != other,

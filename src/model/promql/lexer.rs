@@ -1,13 +1,15 @@
 //! Text to tokens.
 
+use jiff::SignedDuration;
+
 /// A token, without its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Name(String),
     Number(f64),
     Text(String),
-    /// A duration, such as `1h`.
-    Span,
+    /// A duration, such as `1h30m`.
+    Span(SignedDuration),
     /// An operator, a bracket or a comma.
     Sign(&'static str),
 }
@@ -54,10 +56,30 @@ fn number(text: &str) -> Result<(Token, usize), String> {
     if let Ok(number) = word.parse() {
         return Ok((Token::Number(number), end));
     }
-    let units = word.starts_with(|c: char| c.is_ascii_digit())
-        && word.ends_with(['s', 'm', 'h', 'd', 'w', 'y'])
-        && word.chars().all(|c| c.is_ascii_digit() || "smhdwy".contains(c));
-    if units { Ok((Token::Span, end)) } else { Err(format!("bad number or duration syntax: {word:?}")) }
+    match span(word) {
+        Some(span) => Ok((Token::Span(span), end)),
+        None => Err(format!("bad number or duration syntax: {word:?}")),
+    }
+}
+
+/// The duration that is written so, such as `1h30m`; a day has 24 hours and a year 365 days.
+pub fn span(word: &str) -> Option<SignedDuration> {
+    let (mut total, mut rest) = (0_i64, word);
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| !c.is_ascii_digit())?;
+        let seconds = match rest.as_bytes()[unit] {
+            b's' => 1,
+            b'm' => 60,
+            b'h' => 3_600,
+            b'd' => 86_400,
+            b'w' => 7 * 86_400,
+            b'y' => 365 * 86_400,
+            _ => return None,
+        };
+        total = total.checked_add(rest[..unit].parse::<i64>().ok()?.checked_mul(seconds)?)?;
+        rest = &rest[unit + 1..];
+    }
+    (!word.is_empty()).then(|| SignedDuration::from_secs(total))
 }
 
 fn quoted(text: &str, quote: char) -> Result<(Token, usize), String> {

@@ -1,8 +1,7 @@
-//! The part of PromQL that the update risks of OpenShift are written in, evaluated for one moment.
+//! The part of PromQL that the update risks and the alerts of OpenShift are written in, evaluated for one moment.
 //!
 //! Selectors with matchers, arithmetic and comparisons, `and`, `or` and `unless`, matching by `on` or `ignoring` with
-//! `group_left` and `group_right`, aggregations, `label_replace`, and `max_over_time`, for which the metrics of this
-//! moment stand for those of the whole range.
+//! `group_left` and `group_right`, aggregations, and a few functions.
 
 mod aggregate;
 mod binary;
@@ -14,10 +13,29 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use regex::Regex;
 
-pub use evaluate::evaluate;
+use crate::base::clock::Time;
+
+pub use evaluate::{NAME, Taken, evaluate};
+pub use lexer::span;
 pub use parser::parse;
+
+/// Where samples come from.
+pub trait Metrics {
+    /// Hands out the samples that a metric has at this moment; none of a metric that nobody exports.
+    fn collect(&self, metric: &str, taken: &mut Taken<'_>);
+
+    /// The samples that earlier scrapes of the last `span` found, oldest first. Where nothing is remembered, the present
+    /// stands for all of it.
+    fn earlier(&self, _metric: &str, _span: SignedDuration) -> Vec<Vec<Sample>> {
+        Vec::new()
+    }
+
+    /// The moment.
+    fn now(&self) -> Time;
+}
 
 /// Labels by name; `__name__` is the metric's.
 pub type Labels = BTreeMap<String, String>;
@@ -59,12 +77,38 @@ pub enum Expr {
     Negative(Box<Expr>),
 }
 
+impl Expr {
+    /// What it selects: metrics by name, and for how long back where that is asked.
+    pub fn metrics(&self) -> Vec<(&str, Option<SignedDuration>)> {
+        match self {
+            Self::Number(_) | Self::Text(_) => Vec::new(),
+            Self::Select(selector) => vec![(&selector.metric, selector.range)],
+            Self::Binary(binary) => [binary.left.metrics(), binary.right.metrics()].concat(),
+            Self::Aggregate(of) => of.of.metrics(),
+            Self::Call(_, arguments) => arguments.iter().flat_map(Self::metrics).collect(),
+            Self::Negative(of) => of.metrics(),
+        }
+    }
+
+    /// Whether it may come to something else although no metric changed: it looks at the time, or back.
+    pub fn depends_on_time(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Text(_) => false,
+            Self::Select(selector) => selector.range.is_some(),
+            Self::Binary(binary) => binary.left.depends_on_time() || binary.right.depends_on_time(),
+            Self::Aggregate(of) => of.of.depends_on_time(),
+            Self::Call(name, arguments) => name == "time" || arguments.iter().any(Self::depends_on_time),
+            Self::Negative(of) => of.depends_on_time(),
+        }
+    }
+}
+
 /// A metric with matchers; `range` where it is asked for over time.
 #[derive(Debug, Clone)]
 pub struct Selector {
     metric: String,
     matchers: Vec<Matcher>,
-    range: bool,
+    range: Option<SignedDuration>,
 }
 
 #[derive(Debug, Clone)]

@@ -10,6 +10,13 @@ const DEPTH_MAX: usize = 40;
 
 const AGGREGATIONS: &[&str] = &["group", "max", "min", "sum", "count", "topk", "bottomk"];
 
+/// Functions, and how many arguments each takes.
+const FUNCTIONS: &[(&str, usize)] =
+    &[("absent", 1), ("changes", 1), ("label_replace", 5), ("max_over_time", 1), ("time", 0)];
+
+/// Functions of a range.
+const OVER_TIME: &[&str] = &["changes", "max_over_time"];
+
 /// Operators by how tightly they bind, the loosest first.
 const LEVELS: &[&[&str]] =
     &[&["or"], &["and", "unless"], &["==", "!=", ">", "<", ">=", "<="], &["+", "-"], &["*", "/", "%"]];
@@ -44,7 +51,7 @@ impl Parser {
             Some(Token::Name(name)) => format!("{name:?}"),
             Some(Token::Text(text)) => format!("the text {text:?}"),
             Some(Token::Number(number)) => format!("{number}"),
-            Some(Token::Span) => "a duration".to_owned(),
+            Some(Token::Span(_)) => "a duration".to_owned(),
             Some(Token::Sign(sign)) => format!("{sign:?}"),
         };
         format!("expected {wanted}, found {found}")
@@ -180,6 +187,9 @@ impl Parser {
     fn arguments(&mut self) -> Result<Vec<Expr>, String> {
         self.expect("(")?;
         let mut arguments = Vec::new();
+        if self.take(")") {
+            return Ok(arguments);
+        }
         loop {
             arguments.push(self.level(0)?);
             if !self.take(",") {
@@ -191,17 +201,15 @@ impl Parser {
     }
 
     fn call(&mut self, name: String) -> Result<Expr, String> {
-        let wanted = match name.as_str() {
-            "label_replace" => 5,
-            "max_over_time" => 1,
-            _ => return Err(format!("unknown function with name {name:?}")),
+        let Some((_, wanted)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
+            return Err(format!("unknown function with name {name:?}"));
         };
         let arguments = self.arguments()?;
-        if arguments.len() != wanted {
+        if arguments.len() != *wanted {
             return Err(format!("{name} takes {wanted} arguments, found {}", arguments.len()));
         }
-        let ranged = matches!(&arguments[0], Expr::Select(selector) if selector.range);
-        if ranged != (name == "max_over_time") {
+        let ranged = |expr: &Expr| matches!(expr, Expr::Select(selector) if selector.range.is_some());
+        if arguments.iter().any(|argument| ranged(argument) != OVER_TIME.contains(&name.as_str())) {
             return Err(format!("{name} does not take this kind of vector"));
         }
         Ok(Expr::Call(name, arguments))
@@ -218,11 +226,10 @@ impl Parser {
                 }
             }
         }
-        let range = self.take("[");
-        if range {
-            if self.peek() != Some(&Token::Span) {
-                return Err(self.unexpected("a duration"));
-            }
+        let mut range = None;
+        if self.take("[") {
+            let Some(Token::Span(span)) = self.peek() else { return Err(self.unexpected("a duration")) };
+            range = Some(*span);
             self.at += 1;
             self.expect("]")?;
         }

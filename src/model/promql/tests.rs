@@ -1,29 +1,48 @@
 //! Expressions and what they come to.
 
-use super::{Labels, Sample, Value, evaluate, parse};
+use jiff::SignedDuration;
+
+use super::{Labels, Metrics, Sample, Taken, Value, evaluate, parse};
+use crate::base::clock::Time;
 
 fn labels(list: &[(&str, &str)]) -> Labels {
     list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn metrics(name: &str) -> Vec<Sample> {
-    let sample = |list: &[(&str, &str)], value| Sample { labels: labels(list), value };
-    match name {
-        "provider" => vec![sample(&[("type", "AWS"), ("region", "here")], 1.0)],
-        "objects" => vec![
-            sample(&[("resource", "pods")], 30.0),
-            sample(&[("resource", "nodes")], 6.0),
-            sample(&[("resource", "secrets")], 9.0),
-        ],
-        "node" => vec![
-            sample(&[("name", "a"), ("role", "master")], 1.0),
-            sample(&[("name", "b"), ("role", "worker")], 2.0),
-            sample(&[("name", "c"), ("role", "worker")], 3.0),
-        ],
-        "role_weight" => {
-            vec![sample(&[("role", "worker"), ("note", "w")], 10.0), sample(&[("role", "master")], 100.0)]
+/// Made-up metrics at 100 seconds past the epoch; `up` was scraped three times before.
+struct Made;
+
+impl Metrics for Made {
+    fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
+        let series: &[(&[(&str, &str)], f64)] = match metric {
+            "provider" => &[(&[("type", "AWS"), ("region", "here")], 1.0)],
+            "objects" => &[
+                (&[("resource", "pods")], 30.0),
+                (&[("resource", "nodes")], 6.0),
+                (&[("resource", "secrets")], 9.0),
+            ],
+            "node" => &[
+                (&[("name", "a"), ("role", "master")], 1.0),
+                (&[("name", "b"), ("role", "worker")], 2.0),
+                (&[("name", "c"), ("role", "worker")], 3.0),
+            ],
+            "role_weight" => &[(&[("role", "worker"), ("note", "w")], 10.0), (&[("role", "master")], 100.0)],
+            "up" => &[(&[("job", "a")], 1.0), (&[("job", "b")], 1.0)],
+            _ => &[],
+        };
+        for (labels, value) in series {
+            taken.offer(labels, *value);
         }
-        _ => Vec::new(),
+    }
+
+    fn earlier(&self, metric: &str, span: SignedDuration) -> Vec<Vec<Sample>> {
+        let scrapes = [0.0, 1.0, 0.0].map(|value| vec![Sample { labels: labels(&[("job", "a")]), value }]);
+        let scraped = if metric == "up" { usize::try_from(span.as_mins()).unwrap().min(3) } else { 0 };
+        scrapes[3 - scraped..].to_vec()
+    }
+
+    fn now(&self) -> Time {
+        Time::constant(100, 0)
     }
 }
 
@@ -34,7 +53,7 @@ fn shown(text: &str) -> String {
             sample.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{}:{}", labels.join(","), sample.value)
     };
-    match parse(text).and_then(|expr| evaluate(&expr, &metrics)) {
+    match parse(text).and_then(|expr| evaluate(&expr, &Made)) {
         Ok(Value::Scalar(number)) => number.to_string(),
         Ok(Value::Vector(samples)) => samples.iter().map(show).collect::<Vec<_>>().join(" "),
         Err(error) => format!("error: {error}"),
@@ -113,12 +132,33 @@ fn labels_are_replaced_where_the_pattern_fits() {
 }
 
 #[test]
+fn functions_look_at_the_time_and_back() {
+    assert_eq!(shown("time() - 40"), "60");
+    assert_eq!(shown("changes(up[3m])"), "job=a:3 job=b:0");
+    assert_eq!(shown("changes(up{job='a'}[2m])"), "job=a:2");
+    assert_eq!(shown("max_over_time(up[1m])"), "job=a:1 job=b:1");
+    assert_eq!(shown("absent(up)"), "");
+    assert_eq!(shown("absent(up{job='c',x!='y'})"), "job=c:1");
+    assert_eq!(shown("absent(up{job='c'} == 1)"), ":1");
+    let of_time = |text: &str| parse(text).unwrap().depends_on_time();
+    let timely = ["time() - node > 5", "max by (job) (changes(up[2m])) > 2", "-(node + time())"];
+    assert!(timely.iter().all(|text| of_time(text)));
+    assert!(!of_time("topk(1, group(node) or 0 * group(up))"));
+    let metrics = parse("absent(up) or changes(node[1d]) > on (a) up").unwrap();
+    let day = SignedDuration::from_hours(24);
+    assert_eq!(metrics.metrics(), [("up", None), ("node", Some(day)), ("up", None)]);
+}
+
+#[test]
 fn what_is_not_known_is_an_error() {
     assert_eq!(shown("rate(objects[5m])"), "error: unknown function with name \"rate\"");
     assert_eq!(shown("group(provider"), "error: expected \")\", found the end");
     assert_eq!(shown("provider{type=AWS}"), "error: expected a text, found \"AWS\"");
     assert_eq!(shown("provider provider"), "error: expected the end, found \"provider\"");
     assert_eq!(shown("provider[5m]"), "error: a range is no value of one moment");
+    assert_eq!(shown("changes(up)"), "error: changes does not take this kind of vector");
+    assert_eq!(shown("changes(up[5x])"), "error: bad number or duration syntax: \"5x\"");
+    assert_eq!(shown("time(1)"), "error: time takes 0 arguments, found 1");
     assert_eq!(shown(""), "error: expected an expression, found the end");
     assert_eq!(shown(&"(".repeat(10_000)), "error: nested deeper than 40 levels");
     assert_eq!(shown(&"-".repeat(10_000)), "error: nested deeper than 40 levels");

@@ -65,12 +65,12 @@ fn what_is_no_record_is_told_with_its_line() {
     insta::assert_snapshot!(damaged(4, "{\"at\": 5}"), @"
         exit 2
         --- stderr
-        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `process`
+        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`
         ");
     insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
         exit 2
         --- stderr
-        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `process`, `pod`, `started` at column 17
+        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `pod`, `started` at column 17
         ");
     insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
         exit 2
@@ -98,7 +98,7 @@ fn a_record_tells_what_the_status_command_of_oc_would_have_printed_at_any_moment
     Target Version:  4.14.8 (from 4.14.1)
     Updating:        kube-apiserver
     Completion:      6% (2 operators updated, 1 updating, 30 waiting)
-    Duration:        8m44s (Est. Time Remaining: 56m)
+    Duration:        8m50s (Est. Time Remaining: 56m)
     Operator Health: 33 Healthy
     ");
     let table = status(&["--details", "operators"]).stdout;

@@ -71,7 +71,7 @@ fn ends(version: &str, view: &View, refusals: &[(u16, &str)]) -> (i64, String) {
     let mut at = retrieval.wake_at();
     loop {
         if let Some(outcome) = retrieval.run(&mut site, view, at, &mut out) {
-            return (at.duration_since(now()).as_secs(), outcome.unwrap_err());
+            return (at.duration_since(now()).as_secs(), outcome.unwrap_err().text);
         }
         if out.awaits(Purpose::Prune) || out.awaits(Purpose::Retrieve) {
             answer(&mut retrieval, by, &mut out, refusals, at);

@@ -220,10 +220,16 @@ fn while_reconciling_an_operator_that_updates_fails_at_once() {
 /// A ClusterVersion without status, and what the operator of 4.16.3 makes of it when it begins.
 fn begun(invalid: &[String]) -> Value {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let load = Load::loaded(&release, true);
+    told(&release, &json!([]), &load, invalid)
+}
+
+/// What the operator of this release makes of a ClusterVersion with this history, whose payload is its own.
+fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> Value {
     let object = json!({
         "metadata": { "name": "version", "generation": 7 },
         "spec": {},
-        "status": { "conditions": [{ "type": "ImplicitlyEnabled", "status": "False" }] },
+        "status": { "conditions": [{ "type": "ImplicitlyEnabled", "status": "False" }], "history": history },
     });
     let work =
         Work { release: release.clone(), generation: 5, force: false, verified: false, accepted_risks: None };
@@ -231,17 +237,33 @@ fn begun(invalid: &[String]) -> Value {
     let object = Object::new(object);
     // What is known of updates is known for what spec says.
     let mut updates = Updates::new(SignedDuration::from_mins(3));
-    updates.run(&World::default(), &View::default(), &object, &release, now());
+    updates.run(&World::default(), &View::default(), &object, release, now());
     let report = Report {
         apply: &ApplyLoop::new(work, Mode::Updating, "", SignedDuration::from_mins(3), jitter, now()),
-        load: &Load::loaded(&release, true),
-        capabilities: &Capabilities::at_start(&release, &object),
-        behaviour: Behaviour::of(&release),
+        load,
+        capabilities: &Capabilities::at_start(release, &object),
+        behaviour: Behaviour::of(release),
         updates: &updates,
         upgradeable: &Upgradeable::default(),
+        previews: false,
         invalid,
     };
     write(&object, &report, now())
+}
+
+#[test]
+fn a_refused_target_wipes_the_risks_of_what_runs_from_4_23_on() {
+    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let risks = |version: &str, load: &Load| {
+        let release = Release { version: version.parse().unwrap(), ..release.clone() };
+        let head = json!({ "state": "Completed", "version": version, "image": release.image, "acceptedRisks": "forced" });
+        let told = told(&release, &json!([head]), load, &[]);
+        told["status"]["history"][0]["acceptedRisks"].clone()
+    };
+    let refused = Load::blocked(&release, "because");
+    assert_eq!(risks("4.23.1", &refused), Value::Null);
+    assert_eq!(risks("4.22.1", &refused), "forced");
+    assert_eq!(risks("4.23.1", &Load::Untried), "forced");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn has_overrides(cluster_version: &Object) -> bool {
 }
 
 /// The version that was applied in full last; empty before the first one was.
-fn completed_version(cluster_version: &Object) -> &str {
+pub(super) fn completed_version(cluster_version: &Object) -> &str {
     let completed =
         cluster_version.list("/status/history").iter().find(|entry| entry["state"] == "Completed");
     completed.and_then(|entry| entry["version"].as_str()).unwrap_or_default()

@@ -178,3 +178,56 @@ fn good_signatures_are_remembered_and_kept_for_the_next_process() {
     let missing = Image { openpgp: OpenPgp::Missing, ..Image::default() };
     check(&site("4.20.1", missing, &[signature::KEYRING]), &view, &image(), 0, Ok(()));
 }
+
+/// What Events tell of the places where no good signature of the image was found, without the moments.
+fn causes(version: &str, image: Image, view: &View) -> String {
+    let site = site(version, image, &[signature::KEYRING]);
+    Places::of(&site, view).causes(&self::image(), now()).replace("2024-01-01T00:00:00Z: ", "")
+}
+
+#[test]
+fn events_tell_of_every_place_that_was_looked_at() {
+    let [google, mirror] = signature::STORES;
+    let missing = || Image { openpgp: OpenPgp::Missing, ..Image::default() };
+    let map = with(&CONFIG_MAPS, config_map(signature::LABEL, &json!({})));
+    let none = "no more signatures to check";
+    let retrieve =
+        |store: &str| format!("unable to retrieve signature from {store}/sha256=aaaa/signature-1: {none}");
+    let under = |store: &str| format!("containers/image signature store under {store}");
+    let parallel = format!("parallel signature store wrapping {}, {}", under(google), under(mirror));
+    let fallback = format!(
+        "serial signature store wrapping ClusterVersion signatureStores unset, falling back to default stores, {parallel}"
+    );
+    let outer = format!(
+        "serial signature store wrapping config maps in openshift-config-managed with label \"{}\"",
+        signature::LABEL
+    );
+    let maps = format!("prefix sha256-aaaa in config map a: {none}");
+    let stores = format!("{}, {}", retrieve(google), retrieve(mirror));
+    assert_eq!(
+        causes("4.20.1", missing(), &map),
+        format!("[{maps}, {stores}, {parallel}: {none}, {fallback}: {none}, {outer}, {fallback}: {none}]")
+    );
+    assert_eq!(
+        causes("4.14.1", missing(), &View::default()),
+        format!("[{stores}, {parallel}: {none}, {outer}, {parallel}: {none}]"),
+        "before 4.15 spec has no stores"
+    );
+    let wrong = causes("4.14.1", Image { openpgp: OpenPgp::WrongKey, ..Image::default() }, &View::default());
+    assert!(wrong.contains("/sha256=aaaa/signature-2: no more"), "{wrong}");
+    let silent =
+        causes("4.14.1", Image { openpgp: OpenPgp::Unanswered, ..Image::default() }, &View::default());
+    assert!(silent.contains("/sha256=aaaa/signature-1: context deadline exceeded, "), "{silent}");
+}
+
+#[test]
+fn an_empty_list_of_stores_is_an_error_beneath() {
+    let spec = json!({ "metadata": { "name": "version" }, "spec": { "signatureStores": [] } });
+    let view = with(&CLUSTER_VERSIONS, spec);
+    assert_eq!(
+        causes("4.20.1", Image::default(), &view),
+        "[ClusterVersion spec.signatureStores is an empty array. Unset signatureStores entirely if you want to enable the default signature stores]"
+    );
+    let site = site("4.20.1", Image::default(), &[signature::KEYRING]);
+    assert_eq!(Places::of(&site, &view).causes("quay.io/a:tag", now()), "", "nothing was looked for");
+}

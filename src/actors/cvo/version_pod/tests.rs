@@ -174,3 +174,31 @@ fn containers_stand_before_init_containers_and_all_that_say_something_are_named(
     let crash = "initcontainer cleanup is terminated with reason \"Error\" and message \"rm: denied\"";
     assert_eq!(judge_pod(&status("Pending", json!([ended]))), failed(" at pending", crash));
 }
+
+#[test]
+fn an_evicted_pod_fails_with_what_its_node_lacked() {
+    let text = "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 9Gi.";
+    let evicted = Object::new(json!({
+        "metadata": { "name": "version--abcde" },
+        "status": { "phase": "Failed", "reason": "Evicted", "message": text },
+    }));
+    let expected = format!("pod version--abcde failed with reason \"Evicted\" and message \"{text}\"");
+    assert_eq!(judge_pod(&evicted), Judgement::Failed(expected));
+}
+
+#[test]
+fn other_troubles_of_a_container_are_waited_out() {
+    for (reason, message) in [
+        ("InvalidImageName", "Failed to apply default image tag"),
+        ("ErrImageNeverPull", "Container image \"a\" is not present with pull policy of Never"),
+        ("RegistryUnavailable", "image pull failed"),
+        ("CreateContainerError", "container create failed"),
+        ("CreateContainerConfigError", "secret \"a\" not found"),
+        ("CrashLoopBackOff", "back-off 10s restarting failed container=cleanup"),
+    ] {
+        assert_eq!(judge_pod(&pod("Pending", reason, message)), Judgement::Waiting, "{reason}");
+        let Judgement::Failed(text) = judge_pod(&pod("Failed", reason, message)) else { panic!("it failed") };
+        let end = format!("is waiting with reason \"{reason}\" and message \"{message}\"");
+        assert!(text.ends_with(&end), "{text}");
+    }
+}

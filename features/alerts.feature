@@ -1,0 +1,33 @@
+@alerts
+Feature: Alerts about updates
+  Prometheus tells of what the cluster-version operator's metrics say, once it has lasted.
+
+  # OCP-32138
+  Scenario: A cluster without a channel is not told of as one that cannot retrieve updates
+    Given a 4.20.1 cluster
+    And the update channel ""
+    Then within 2 minutes ClusterVersion condition RetrievedUpdates is False with reason "NoChannel"
+    And throughout 70 minutes alert "CannotRetrieveUpdates" is not firing
+
+  # OTA-1321
+  Scenario: A release that stays refused is told of after an hour
+    Given a 4.20.1 cluster
+    And release 4.20.3 exists
+    And the containers of release 4.20.3 cannot be made
+    When I update to 4.20.3
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "CreateContainerError"
+    And within 1 minute alert "ClusterReleaseNotAccepted" about "version" is pending
+    And throughout 55 minutes alert "ClusterReleaseNotAccepted" is not firing
+    And within 6 minutes alert "ClusterReleaseNotAccepted" about "version" is firing
+    When I clear the update request
+    Then within 5 minutes alert "ClusterReleaseNotAccepted" is not firing
+
+  Scenario: An update that goes well fires nothing but that updates are available
+    Given a 4.20.1 cluster
+    And release 4.20.3 exists
+    Then within 5 minutes alert "UpdateAvailable" is firing
+    When I update to 4.20.3
+    Then throughout 2 hours alert "ClusterOperatorDown" is not firing
+    And ClusterVersion condition Progressing is False with message "Cluster version is 4.20.3"
+    And alert "ClusterVersionOperatorDown" is not firing
+    And alert "UpdateAvailable" is not firing

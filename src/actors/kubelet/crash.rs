@@ -1,0 +1,144 @@
+//! Containers that cannot be made, or whose processes fail: what they leave behind, and when they are tried again.
+
+use jiff::SignedDuration;
+
+use super::status::State;
+use super::worker::{Look, RESTART_PAUSE};
+use crate::actors::recorder::Notice;
+use crate::base::clock::Time;
+use crate::model::world::Containers;
+
+/// Why a container waits that has failed several times.
+pub(super) const CRASH_LOOP: &str = "CrashLoopBackOff";
+
+/// The log of a program that was built for another kind of machine.
+const CRASH_LOG: &str = "exec /usr/bin/sh: exec format error\n";
+
+/// The first back-off, in seconds; each later one is twice as long, up to the longest.
+const BACK_OFF_SECONDS: i64 = 10;
+const BACK_OFF_SECONDS_MAX: i64 = 300;
+
+impl Look<'_> {
+    fn fate(&self, index: usize) -> Containers {
+        self.site.world.registry.resolve(&self.status.containers[index].image).containers
+    }
+
+    /// How the process of a container that runs to its end ends now.
+    pub(super) fn end_of(&self, index: usize, since: Time) -> State {
+        let at = self.site.now;
+        let ended = |code, reason: &str, message: &str| State::Ended {
+            since,
+            at,
+            code,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        };
+        match self.fate(index) {
+            Containers::Run | Containers::CannotBeCreated => State::ended(since, at, 0),
+            Containers::OutOfMemory => ended(137, "OOMKilled", ""),
+            Containers::Crash if self.asks_for_logs(index) => ended(1, "Error", CRASH_LOG),
+            Containers::Crash => State::ended(since, at, 1),
+        }
+    }
+
+    /// Whether the end of a failed container's log is its message (`terminationMessagePolicy`).
+    fn asks_for_logs(&self, index: usize) -> bool {
+        let name = self.status.containers[index].name.as_str();
+        let mut specs =
+            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));
+        specs.any(|spec| spec["name"] == name && spec["terminationMessagePolicy"] == "FallbackToLogsOnError")
+    }
+
+    /// What a container waits with that the runtime cannot make.
+    pub(super) fn cannot_be_created(&mut self, index: usize) -> Option<State> {
+        if self.fate(index) != Containers::CannotBeCreated {
+            return None;
+        }
+        let container = &self.status.containers[index];
+        let program = self.program_of(&container.name);
+        let message = format!(
+            "container create failed: executable file `{program}` not found in $PATH: No such file or directory"
+        );
+        let state = State::Waiting { reason: "CreateContainerError".to_owned(), message: message.clone() };
+        if container.state != state {
+            self.tell(Notice::warning("Failed", format!("Error: {message}")));
+        }
+        self.out.why = Some(message);
+        Some(state)
+    }
+
+    /// The program that a container begins with.
+    fn program_of(&self, name: &str) -> String {
+        let mut specs =
+            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));
+        let command = specs.find(|spec| spec["name"] == name).and_then(|spec| spec["command"][0].as_str());
+        command.unwrap_or(name).to_owned()
+    }
+
+    /// Tries a failed container again: at once after the first failure, then ever more seldom.
+    pub(super) fn crash_loop(&mut self, index: usize) {
+        if self.pod.text("/spec/restartPolicy") == "Never" {
+            return;
+        }
+        let container = &self.status.containers[index];
+        let ended = |state: &State| match state {
+            State::Ended { at, .. } => Some(*at),
+            _ => None,
+        };
+        let last = ended(&container.state).or_else(|| container.last.as_ref().and_then(ended));
+        let (now, at, restarts) = (self.site.now, last.unwrap_or(self.site.now), container.restarts);
+        let back_off = back_off(restarts);
+        if at + RESTART_PAUSE.max(back_off) <= now {
+            return self.restart(index);
+        }
+        let is_shown = matches!(&container.state, State::Waiting { .. });
+        if !back_off.is_zero() && !is_shown && at + RESTART_PAUSE <= now {
+            self.show_back_off(index, back_off);
+        }
+        // First the failure is seen as such, then the back-off.
+        let seen = at + RESTART_PAUSE;
+        self.look_again(if seen > now { seen } else { at + back_off });
+    }
+
+    fn show_back_off(&mut self, index: usize, back_off: SignedDuration) {
+        let container = &mut self.status.containers[index];
+        let (name, of) = (&container.name, (self.pod.name(), self.pod.namespace(), self.pod.uid()));
+        let span = go_span(back_off);
+        let message =
+            format!("back-off {span} restarting failed container={name} pod={}_{}({})", of.0, of.1, of.2);
+        let told = format!("Back-off restarting failed container {name} in pod {}_{}({})", of.0, of.1, of.2);
+        container.last = Some(container.state.clone());
+        container.state = State::Waiting { reason: CRASH_LOOP.to_owned(), message };
+        self.tell(Notice::warning("BackOff", told));
+    }
+
+    /// Tells that a container is made and started.
+    pub(super) fn tell_of_start(&mut self, index: usize) {
+        let name = self.status.containers[index].name.clone();
+        let colon = if self.site.minor >= 32 { ":" } else { "" };
+        self.tell(Notice::normal("Created", format!("Created container{colon} {name}")));
+        self.tell(Notice::normal("Started", format!("Started container {name}")));
+    }
+
+    /// Tells people.
+    pub(super) fn tell(&mut self, notice: Notice) {
+        self.out.notices.push(notice);
+    }
+}
+
+/// How long a container that was restarted so often is left alone after it failed again.
+fn back_off(restarts: u32) -> SignedDuration {
+    if restarts == 0 {
+        return SignedDuration::ZERO;
+    }
+    let doubled = BACK_OFF_SECONDS << (restarts - 1).min(5);
+    SignedDuration::from_secs(doubled.min(BACK_OFF_SECONDS_MAX))
+}
+
+/// Whole seconds as Go writes them: `40s`, `1m20s`.
+fn go_span(span: SignedDuration) -> String {
+    match (span.as_secs() / 60, span.as_secs() % 60) {
+        (0, seconds) => format!("{seconds}s"),
+        (minutes, seconds) => format!("{minutes}m{seconds}s"),
+    }
+}

@@ -1,0 +1,56 @@
+//! Metrics by name, made of the objects of a cluster.
+
+mod objects;
+mod operator;
+mod transitions;
+
+pub use transitions::Transitions;
+
+use crate::base::clock::Time;
+use crate::model::View;
+use crate::model::promql::{Metrics, Taken};
+
+/// The metrics of a cluster at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment<'a> {
+    /// The cluster's objects.
+    pub(super) view: &'a View,
+    /// The moment.
+    pub(super) now: Time,
+    /// Whether the cluster-version operator runs, and so exports metrics.
+    pub(super) operator_runs: bool,
+    /// What it has counted, where that is known.
+    pub(super) transitions: Option<&'a Transitions>,
+}
+
+impl<'a> Moment<'a> {
+    /// A moment of a cluster.
+    pub(super) fn of(view: &'a View, now: Time) -> Self {
+        Self { view, now, operator_runs: operator::runs(view), transitions: None }
+    }
+}
+
+impl Metrics for Moment<'_> {
+    fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
+        if !operator::collect(metric, self, taken) {
+            objects::collect(metric, self.view, taken);
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and seconds are far below 2^52")]
+fn number(count: i64) -> f64 {
+    count as f64
+}
+
+fn count(count: usize) -> f64 {
+    number(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}

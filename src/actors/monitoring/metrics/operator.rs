@@ -1,0 +1,240 @@
+//! What the cluster-version operator exports (`pkg/cvo/metrics.go`), as far as the API tells it: the statuses of
+//! ClusterVersion and ClusterOperators, and how the cluster was installed. It is there while the operator runs.
+
+use serde_json::Value;
+
+use super::{Moment, count, number, truth};
+use crate::base::clock::parse_rfc3339;
+use crate::model::promql::Taken;
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS};
+use crate::model::{Object, View, condition};
+
+const NAMESPACE: &str = "openshift-cluster-version";
+const JOB: &str = "cluster-version-operator";
+
+/// What a scrape adds to each sample of the operator (its ServiceMonitor).
+const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
+
+/// Hands out the samples of a metric of the operator; false if it has no such metric.
+pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
+    if metric == "up" {
+        for pod in pods(moment.view) {
+            offer(taken, &[("pod", pod.name())], truth(is_running(pod)));
+        }
+        return true;
+    }
+    let Some((_, collect)) = METRICS.iter().find(|(name, _)| *name == metric) else { return false };
+    if moment.operator_runs {
+        collect(moment, taken);
+    }
+    true
+}
+
+/// Whether a pod of the operator runs.
+pub(super) fn runs(view: &View) -> bool {
+    pods(view).into_iter().any(is_running)
+}
+
+fn is_running(pod: &Object) -> bool {
+    pod.text("/status/phase") == "Running"
+}
+
+type Collect = fn(&Moment<'_>, &mut Taken<'_>);
+
+const METRICS: &[(&str, Collect)] = &[
+    ("cluster_version", cluster_version),
+    ("cluster_version_available_updates", available_updates),
+    ("cluster_version_capability", capabilities),
+    ("cluster_version_conditional_update_condition_seconds", conditional_updates),
+    ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval),
+    ("cluster_version_payload", payload),
+    ("cluster_version_risk_conditions", risks),
+    ("cluster_operator_condition_transitions", transitions),
+    ("cluster_operator_conditions", operator_conditions),
+    ("cluster_operator_up", operators_up),
+    ("cluster_installer", installer),
+];
+
+pub(super) fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) {
+    taken.offer(&[labels, TARGET].concat(), value);
+}
+
+/// The pods that the operator's Service leads to.
+fn pods(view: &View) -> Vec<&Object> {
+    let mut pods = Vec::new();
+    pods.extend(view.list_in(&PODS, NAMESPACE).filter(|pod| is_operator(pod)));
+    pods
+}
+
+/// Whether a pod is one of them.
+pub(super) fn is_operator(pod: &Object) -> bool {
+    pod.namespace() == NAMESPACE && pod["metadata"]["labels"]["k8s-app"] == JOB
+}
+
+fn the_cluster_version<'a>(moment: &Moment<'a>) -> Option<&'a Object> {
+    moment.view.get(&CLUSTER_VERSIONS, "", "version")
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+fn seconds(value: &Value, field: &str) -> f64 {
+    parse_rfc3339(text(value, field)).map_or(0.0, |at| number(at.as_second()))
+}
+
+/// `cluster_version` by type: what runs, what is wanted, what goes wrong, what was done last and what the cluster was
+/// born with. The value is when that began.
+fn cluster_version(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    let (history, desired) = (object.list("/status/history"), &object["status"]["desired"]);
+    let is_done = |entry: &&Value| entry["state"] == "Completed";
+    let before = |head: &Value| {
+        let mut earlier = history.iter().filter(is_done);
+        earlier.find(|entry| entry["image"] != head["image"]).map_or("", |entry| text(entry, "version"))
+    };
+    let mut add = |kind: &str, of: &Value, from: &str, value: f64| {
+        let release = [("version", text(of, "version")), ("image", text(of, "image"))];
+        offer(taken, &[&[("type", kind), ("from_version", from)], &release[..]].concat(), value);
+    };
+    let since = history.first().map_or(0.0, |head| seconds(head, "startedTime"));
+    if let Some(head) = history.first() {
+        add("current", head, before(head), since);
+        if !is_done(&head) {
+            add("updating", head, before(head), since);
+        }
+    }
+    add("desired", desired, "", since);
+    if let Some(failing) = condition::of(object, "Failing").filter(|failing| failing["status"] == "True") {
+        add("failure", desired, before(desired), seconds(failing, "lastTransitionTime"));
+    }
+    if let Some(done) = history.iter().find(is_done) {
+        add("completed", done, "", seconds(done, "completionTime"));
+        add("cluster", done, "", seconds(&object["metadata"], "creationTimestamp"));
+    }
+    if let Some(born) = history.last() {
+        add("initial", born, "", seconds(born, "startedTime"));
+    }
+}
+
+fn available_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    let labels = [("upstream", object.text("/spec/upstream")), ("channel", object.text("/spec/channel"))];
+    offer(taken, &labels, count(object.list("/status/availableUpdates").len()));
+}
+
+fn capabilities(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    let enabled = object.list("/status/capabilities/enabledCapabilities");
+    for name in object.list("/status/capabilities/knownCapabilities") {
+        offer(taken, &[("name", name.as_str().unwrap_or_default())], truth(enabled.contains(name)));
+    }
+}
+
+/// Since when each condition of a conditional update is what it is.
+fn conditional_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    for update in object.list("/status/conditionalUpdates") {
+        for condition in update["conditions"].as_array().into_iter().flatten() {
+            let labels = [
+                ("version", text(&update["release"], "version")),
+                ("condition", text(condition, "type")),
+                ("status", text(condition, "status")),
+                ("reason", text(condition, "reason")),
+            ];
+            offer(taken, &labels, seconds(condition, "lastTransitionTime"));
+        }
+    }
+}
+
+/// When updates were last retrieved. The API tells only since when they cannot be: where they can, that is now.
+fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    let value = match condition::of(object, "RetrievedUpdates") {
+        Some(retrieved) if retrieved["status"] == "True" => number(moment.now.as_second()),
+        Some(retrieved) => seconds(retrieved, "lastTransitionTime"),
+        None => seconds(&object["metadata"], "creationTimestamp"),
+    };
+    offer(taken, &[("name", "")], value);
+}
+
+/// How many manifests of the payload are applied and how many are not yet, by the message of Progressing.
+fn payload(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    let message = condition::of(object, "Progressing").map_or("", |condition| text(condition, "message"));
+    let Some((done, total)) = applied(message) else { return };
+    let version = object.text("/status/desired/version");
+    for (kind, value) in [("applied", done), ("pending", total - done)] {
+        offer(taken, &[("version", version), ("type", kind)], number(value));
+    }
+}
+
+/// 3 and 12 of `Working towards 4.14.8: 3 of 12 done (25% complete)`.
+fn applied(message: &str) -> Option<(i64, i64)> {
+    let (_, counts) = message.split_once(": ")?;
+    let (done, rest) = counts.split_once(" of ")?;
+    let (total, _) = rest.split_once(" done")?;
+    Some((done.parse().ok()?, total.parse().ok()?))
+}
+
+/// Whether risks of updates apply: 1 and 0, and -1 where that is not known.
+fn risks(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(object) = the_cluster_version(moment) else { return };
+    for risk in object.list("/status/conditionalUpdateRisks") {
+        for condition in risk["conditions"].as_array().into_iter().flatten() {
+            let value = match text(condition, "status") {
+                "True" => 1.0,
+                "False" => 0.0,
+                _ => -1.0,
+            };
+            offer(taken, &[("risk", text(risk, "name")), ("condition", text(condition, "type"))], value);
+        }
+    }
+}
+
+/// Whether each operator is available; one that does not tell is not.
+fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    for operator in moment.view.list(&CLUSTER_OPERATORS) {
+        let available = condition::of(operator, "Available");
+        let versions = operator.list("/status/versions");
+        let version = versions.iter().find(|version| version["name"] == "operator");
+        let labels = [
+            ("name", operator.name()),
+            ("version", version.map_or("", |one| text(one, "version"))),
+            ("reason", available.map_or("", |condition| text(condition, "reason"))),
+        ];
+        let up = available.is_some_and(|condition| condition["status"] == "True");
+        offer(taken, &labels, truth(up));
+    }
+}
+
+fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    if let Some(transitions) = moment.transitions {
+        transitions.collect(taken);
+    }
+}
+
+/// Those of ClusterVersion count as an operator's called `version`; Unknown ones are left out.
+fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    for object in moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment)) {
+        for condition in object.list("/status/conditions") {
+            if condition["status"] != "Unknown" {
+                let about = [("condition", text(condition, "type")), ("reason", text(condition, "reason"))];
+                let labels = [&[("name", object.name())], &about[..]].concat();
+                offer(taken, &labels, truth(condition["status"] == "True"));
+            }
+        }
+    }
+}
+
+/// By the ConfigMap that the installer leaves.
+fn installer(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let left = |name| moment.view.get(&CONFIG_MAPS, "openshift-config", name);
+    let found = left("openshift-install");
+    let Some(map) = found.or_else(|| left("openshift-install-manifests")) else {
+        return offer(taken, &[("type", "other")], 1.0);
+    };
+    let kind = if found.is_some() { "openshift-install" } else { "other" };
+    let (version, invoker) = (map.text("/data/version"), map.text("/data/invoker"));
+    offer(taken, &[("type", kind), ("version", version), ("invoker", invoker)], 1.0);
+}

@@ -1,0 +1,43 @@
+//! How often conditions of ClusterOperators became something else, which the cluster-version operator counts in its memory.
+
+use std::collections::BTreeMap;
+
+use super::{number, operator};
+use crate::model::promql::Taken;
+use crate::model::resources::{CLUSTER_OPERATORS, PODS};
+use crate::model::{Change, ChangeKind};
+
+/// The counts since the operator's pod was made, by operator and condition.
+#[derive(Debug, Clone, Default)]
+pub struct Transitions {
+    counts: BTreeMap<(String, String), u32>,
+}
+
+impl Transitions {
+    /// Takes a change of the cluster in. What the operator counted goes with its pod.
+    pub fn notice(&mut self, change: &Change) {
+        if change.key.is(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)
+        {
+            self.counts.clear();
+        }
+        let Some(old) = change.old.as_ref().filter(|_| change.key.is(&CLUSTER_OPERATORS)) else { return };
+        if change.kind != ChangeKind::Modified {
+            return;
+        }
+        for condition in change.object.list("/status/conditions") {
+            let mut before = old.list("/status/conditions").iter();
+            let before = before.find(|one| one["type"] == condition["type"]);
+            if before.is_some_and(|before| before["status"] != condition["status"]) {
+                let kind = condition["type"].as_str().unwrap_or_default().to_owned();
+                *self.counts.entry((change.object.name().to_owned(), kind)).or_default() += 1;
+            }
+        }
+    }
+
+    /// Hands out `cluster_operator_condition_transitions`.
+    pub(super) fn collect(&self, taken: &mut Taken<'_>) {
+        for ((name, condition), count) in &self.counts {
+            operator::offer(taken, &[("name", name), ("condition", condition)], number(i64::from(*count)));
+        }
+    }
+}

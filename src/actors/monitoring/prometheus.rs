@@ -1,0 +1,203 @@
+//! Prometheus: alerts by the rules in the cluster.
+//!
+//! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but where nothing
+//! changed and no rule looks at the time, nothing could come of it, and it is left out.
+
+use std::collections::BTreeMap;
+
+use super::metrics::{Moment, Transitions};
+use super::rules::{self, Rule};
+use super::scrapes::{INTERVAL, Scraped, Scrapes};
+use crate::actors::{Actor, Effect, Input, Interest, Step};
+use crate::base::clock::{Time, after};
+use crate::model::alert::{Alert, AlertState};
+use crate::model::promql::{self, Labels, Value};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
+    PROMETHEUS_RULES,
+};
+use crate::model::{Identity, View};
+
+/// An alert that is pending or fires.
+#[derive(Debug)]
+struct Active {
+    alert: Alert,
+    /// Index of its rule; `None` while rules were read anew and none has come to it.
+    rule: Option<usize>,
+    fires_at: Time,
+}
+
+/// The Prometheus of the cluster's own monitoring.
+#[derive(Debug, Default)]
+pub struct Prometheus {
+    rules: Vec<Rule>,
+    faults: Vec<String>,
+    scrapes: Scrapes,
+    transitions: Transitions,
+    active: BTreeMap<Labels, Active>,
+    changed_at: Option<Time>,
+    evaluated_at: Option<Time>,
+}
+
+impl Prometheus {
+    /// A Prometheus that has not scraped anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let first = self.changed_at.is_none();
+        if first || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
+            (self.rules, self.faults) = rules::all(input.view);
+            for active in self.active.values_mut() {
+                active.rule = None;
+            }
+        }
+        for change in input.changes {
+            self.transitions.notice(change);
+        }
+        if first || !input.changes.is_empty() {
+            self.changed_at = Some(input.now);
+        }
+    }
+
+    /// Whether something changed since the last evaluation.
+    fn is_outdated(&self) -> bool {
+        self.changed_at.is_some_and(|changed| self.evaluated_at.is_none_or(|evaluated| changed >= evaluated))
+    }
+
+    /// Whether a rule could come to something else at this moment than at the last evaluation: something changed, or it looks
+    /// at the time, or at a past in which something changed.
+    fn is_due(&self, rule: &Rule, now: Time) -> bool {
+        let changed_within =
+            |range| self.changed_at.is_some_and(|changed| after(changed, range + INTERVAL) >= now);
+        let looks = rule.expr.depends_on_time() && (rule.range.is_zero() || changed_within(rule.range));
+        looks || self.is_outdated()
+    }
+
+    fn evaluate(&mut self, view: &View, now: Time) -> Vec<Effect> {
+        let moment = Moment { transitions: Some(&self.transitions), ..Moment::of(view, now) };
+        if self.is_outdated() {
+            let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
+            let looked_back = looked_back.filter_map(|(metric, range)| range.map(|_| metric));
+            let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
+            self.scrapes.remember(looked_back, &moment, range);
+        }
+        let scraped = Scraped { moment, scrapes: &self.scrapes };
+        let due = self.rules.iter().enumerate().filter(|(_, rule)| self.is_due(rule, now));
+        let found: Vec<_> = due.map(|(index, rule)| (index, alerts(rule, &scraped))).collect();
+        let mut told = Vec::new();
+        for (rule, found) in found {
+            told.extend(self.update(rule, found, now));
+        }
+        told.extend(self.drop_where(|_, active| active.rule.is_none()));
+        self.evaluated_at = Some(now);
+        told.extend(self.fire(now));
+        told.into_iter().map(Effect::Alert).collect()
+    }
+
+    /// Takes in what a rule came to: which alerts are gone, and which have come.
+    fn update(&mut self, rule: usize, found: BTreeMap<Labels, Labels>, now: Time) -> Vec<Alert> {
+        let mut told =
+            self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
+        let fires_at = after(now, self.rules[rule].hold);
+        for (labels, annotations) in found {
+            let active = self.active.entry(labels).or_insert_with_key(|labels| {
+                let alert = Alert { labels: labels.clone(), annotations, state: AlertState::Pending };
+                if fires_at > now {
+                    told.push(alert.clone());
+                }
+                Active { alert, rule: None, fires_at }
+            });
+            active.rule = Some(rule);
+        }
+        told
+    }
+
+    /// Forgets these alerts, and gives what is to be told of that.
+    fn drop_where(&mut self, is_gone: impl Fn(&Labels, &Active) -> bool) -> Vec<Alert> {
+        let mut told = Vec::new();
+        self.active.retain(|labels, active| {
+            let gone = is_gone(labels, active);
+            if gone {
+                told.push(Alert { state: AlertState::Inactive, ..active.alert.clone() });
+            }
+            !gone
+        });
+        told
+    }
+
+    /// The alerts that have been pending for long enough.
+    fn fire(&mut self, now: Time) -> Vec<Alert> {
+        let pending = self.active.values_mut().filter(|active| active.alert.state == AlertState::Pending);
+        let due = pending.filter(|active| active.fires_at <= now);
+        due.map(|active| {
+            active.alert.state = AlertState::Firing;
+            active.alert.clone()
+        })
+        .collect()
+    }
+
+    fn wake_at(&self, now: Time) -> Option<Time> {
+        let next = next_scrape(now);
+        if self.rules.iter().any(|rule| self.is_due(rule, next)) {
+            return Some(next);
+        }
+        let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
+        pending.map(|active| active.fires_at).min().map(|at| if is_scrape(at) { at } else { next_scrape(at) })
+    }
+}
+
+/// The alerts that a rule comes to: annotations by labels. A rule that fails is as one that finds nothing; Prometheus counts
+/// failures and goes on.
+fn alerts(rule: &Rule, scraped: &Scraped<'_>) -> BTreeMap<Labels, Labels> {
+    match promql::evaluate(&rule.expr, scraped) {
+        Ok(Value::Vector(samples)) => samples.iter().map(|sample| rule.alert(sample, scraped)).collect(),
+        Ok(Value::Scalar(_)) | Err(_) => BTreeMap::new(),
+    }
+}
+
+impl Actor for Prometheus {
+    fn name(&self) -> &'static str {
+        "prometheus"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("openshift-monitoring", "prometheus-k8s")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let kinds = [
+            CLUSTER_VERSIONS,
+            CLUSTER_OPERATORS,
+            CONFIG_MAPS,
+            FEATURE_GATES,
+            INFRASTRUCTURES,
+            NODES,
+            PROMETHEUS_RULES,
+        ];
+        let pods = Interest::In(PODS, "openshift-cluster-version".to_owned());
+        kinds.into_iter().map(Interest::Kind).chain([pods]).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut effects = Vec::new();
+        if is_scrape(input.now) && self.evaluated_at != Some(input.now) {
+            effects = self.evaluate(input.view, input.now);
+        }
+        let why =
+            self.faults.first().map_or_else(String::new, |fault| format!("a rule that can be read: {fault}"));
+        Step { wake_at: self.wake_at(input.now), why: why.into(), effects, ..Step::default() }
+    }
+}
+
+fn is_scrape(at: Time) -> bool {
+    at.as_nanosecond() % INTERVAL.as_nanos() == 0
+}
+
+/// The first scrape after a moment.
+fn next_scrape(at: Time) -> Time {
+    let into = at.as_second().rem_euclid(INTERVAL.as_secs());
+    Time::from_second(at.as_second() - into + INTERVAL.as_secs()).unwrap_or(Time::MAX)
+}

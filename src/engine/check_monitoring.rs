@@ -1,0 +1,98 @@
+//! Whether Prometheus would answer what a scenario expects: alerts, and queries of metrics.
+
+use std::collections::BTreeMap;
+
+use super::simulation::Simulation;
+use crate::actors::monitoring::{self, Transitions};
+use crate::base::text::did_you_mean;
+use crate::model::alert::Alert;
+use crate::model::promql::{Sample, Value};
+use crate::record::Event;
+use crate::scenario::plan::{AlertMatch, MetricMatch, TextMatch};
+
+/// An alert like this is pending or fires.
+pub(super) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
+    if simulation.alerts.iter().any(|alert| fits(alert, wanted)) {
+        return Ok(());
+    }
+    let namesakes = simulation.alerts.iter().filter(|alert| alert.name() == wanted.name);
+    let seen: Vec<String> = namesakes.map(in_words).collect();
+    if seen.is_empty() {
+        let names = simulation.alerts.iter().map(Alert::name);
+        return Err(format!("there is no alert {}{}", wanted.name, did_you_mean(&wanted.name, names)));
+    }
+    Err(format!("alerts are {}", seen.join("; ")))
+}
+
+/// No alert like this is pending or fires.
+pub(super) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
+    match simulation.alerts.iter().find(|alert| fits(alert, wanted)) {
+        None => Ok(()),
+        Some(found) => Err(format!("there is {}", in_words(found))),
+    }
+}
+
+/// The query comes to a sample, or to one of the wanted value.
+pub(super) fn metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
+    let samples = samples(simulation, wanted)?;
+    if samples.iter().any(|sample| is_wanted(sample, wanted)) {
+        return Ok(());
+    }
+    if samples.is_empty() {
+        return Err("the query comes to nothing".to_owned());
+    }
+    let seen: Vec<String> = samples.iter().map(sample_in_words).collect();
+    Err(format!("the query comes to {}", seen.join("; ")))
+}
+
+/// The query comes to no sample, or to none of the value.
+pub(super) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
+    let samples = samples(simulation, wanted)?;
+    match samples.iter().find(|sample| is_wanted(sample, wanted)) {
+        None => Ok(()),
+        Some(found) => Err(format!("the query comes to {}", sample_in_words(found))),
+    }
+}
+
+fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>, String> {
+    let mut transitions = Transitions::default();
+    if wanted.expr.metrics().iter().any(|(metric, _)| metric.ends_with("_transitions")) {
+        let writes = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Write(write) => write.change(),
+            _ => None,
+        });
+        writes.for_each(|change| transitions.notice(&change));
+    }
+    match monitoring::query(&wanted.expr, &simulation.view, &transitions, simulation.now())? {
+        Value::Vector(samples) => Ok(samples),
+        Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
+    }
+}
+
+#[expect(clippy::float_cmp, reason = "what is written is what is meant")]
+fn is_wanted(sample: &Sample, wanted: &MetricMatch) -> bool {
+    wanted.value.is_none_or(|value| value == sample.value)
+}
+
+fn fits(alert: &Alert, wanted: &AlertMatch) -> bool {
+    let text_fits = |(name, text): &(String, TextMatch), texts: &BTreeMap<String, String>| {
+        text.fits(texts.get(name).map_or("", String::as_str))
+    };
+    alert.name() == wanted.name
+        && wanted.state.is_none_or(|state| state == alert.state)
+        && wanted.labels.iter().all(|label| text_fits(label, &alert.labels))
+        && wanted.annotations.iter().all(|text| text_fits(text, &alert.annotations))
+}
+
+fn in_words(alert: &Alert) -> String {
+    format!("{} {} with {}", alert.name(), alert.state, labels(&alert.labels))
+}
+
+fn sample_in_words(sample: &Sample) -> String {
+    format!("{}: {}", labels(&sample.labels), sample.value)
+}
+
+fn labels(labels: &BTreeMap<String, String>) -> String {
+    let texts: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+    format!("{{{}}}", texts.join(","))
+}
