@@ -3,16 +3,20 @@
 //! The facts are data in `manifests/releases/`, one file per minor; a z-stream release has the facts of its minor.
 
 mod facts;
+mod operators;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::payload::Payload;
 use crate::base::text;
 use facts::FACTS;
+pub use operators::version_in;
 
 /// The repository that release images are pulled from.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
@@ -36,6 +40,8 @@ pub struct Release {
     pub capability_sets: BTreeMap<String, Vec<String>>,
     /// Payload components in order of run level and name.
     pub components: Vec<Component>,
+    /// Its real manifests, where they are known; they take the place of `components`.
+    pub payload: Option<Arc<Payload>>,
 }
 
 /// One component of a payload: the manifests `0000_<run level>_<name>_*`.
@@ -74,6 +80,24 @@ pub struct Operator {
     pub operands: Vec<String>,
     /// Shortest and longest time that a rollout to another release takes, in seconds.
     pub rollout_seconds: (u64, u64),
+    /// What its manifest says that it is to report in `status.versions`, where there is a manifest.
+    #[serde(skip)]
+    pub versions: Option<Vec<(String, String)>>,
+    /// The ServiceAccount that it runs as, where its Deployment names one.
+    #[serde(skip)]
+    pub account: Account,
+}
+
+/// As whom an operator writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Account {
+    /// As the ServiceAccount that is called like its Deployment.
+    #[default]
+    OfDeployment,
+    /// As this ServiceAccount, which the payload binds to a role.
+    Named(String),
+    /// As an administrator: the payload does not tell what it may do.
+    Unknown,
 }
 
 impl Release {
@@ -95,7 +119,27 @@ impl Release {
             known_capabilities: facts.known_capabilities(),
             capability_sets: facts.frozen_sets(),
             components: facts.components.clone(),
+            payload: None,
         })
+    }
+
+    /// The release of this version with the manifests of `payload`, which tell better than the facts of its minor what
+    /// they tell at all.
+    ///
+    /// # Errors
+    /// As [`Release::find`].
+    pub fn with_payload(version: &Version, payload: Arc<Payload>) -> Result<Self, UnknownRelease> {
+        let mut release = Self::find(version)?;
+        release.kubernetes_minor = payload.kubernetes_minor.unwrap_or(release.kubernetes_minor);
+        if !payload.channels.is_empty() {
+            release.channels.clone_from(&payload.channels);
+        }
+        if !payload.url.is_empty() {
+            release.url.clone_from(&payload.url);
+        }
+        release.components = operators::components(&release, &payload);
+        release.payload = Some(payload);
+        Ok(release)
     }
 
     /// The minors of major 4 that there are facts for, ascending.
@@ -122,6 +166,15 @@ impl Release {
             }
             _ => self.version.to_string(),
         }
+    }
+
+    /// What an operator of this release reports in `status.versions`: by its manifest, or of its operands and itself.
+    pub fn versions_of(&self, operator: &Operator) -> Vec<(String, String)> {
+        let of_facts = || {
+            let operands = operator.operands.iter().map(|name| (name.clone(), self.operand_version(name)));
+            operands.chain([("operator".to_owned(), self.version.to_string())]).collect()
+        };
+        operator.versions.clone().unwrap_or_else(of_facts)
     }
 
     /// Minor of its version: 14 for `4.14.8`.

@@ -29,6 +29,7 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
         known_capabilities: vec!["Console".into(), "Insights".into(), "baremetal".into()],
         capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
         components: Vec::new(),
+        payload: None,
     })
 }
 
