@@ -6,6 +6,7 @@
 
 mod args;
 mod files;
+mod payload;
 mod report;
 mod run;
 #[cfg(feature = "serve")]

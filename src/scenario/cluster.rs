@@ -19,6 +19,7 @@ use crate::model::world::{Image, OpenPgp, Pull, Signature};
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
     "version",
+    "payload",
     "nodes",
     "kubernetes",
     "feature-set",
@@ -28,6 +29,9 @@ pub(super) const KEYS: &[&str] = &[
     "keyrings",
     "objects",
 ];
+
+/// What a payload may be that lies in no folder.
+pub(super) const PAYLOADS: &[&str] = &["complete", "corrupt"];
 
 /// The versions that exist in a run: the cluster's own last.
 pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
@@ -43,7 +47,10 @@ pub(super) fn read(
     let releases = releases.map(|node| self::releases(reader, node)).unwrap_or_default();
     let map = reader.map(cluster?, "the cluster", KEYS)?;
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
-    let release = version.and_then(|node| reader.release(node));
+    let mut release = version.and_then(|node| reader.release(node));
+    if let (Some(node), Some(known)) = (map.get("payload"), &release) {
+        release = reader.extracted(node, known);
+    }
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
@@ -56,6 +63,8 @@ pub(super) fn read(
     });
     let objects = objects.collect();
     let release = release?;
+    let mut releases = releases;
+    add_others(reader, &mut releases, &release);
     let (baseline, additional) = capabilities(reader, &map, &release);
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
     Some(ClusterPlan {
@@ -140,6 +149,16 @@ fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
     entries.iter().filter_map(|(version, facts)| release(reader, version, facts)).collect()
 }
 
+/// Adds releases that exist without being named.
+fn add_others(reader: &Reader<'_>, releases: &mut Vec<ReleasePlan>, own: &Release) {
+    for other in reader.releases_everywhere() {
+        let named = |plan: &ReleasePlan| plan.release.version == other.version;
+        if own.version != other.version && !releases.iter().any(named) {
+            releases.push(ReleasePlan::plain(other));
+        }
+    }
+}
+
 fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<ReleasePlan> {
     const RELEASE_KEYS: &[&str] = &[
         "recommended",
@@ -152,7 +171,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     ];
     const PULLS: &[&str] =
         &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
-    let release = reader.release(version);
+    let mut release = reader.release(version);
     let map = match facts.kind {
         Kind::Null => None,
         _ => Some(reader.map(facts, "a release", RELEASE_KEYS)?),
@@ -172,8 +191,16 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         Some("missing") => Signature::Missing,
         _ => Signature::Valid,
     };
-    let payload = get("payload").and_then(|node| reader.word(node, &["complete", "corrupt"]));
-    let is_corrupt = payload == Some("corrupt");
+    let payload = get("payload").and_then(|node| {
+        let word = reader.text(node, "`complete`, `corrupt` or the folder of a payload")?;
+        Some((node, word))
+    });
+    let is_corrupt = payload.as_ref().is_some_and(|(_, word)| word == "corrupt");
+    if let (Some((node, word)), Some(known)) = (payload, &release)
+        && !PAYLOADS.contains(&word.as_str())
+    {
+        release = reader.extracted(node, known);
+    }
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::base::limits::SPAN_MAX;
 use crate::base::text::{parse_duration, truncate};
 use crate::base::yaml;
-use crate::model::release::{Release, UnknownRelease};
+use crate::model::release::Release;
 
 mod cluster;
 mod expectation;
@@ -19,6 +19,7 @@ pub mod plan;
 mod problem;
 mod reader;
 mod sentence;
+mod source;
 mod step;
 mod update_service;
 
@@ -27,12 +28,10 @@ mod tests;
 
 pub use object::Star;
 pub use problem::{Problem, Problems};
+pub use source::Releases;
 
 use plan::Plan;
 use reader::Reader;
-
-/// Finds the facts of a release: `Release::find` of the model, or another source of facts.
-pub type FindRelease<'a> = &'a dyn Fn(&Version) -> Result<Release, UnknownRelease>;
 
 const KEYS: &[&str] =
     &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
@@ -41,8 +40,8 @@ const KEYS: &[&str] =
 ///
 /// # Errors
 /// All problems of the text, in its order.
-pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, Problems> {
-    let mut reader = Reader::new(file_name, find);
+pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
+    let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::tree(text) {
         Ok((tree, twice)) => {
             if let Some(error) = twice {

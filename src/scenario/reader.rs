@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use semver::Version;
 
 use super::plan::TextMatch;
-use super::{FindRelease, Problem, Problems};
+use super::{Problem, Problems, Releases};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::release::Release;
@@ -12,7 +12,7 @@ use crate::model::release::Release;
 /// The problems found so far. What cannot be read is `None` or left out, with a problem that says why.
 pub(super) struct Reader<'a> {
     file: &'a str,
-    find: FindRelease<'a>,
+    releases: &'a dyn Releases,
     problems: Vec<Problem>,
 }
 
@@ -39,8 +39,8 @@ impl<'n> Map<'n> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &'a str, find: FindRelease<'a>) -> Self {
-        Self { file, find, problems: Vec::new() }
+    pub(super) fn new(file: &'a str, releases: &'a dyn Releases) -> Self {
+        Self { file, releases, problems: Vec::new() }
     }
 
     pub(super) fn file(&self) -> &str {
@@ -174,7 +174,23 @@ impl<'a> Reader<'a> {
     /// A release that there are facts for.
     pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
         let version = self.version(node)?;
-        (self.find)(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+        self.releases.find(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+    }
+
+    /// The release by its payload in a folder, which is named beside the scenario; all mistakes in it are problems.
+    pub(super) fn extracted(&mut self, node: &Node, release: &Release) -> Option<Release> {
+        let folder = self.text(node, "the folder of a payload")?;
+        let found = self.releases.extracted(&release.version, &folder, self.file);
+        let hint = did_you_mean(&folder, super::cluster::PAYLOADS.iter().copied());
+        let told = |problems: Vec<String>| {
+            problems.into_iter().for_each(|text| self.problem(node, format!("{text}{hint}")));
+        };
+        found.map_err(told).ok()
+    }
+
+    /// Releases that exist whether the scenario names them or not.
+    pub(super) fn releases_everywhere(&self) -> Vec<Release> {
+        self.releases.everywhere()
     }
 
     /// Plain text, `/regular expression/` or `{contains: text}`.
