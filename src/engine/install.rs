@@ -74,8 +74,7 @@ pub(super) fn writes(
     let of_kind = |kind: Resource| move |object: &(Resource, Value)| object.0 == kind;
     let (crds, others): (Vec<_>, Vec<_>) =
         objects.into_iter().partition(of_kind(resources::CUSTOM_RESOURCE_DEFINITIONS));
-    let (namespaces, others): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(of_kind(resources::NAMESPACES));
+    let (namespaces, others): (Vec<_>, Vec<_>) = others.into_iter().partition(of_kind(resources::NAMESPACES));
     let created = |(resource, object): (Resource, Value)| Write::create(&resource, object);
     let mut writes: Vec<Write> = crds.into_iter().map(created).collect();
     writes.extend(create(feature_gate(&plan.feature_set)));

@@ -1,5 +1,8 @@
 //! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
@@ -295,7 +298,8 @@ impl ApplyLoop {
             What::Counted(count) => Need::Time(*count),
             What::Object(wanted) => {
                 let settled = &mut self.settled[index];
-                object_need(wanted, settled, view, self.mode).unwrap_or_else(|| Need::Retry(refused("NoMatch")))
+                object_need(wanted, settled, view, self.mode)
+                    .unwrap_or_else(|| Need::Retry(refused("NoMatch")))
             }
             What::ClusterOperator(operator) => {
                 let Some(object) = existing_operator(view, operator) else {

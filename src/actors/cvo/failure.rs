@@ -45,7 +45,14 @@ impl Failure {
 
     /// A failure about a Deployment, a Job or a definition. Without a reason it is an error that is told as it is.
     pub(super) fn of_workload(reason: &str, message: String, effect: Effect, workload: String) -> Self {
-        Self { reason: reason.to_owned(), message, effect, operators: Vec::new(), workload, parts: Vec::new() }
+        Self {
+            reason: reason.to_owned(),
+            message,
+            effect,
+            operators: Vec::new(),
+            workload,
+            parts: Vec::new(),
+        }
     }
 
     /// A failure because the API server refused manifest `index` of `total`, named `kind "namespace/name"`, for a
@@ -197,5 +204,73 @@ mod tests {
             merged.message,
             "Multiple errors are preventing progress:\n* Cluster operator dns is updating versions\n* Cluster operator etcd is not available"
         );
+    }
+
+    fn refused(reason: &str) -> Failure {
+        Failure::of_manifest("role \"ns/a\"", 3, 9, reason)
+    }
+
+    #[test]
+    fn of_the_same_reason_the_strongest_effect_counts() {
+        let slow = Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::None, "dns");
+        let late =
+            Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
+        let merged = merge(vec![slow, late]).unwrap();
+        assert_eq!(merged.message, "Cluster operators dns, etcd are degraded");
+        assert_eq!(
+            (merged.reason.as_str(), merged.effect),
+            ("ClusterOperatorsDegraded", Effect::FailAfterInterval)
+        );
+    }
+
+    #[test]
+    fn errors_of_manifests_come_before_those_of_operators_which_go_by_their_reasons() {
+        let degraded =
+            Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
+        let merged = merge(vec![updating("dns"), degraded, refused("Invalid"), refused("Invalid")]).unwrap();
+        let reasons: Vec<&str> = merged.parts.iter().map(|part| part.reason.as_str()).collect();
+        let invalid = "UpdatePayloadResourceInvalid";
+        assert_eq!(reasons, [invalid, invalid, "ClusterOperatorDegraded", "ClusterOperatorUpdating"]);
+        assert_eq!(
+            merged.message,
+            "Multiple errors are preventing progress:\n\
+             * Cluster operator dns is updating versions\n\
+             * Cluster operator etcd is degraded\n\
+             * Could not update role \"ns/a\" (3 of 9): the object is invalid, possibly due to local cluster configuration",
+            "each sentence once"
+        );
+    }
+
+    #[test]
+    fn every_refusal_has_a_reason_and_a_summary() {
+        for (refusal, reason, summary) in [
+            ("AlreadyExists", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
+            ("Conflict", "UpdatePayloadResourceConflict", "some resources could not be updated"),
+            ("ServiceUnavailable", "UpdatePayloadClusterDown", "the control plane is down or not responding"),
+            (
+                "InternalError",
+                "UpdatePayloadClusterError",
+                "the control plane is reporting an internal error",
+            ),
+            ("Invalid", "UpdatePayloadResourceInvalid", "some cluster configuration is invalid"),
+            ("Unauthorized", "UpdatePayloadClusterUnauthorized", "could not authenticate to the server"),
+            ("Forbidden", "UpdatePayloadResourceForbidden", "the server is rejecting updates"),
+            (
+                "TooManyRequests",
+                "UpdatePayloadClusterOverloaded",
+                "the control plane is overloaded and is not accepting updates",
+            ),
+            (
+                "NoMatch",
+                "UpdatePayloadResourceTypeMissing",
+                "a required extension is not available to update",
+            ),
+            ("BadRequest", "UpdatePayloadFailed", "the update could not be applied"),
+        ] {
+            let failure = refused(refusal);
+            assert_eq!((failure.reason.as_str(), failure.summary().as_str()), (reason, summary));
+        }
+        let several = merge(vec![updating("dns"), updating("etcd")]).unwrap();
+        assert_eq!(several.summary(), "an unknown error has occurred: ClusterOperatorsUpdating");
     }
 }

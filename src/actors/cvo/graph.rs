@@ -62,7 +62,9 @@ fn by_level_and_component(tasks: &[Task]) -> Vec<Vec<Node>> {
         let numbered = !task.place.run_level.is_empty();
         let same_component = last.is_some_and(|last| last.place.component == task.place.component);
         match levels.last_mut() {
-            Some(level) if same_level && same_component => level.last_mut().map_or((), |node| node.push(index)),
+            Some(level) if same_level && same_component => {
+                level.last_mut().map_or((), |node| node.push(index))
+            }
             Some(level) if same_level && numbered => level.push(vec![index]),
             _ => levels.push(vec![vec![index]]),
         }
@@ -105,10 +107,7 @@ mod tests {
     #[test]
     fn components_of_a_level_are_parallel_and_the_next_level_waits() {
         let names = [("10", "a"), ("10", "a"), ("10", "b"), ("20", "c"), ("20", "d")];
-        assert_eq!(
-            steps(&names, Mode::Updating, 0),
-            [vec![vec![0, 1], vec![2]], vec![vec![3], vec![4]]]
-        );
+        assert_eq!(steps(&names, Mode::Updating, 0), [vec![vec![0, 1], vec![2]], vec![vec![3], vec![4]]]);
     }
 
     #[test]

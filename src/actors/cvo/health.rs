@@ -38,7 +38,8 @@ fn bad(reason: &str, name: String, message: String) -> Failure {
 fn deployment(object: &Object) -> Option<Failure> {
     let name = place_of(object);
     if let Some(failure) = said(object, "ReplicaFailure", "True") {
-        let message = format!("deployment {name} has a replica failure {}: {}", failure.reason, failure.message);
+        let message =
+            format!("deployment {name} has a replica failure {}: {}", failure.reason, failure.message);
         return Some(bad("WorkloadNotProgressing", name, message));
     }
     let progressing = said(object, "Progressing", "False")?;

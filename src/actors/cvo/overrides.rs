@@ -19,7 +19,8 @@ struct Named {
 impl Overrides {
     /// Those of this ClusterVersion.
     pub(super) fn of(cluster_version: &Object) -> Self {
-        let unmanaged = cluster_version.list("/spec/overrides").iter().filter(|entry| entry["unmanaged"] == true);
+        let unmanaged =
+            cluster_version.list("/spec/overrides").iter().filter(|entry| entry["unmanaged"] == true);
         let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
         Self(
             unmanaged

@@ -152,8 +152,9 @@ impl Pass {
     fn hire(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) {
         while self.workers.len() < self.graph.workers {
             let Some(node) = self.open.pop_front() else { return };
-            let is_operator =
-                |task: &&usize| matches!(tasks[**task].what, What::ClusterOperator(_)) && included(&tasks[**task]);
+            let is_operator = |task: &&usize| {
+                matches!(tasks[**task].what, What::ClusterOperator(_)) && included(&tasks[**task])
+            };
             let precreations = node.iter().filter(is_operator).copied().collect();
             self.workers.push(Worker { node, precreations, at: 0, tries: 0, ready_at: now });
         }

@@ -180,7 +180,8 @@ impl Worker {
     }
 
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
-        self.upgradeable.look(site.behaviour, cluster_version, view, now);
+        let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
+        self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
         if self.apply.is_none() {
             self.tell_of_own(now, out);
             self.adopt_own(view, cluster_version, now);

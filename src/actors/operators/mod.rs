@@ -189,9 +189,7 @@ impl Actor for Operator {
 
     fn identity(&self) -> Identity {
         match &self.facts.account {
-            Account::OfDeployment => {
-                Identity::service_account(&self.facts.namespace, &self.facts.deployment)
-            }
+            Account::OfDeployment => Identity::service_account(&self.facts.namespace, &self.facts.deployment),
             Account::Named(name) => Identity::service_account(&self.facts.namespace, name),
             Account::Unknown => Identity::admin(),
         }

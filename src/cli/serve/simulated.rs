@@ -16,13 +16,13 @@ use crate::apiserver::service::Shared;
 use crate::backends::in_process::InProcess;
 use crate::base::clock::{Clock as _, ScaledClock, WallClock};
 use crate::cli::args::ServeArgs;
+use crate::cli::payload::Releases;
 use crate::cli::{complain, files};
 use crate::engine::{Session, SessionError};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::cli::payload::Releases;
-use crate::scenario::{self, Releases as _};
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
+use crate::scenario::{self, Releases as _};
 
 /// How often the components are looked after although nothing is due.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);

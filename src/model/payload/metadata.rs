@@ -54,8 +54,7 @@ pub(super) fn read(files: &[File], problems: &mut Vec<String>) -> Option<Metadat
     };
     if (&images["kind"], &images["apiVersion"]) != (&"ImageStream".into(), &"image.openshift.io/v1".into()) {
         let place = at(images_text, "kind");
-        problems
-            .push(format!("{images_path}:{place}: expected an `ImageStream` of `image.openshift.io/v1`"));
+        problems.push(format!("{images_path}:{place}: expected an `ImageStream` of `image.openshift.io/v1`"));
     } else if images["metadata"]["name"] != version.to_string() {
         let (place, found) = (at(images_text, "name"), said(&images["metadata"]["name"]));
         problems.push(format!(
@@ -102,7 +101,8 @@ fn place(text: &str, key: &str) -> String {
 fn kubernetes_minor(images: &Value) -> Option<u32> {
     let tags = images["spec"]["tags"].as_array()?;
     let built_of = tags.iter().filter_map(|tag| tag["annotations"][BUILT_OF].as_str());
-    let versions = built_of.flat_map(|text| text.split(',')).filter_map(|part| part.strip_prefix("kubernetes="));
+    let versions =
+        built_of.flat_map(|text| text.split(',')).filter_map(|part| part.strip_prefix("kubernetes="));
     let minors = versions.filter_map(|version| Version::parse(version).ok());
     minors.filter(|version| version.major == 1).filter_map(|version| u32::try_from(version.minor).ok()).max()
 }

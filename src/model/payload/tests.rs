@@ -15,7 +15,8 @@ fn config_map(name: &str) -> String {
 
 fn read(files: &[(&str, &str)]) -> Result<Payload, Vec<String>> {
     let own = [(METADATA, METADATA_TEXT), (IMAGES, IMAGES_TEXT)];
-    let names: Vec<&str> = files.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or_default()).collect();
+    let names: Vec<&str> =
+        files.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or_default()).collect();
     let missing = own.iter().filter(|(name, _)| !names.contains(name));
     let files = files.iter().chain(missing).map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     Payload::read(files.collect(), "quay.io/r@sha256:1")
@@ -32,7 +33,10 @@ fn the_operators_own_manifests_come_first_and_each_folder_in_order_of_names() {
         ("release-manifests/0000_03_config-operator_01.yaml", map.as_str()),
         ("manifests/0000_90_cluster-version-operator_02.yml", &map),
         ("manifests/0000_00_cluster-version-operator_01.yaml", &map),
-        ("release-manifests/0000_03_a_1.json", r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#),
+        (
+            "release-manifests/0000_03_a_1.json",
+            r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}"#,
+        ),
         ("release-manifests/plain.yaml", &map),
         ("release-manifests/notes.txt", "no manifest"),
     ];
@@ -75,7 +79,10 @@ fn mistakes_are_told_with_file_line_and_column_all_at_once() {
     let files = [
         ("0000_10_a_1.yaml", "apiVersion: v1\nkind: [a\n"),
         ("0000_10_a_2.yaml", "kind: ConfigMap\n"),
-        ("0000_10_a_3.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n\napiVersion: v1\nkind: Secret\n"),
+        (
+            "0000_10_a_3.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n\napiVersion: v1\nkind: Secret\n",
+        ),
         ("0000_10_a_4.json", "{\"a\": }"),
         ("0000_10_a_5.yaml", "- 1\n"),
         ("manifests/a.yaml", "a: 1\nb: {{ .Nothing }}\n"),
@@ -98,7 +105,10 @@ fn metadata_must_be_there_and_fit_together() {
     let none = Payload::read(vec![("a.yaml".to_owned(), map.clone())], "").unwrap_err();
     assert_eq!(
         none,
-        ["release-metadata: expected this file, found none", "image-references: expected this file, found none"]
+        [
+            "release-metadata: expected this file, found none",
+            "image-references: expected this file, found none"
+        ]
     );
     assert_eq!(
         problem(&[manifest, (METADATA, "{\n  \"kind\": \"x\",\n  \"version\": \"new\"}")]),
@@ -116,7 +126,8 @@ fn metadata_must_be_there_and_fit_together() {
 #[test]
 fn annotations_decide_which_clusters_take_a_manifest() {
     let check = |annotations: &str, selection: &Selection| {
-        let object: Value = crate::base::yaml::from_str(&format!("metadata: {{annotations: {annotations}}}")).unwrap();
+        let object: Value =
+            crate::base::yaml::from_str(&format!("metadata: {{annotations: {annotations}}}")).unwrap();
         selection.takes(&object)
     };
     let profile = "include.release.openshift.io/self-managed-high-availability: 'true'";
@@ -130,10 +141,19 @@ fn annotations_decide_which_clusters_take_a_manifest() {
     assert!(check(&with("feature-set: 'Default, CustomNoUpgrade'"), &default));
     assert!(!check(&with("feature-set: TechPreviewNoUpgrade"), &default));
     assert!(check(&with("feature-set: TechPreviewNoUpgrade"), &preview));
-    for (gates, taken) in [("On", true), ("-On", false), ("Off", false), ("-Off", true), ("'On,-Off'", true), ("'On,Off'", false)] {
+    for (gates, taken) in [
+        ("On", true),
+        ("-On", false),
+        ("Off", false),
+        ("-Off", true),
+        ("'On,-Off'", true),
+        ("'On,Off'", false),
+    ] {
         assert_eq!(check(&with(&format!("feature-gate: {gates}")), &default), taken, "{gates}");
     }
-    let both = format!("{{{profile}, release.openshift.io/feature-set: Default, release.openshift.io/feature-gate: On}}");
+    let both = format!(
+        "{{{profile}, release.openshift.io/feature-set: Default, release.openshift.io/feature-gate: On}}"
+    );
     assert!(!check(&both, &default), "both");
     assert!(check(&with("major-version: '4'"), &default) && !check(&with("major-version: '4'"), &five));
     assert!(check(&with("major-version: '4,5'"), &five) && !check(&with("major-version: '-5'"), &five));
@@ -141,6 +161,7 @@ fn annotations_decide_which_clusters_take_a_manifest() {
 
 #[test]
 fn capabilities_of_a_manifest_are_joined_by_plus() {
-    let object = json!({ "metadata": { "annotations": { "capability.openshift.io/name": "Console+Ingress" } } });
+    let object =
+        json!({ "metadata": { "annotations": { "capability.openshift.io/name": "Console+Ingress" } } });
     assert_eq!(Manifest::of("a.yaml", object).capabilities(), ["Console", "Ingress"]);
 }

@@ -19,7 +19,9 @@ pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component>
     };
     let is_operator = |manifest: &&Manifest| {
         manifest.object["kind"] == "ClusterOperator"
-            && manifest.object["apiVersion"].as_str().is_some_and(|api| api.starts_with("config.openshift.io/"))
+            && manifest.object["apiVersion"]
+                .as_str()
+                .is_some_and(|api| api.starts_with("config.openshift.io/"))
     };
     let mut components: Vec<Component> = Vec::new();
     for manifest in payload.manifests.iter().filter(is_operator) {
@@ -91,9 +93,7 @@ fn versions(cluster_operator: &Value) -> Vec<(String, String)> {
     let list = cluster_operator["status"]["versions"].as_array();
     let pairs = list.into_iter().flatten();
     pairs
-        .filter_map(|entry| {
-            Some((entry["name"].as_str()?.to_owned(), entry["version"].as_str()?.to_owned()))
-        })
+        .filter_map(|entry| Some((entry["name"].as_str()?.to_owned(), entry["version"].as_str()?.to_owned())))
         .collect()
 }
 

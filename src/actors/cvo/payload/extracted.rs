@@ -37,15 +37,12 @@ const SCHEMAS: &[&str] = &[
 
 /// The tasks of the manifests that this cluster takes, and their hash. An extracted payload has not always the manifests
 /// of the operator's own image; those of its minor stand in for them.
-pub(super) fn tasks(
-    release: &Release,
-    payload: &Payload,
-    selection: &Selection,
-) -> (Vec<Task>, String) {
+pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection) -> (Vec<Task>, String) {
     let mut places = BTreeMap::new();
     let taken: Vec<&Manifest> =
         payload.manifests.iter().filter(|manifest| selection.takes(&manifest.object)).collect();
-    let defined: Vec<(&str, &str)> = taken.iter().filter_map(|manifest| definition(&manifest.object)).collect();
+    let defined: Vec<(&str, &str)> =
+        taken.iter().filter_map(|manifest| definition(&manifest.object)).collect();
     let own = taken.iter().map(|manifest| {
         let key = (&manifest.run_level, &manifest.component, manifest.capabilities());
         let place = places.entry(key).or_insert_with_key(|(run_level, component, capabilities)| {
@@ -89,21 +86,15 @@ fn same(one: &Value, other: &Value) -> bool {
 /// Group and kind that an object defines.
 fn definition(object: &Value) -> Option<(&str, &str)> {
     let is_definition = object["kind"] == "CustomResourceDefinition";
-    is_definition.then(|| Some((object["spec"]["group"].as_str()?, object["spec"]["names"]["kind"].as_str()?)))?
+    is_definition
+        .then(|| Some((object["spec"]["group"].as_str()?, object["spec"]["names"]["kind"].as_str()?)))?
 }
 
 fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> What {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-    let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
-    let rule = if annotated("release.openshift.io/delete") {
-        Rule::Delete
-    } else if annotated("release.openshift.io/create-only") {
-        Rule::CreateOnly
-    } else {
-        Rule::Apply
-    };
+    let rule = rule(object);
     if (group, kind) == ("config.openshift.io", "ClusterOperator") && rule != Rule::Delete {
         return What::ClusterOperator(Box::new(cluster_operator(object)));
     }
@@ -112,6 +103,18 @@ fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> What {
     }
     let resource = resources::of_group(api_version, kind);
     What::Object(Box::new(Wanted { resource, object: applied(object), rule }))
+}
+
+/// What its annotations say is done with an object.
+pub(super) fn rule(object: &Value) -> Rule {
+    let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
+    if annotated("release.openshift.io/delete") {
+        Rule::Delete
+    } else if annotated("release.openshift.io/create-only") {
+        Rule::CreateOnly
+    } else {
+        Rule::Apply
+    }
 }
 
 /// The object as it is applied: without status, which is not the payload's to say, and the operator's own Deployment

@@ -90,8 +90,7 @@ fn payload_account(release: &Release) -> Option<What> {
 }
 
 fn own_deployment(release: &Release) -> Option<What> {
-    let is_own =
-        |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
+    let is_own = |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
     let template = manifests::objects("base").iter().find(is_own)?;
     Some(object(with_image(template.clone(), &release.image)))
 }

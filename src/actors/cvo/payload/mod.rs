@@ -190,7 +190,8 @@ pub fn installed_objects(
     let payload = Payload::load(release, &selection_of(release, feature_set));
     let capabilities = Capabilities::at_start(release, cluster_version);
     let is_definition = |object: &&Value| object["kind"] == "CustomResourceDefinition";
-    let definitions: Vec<&Value> = payload.tasks.iter().filter_map(Task::object).filter(is_definition).collect();
+    let definitions: Vec<&Value> =
+        payload.tasks.iter().filter_map(Task::object).filter(is_definition).collect();
     let included = payload.tasks.iter().filter(|task| capabilities.include(&task.place.capabilities));
     included
         .filter_map(|task| match &task.what {
@@ -262,6 +263,26 @@ pub(super) mod testing {
     /// A manifest that is only counted.
     pub(in crate::actors::cvo) fn counted(run_level: &str, component: &str) -> Task {
         Task::new(&Place::new(run_level, component, &[]), What::Counted(1))
+    }
+
+    /// An object in a component's file.
+    pub(in crate::actors::cvo) fn object(run_level: &str, component: &str, object: Value) -> Task {
+        let rule = extracted::rule(&object);
+        let resource = resources::of(&object).cloned();
+        let what = What::Object(Box::new(Wanted::new(resource, object, rule)));
+        Task::new(&Place::new(run_level, component, &[]), what)
+    }
+
+    /// A ClusterOperator that is to report version 2 of itself and of an operand.
+    pub(in crate::actors::cvo) fn operator(run_level: &str, name: &str) -> Task {
+        let object = serde_json::json!({
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ClusterOperator",
+            "metadata": { "name": name },
+        });
+        let versions = ["operator", "operand"].map(|part| (part.to_owned(), "2".to_owned())).to_vec();
+        let what = What::ClusterOperator(Box::new(ClusterOperatorTask { object, versions }));
+        Task::new(&Place::new(run_level, name, &[]), what)
     }
 
     /// A payload of these tasks.
