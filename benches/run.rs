@@ -31,6 +31,9 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     table.row("z-stream: install the cluster, settled", installing, String::new(), "");
     play_all(table, "z-stream: play it, installation included", std::slice::from_ref(&z_stream), 1)?;
 
+    let minor = minor_update()?;
+    play_all(table, "4.17 to 4.18: play it, installation included", std::slice::from_ref(&minor), 1)?;
+
     let plans = sources.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     play_all(table, &format!("all {} scenarios, one after the other", plans.len()), &plans, 1)?;
@@ -44,6 +47,18 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
         "",
     );
     Ok(())
+}
+
+/// An update of all that a cluster has to another minor.
+fn minor_update() -> Result<Plan, String> {
+    const TEXT: &str = "name: minor update
+cluster: {version: 4.17.1}
+releases: {4.18.1: }
+timeline:
+- update: {to: 4.18.1}
+- expect: {object: ClusterVersion/version, condition: {type: Available, message: Done applying 4.18.1}, within: 3h}
+";
+    parse(&(String::new(), TEXT.to_owned()))
 }
 
 /// The shipped z-stream update, to be varied.
