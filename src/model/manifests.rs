@@ -1,7 +1,7 @@
 //! The Kubernetes YAML that is part of the binary: schemas by release, and objects by folder.
 //!
 //! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
-//! that brought it), each later `<minor>.yaml` an RFC 6902 patch with what that minor changed.
+//! that brought it), each later `<major>.<minor>.yaml` an RFC 6902 patch with what that minor changed.
 //!
 //! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
 
@@ -15,13 +15,16 @@ use crate::base::yaml;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 
+/// Major and minor of a release: `(4, 14)`.
+pub type Line = (u64, u64);
+
 /// Each CRD's definition by the minor that it holds from.
-static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(|| {
+static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
     folder("crds")
         .dirs()
         .map(|dir| {
             let name = dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let files = dir.files().map(|file| (minor_of(file).unwrap_or(0), one(file))).collect();
+            let files = dir.files().map(|file| (line_of(file).unwrap_or_default(), one(file))).collect();
             let definitions = definitions(&name, files);
             (name, definitions)
         })
@@ -35,32 +38,34 @@ static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
 });
 
 /// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
-fn definitions(name: &str, files: BTreeMap<u64, Value>) -> BTreeMap<u64, Value> {
+fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Value> {
     let mut definition = Value::Null;
     let mut found = BTreeMap::new();
-    for (minor, file) in files {
+    for (line, file) in files {
+        let wrong = |error: &dyn std::fmt::Display| -> ! {
+            panic!("manifests/crds/{name}/{}.{}.yaml: {error}", line.0, line.1)
+        };
         if definition.is_null() {
             definition = file;
         } else {
-            let operations: json_patch::Patch = serde_json::from_value(file)
-                .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{minor}.yaml: {error}"));
-            json_patch::patch(&mut definition, &operations)
-                .unwrap_or_else(|error| panic!("manifests/crds/{name}/4.{minor}.yaml: {error}"));
+            let operations: json_patch::Patch =
+                serde_json::from_value(file).unwrap_or_else(|error| wrong(&error));
+            json_patch::patch(&mut definition, &operations).unwrap_or_else(|error| wrong(&error));
         }
-        found.insert(minor, definition.clone());
+        found.insert(line, definition.clone());
     }
     found
 }
 
-/// The CRD of this name, such as `clusterversions.config.openshift.io`, as release 4.`minor` ships it with the
+/// The CRD of this name, such as `clusterversions.config.openshift.io`, as a release of `line` ships it with the
 /// default feature set; nothing if that release has no such CRD.
-pub fn crd(name: &str, minor: u64) -> Option<&'static Value> {
-    CRDS.get(name)?.range(..=minor).next_back().map(|(_, definition)| definition)
+pub fn crd(name: &str, line: Line) -> Option<&'static Value> {
+    CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
 }
 
-/// All CRDs that are modelled for release 4.`minor`, in order of name.
-pub fn crds(minor: u64) -> impl Iterator<Item = &'static Value> {
-    CRDS.keys().filter_map(move |name| crd(name, minor))
+/// All CRDs that are modelled for releases of `line`, in order of name.
+pub fn crds(line: Line) -> impl Iterator<Item = &'static Value> {
+    CRDS.keys().filter_map(move |name| crd(name, line))
 }
 
 /// All documents of the files in `manifests/<folder>`, in order of file name; nothing if there is no such folder.
@@ -69,17 +74,23 @@ pub fn objects(folder: &str) -> &'static [Value] {
 }
 
 /// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.
-pub(super) fn by_minor(path: &str) -> BTreeMap<u64, Value> {
-    folder(path).files().filter_map(|file| Some((minor_of(file)?, one(file)))).collect()
+pub(super) fn by_line(path: &str) -> BTreeMap<Line, Value> {
+    folder(path).files().filter_map(|file| Some((line_of(file)?, one(file)))).collect()
 }
 
 fn folder(path: &str) -> &'static Dir<'static> {
     FILES.get_dir(path).unwrap_or_else(|| panic!("manifests/{path} is not in the binary"))
 }
 
-/// 14 for `4.14.yaml`.
-fn minor_of(file: &File<'_>) -> Option<u64> {
-    file.path().file_stem()?.to_str()?.strip_prefix("4.")?.parse().ok()
+/// `(4, 14)` for `4.14.yaml`.
+fn line_of(file: &File<'_>) -> Option<Line> {
+    line(file.path().file_stem()?.to_str()?)
+}
+
+/// `(4, 14)` for `4.14`.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn one(file: &File<'_>) -> Value {
@@ -113,7 +124,7 @@ mod tests {
     fn every_file_loads_and_every_crd_has_its_folder_s_name() {
         assert!(load(&FILES) > 20);
         for name in CRDS.keys() {
-            let newest = crd(name, u64::MAX).unwrap();
+            let newest = crd(name, (u64::MAX, 0)).unwrap();
             assert_eq!(newest["metadata"]["name"], **name);
         }
     }
@@ -121,15 +132,15 @@ mod tests {
     #[test]
     fn a_crd_is_there_from_the_release_that_brought_it() {
         let policies = "clusterimagepolicies.config.openshift.io";
-        assert_eq!(crd(policies, 19), None);
-        assert!(crd(policies, 20).is_some());
-        assert_eq!(crd("nothing.config.openshift.io", 20), None);
-        assert_eq!(crds(20).count(), crds(19).count() + 1);
+        assert_eq!(crd(policies, (4, 19)), None);
+        assert!(crd(policies, (4, 20)).is_some());
+        assert_eq!(crd("nothing.config.openshift.io", (4, 20)), None);
+        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 1);
     }
 
     #[test]
     fn numbers_and_words_keep_their_types() {
-        let crd = crd("clusterversions.config.openshift.io", 13).unwrap();
+        let crd = crd("clusterversions.config.openshift.io", (4, 13)).unwrap();
         let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
         let condition =
             crd.pointer(&format!("{status}/conditionalUpdates/items/properties/conditions/items"));

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::manifests::Line;
 use super::payload::Payload;
 use crate::base::text;
 use facts::FACTS;
@@ -106,15 +107,14 @@ impl Release {
     /// # Errors
     /// There are no facts for its minor.
     pub fn find(version: &Version) -> Result<Self, UnknownRelease> {
-        let known = if version.major == 4 { FACTS.get(&version.minor) } else { None };
-        let facts = known.ok_or_else(|| UnknownRelease::of(version))?;
+        let facts = FACTS.get(&(version.major, version.minor)).ok_or_else(|| UnknownRelease::of(version))?;
         let digest = Sha256::digest(format!("windtunnel {version}"));
         let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
         Ok(Self {
             version: version.clone(),
             image: format!("{REPOSITORY}@sha256:{}", text::hex(&digest)),
             kubernetes_minor: facts.kubernetes,
-            channels: channels(version.minor),
+            channels: channels((version.major, version.minor)),
             url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),
             known_capabilities: facts.known_capabilities(),
             capability_sets: facts.frozen_sets(),
@@ -142,8 +142,8 @@ impl Release {
         Ok(release)
     }
 
-    /// The minors of major 4 that there are facts for, ascending.
-    pub fn minors() -> impl Iterator<Item = u64> {
+    /// The minors that there are facts for, ascending.
+    pub fn lines() -> impl Iterator<Item = Line> {
         FACTS.keys().copied()
     }
 
@@ -177,18 +177,18 @@ impl Release {
         operator.versions.clone().unwrap_or_else(of_facts)
     }
 
-    /// Minor of its version: 14 for `4.14.8`.
-    pub fn minor(&self) -> u64 {
-        self.version.minor
+    /// Major and minor of its version: `(4, 14)` for `4.14.8`.
+    pub fn line(&self) -> Line {
+        (self.version.major, self.version.minor)
     }
 }
 
 /// Channels of a minor, sorted; only even minors have extended update support.
-fn channels(minor: u64) -> Vec<String> {
+fn channels((major, minor): Line) -> Vec<String> {
     ["candidate", "eus", "fast", "stable"]
         .iter()
         .filter(|name| **name != "eus" || minor.is_multiple_of(2))
-        .map(|name| format!("{name}-4.{minor}"))
+        .map(|name| format!("{name}-{major}.{minor}"))
         .collect()
 }
 
@@ -206,7 +206,7 @@ pub struct UnknownRelease {
 
 impl UnknownRelease {
     fn of(version: &Version) -> Self {
-        let minors: Vec<String> = Release::minors().map(|minor| format!("4.{minor}")).collect();
+        let minors: Vec<String> = Release::lines().map(facts::name).collect();
         let asked = version.to_string();
         let rest = asked.splitn(3, '.').nth(2).unwrap_or_default();
         let versions: Vec<String> = minors.iter().map(|minor| format!("{minor}.{rest}")).collect();

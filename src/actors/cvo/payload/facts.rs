@@ -30,8 +30,7 @@ pub(super) fn tasks(release: &Release, feature_set: &str) -> Vec<Task> {
 
 fn component_tasks(release: &Release, component: &Component) -> Vec<Task> {
     let place = Place::new(&format!("{:02}", component.run_level), &component.name, &component.capabilities);
-    let minor = release.version.minor;
-    let crds = component.crds.iter().filter_map(|name| manifests::crd(name, minor));
+    let crds = component.crds.iter().filter_map(|name| manifests::crd(name, release.line()));
     let mut tasks: Vec<What> = crds.map(|crd| object(crd.clone())).collect();
     let mut own: Vec<What> = component.operator.as_ref().map(surroundings).unwrap_or_default();
     if component.name == NAME {
