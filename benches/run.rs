@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use windtunnel::cli::Releases;
 use windtunnel::engine::{self, Outcome, Session};
-use windtunnel::model::release::Release;
 use windtunnel::scenario::{self, plan::Plan};
 
 use crate::measure::{Table, thousands};
@@ -121,7 +121,7 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
 }
 
 fn parse((file, text): &Source) -> Result<Plan, String> {
-    scenario::read(file, text, &Release::find).map_err(|problems| problems.to_string())
+    scenario::read(file, text, &Releases::default()).map_err(|problems| problems.to_string())
 }
 
 /// The YAML files below a folder, in order of their names.
@@ -133,6 +133,9 @@ fn sources(folder: &Path) -> Result<Vec<Source>, String> {
     paths.sort();
     let mut found = Vec::new();
     for path in paths {
+        if path.join("release-metadata").is_file() {
+            continue; // The manifests of a payload.
+        }
         if path.is_dir() {
             found.extend(sources(&path)?);
         } else if path.extension().is_some_and(|extension| extension == "yaml") {

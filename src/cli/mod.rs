@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use self::args::{Args, Command};
+pub use self::payload::Releases;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::scenario;
 
 /// The releases of a command: those that there are facts for, and those whose payloads lie in folders.
 #[derive(Debug, Default)]
-pub(super) struct Releases {
+pub struct Releases {
     payloads: BTreeMap<Version, Release>,
 }
 
@@ -23,7 +23,7 @@ impl Releases {
     ///
     /// # Errors
     /// All that is wrong with them, with file, line and column.
-    pub(super) fn read(given: &[(Version, PathBuf)]) -> Result<Self, String> {
+    pub fn read(given: &[(Version, PathBuf)]) -> Result<Self, String> {
         let (mut payloads, mut problems) = (BTreeMap::new(), Vec::new());
         for (version, folder) in given {
             match release(version, folder) {

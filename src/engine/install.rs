@@ -58,7 +58,11 @@ pub(super) fn first_writes(plan: &ClusterPlan, now: Time) -> Vec<Write> {
     let definition = objects.filter(|(_, object)| object["metadata"]["name"] == CLUSTER_VERSIONS);
     let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
     writes.extend(definition.map(|(resource, object)| Write::create(&resource, object)));
-    writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
+    if plan.installed {
+        writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
+    } else {
+        writes.push(Write::create(&resources::CLUSTER_VERSIONS, cluster_version));
+    }
     writes
 }
 
@@ -69,8 +73,12 @@ pub(super) fn writes(
     kubernetes_minor: u32,
     now: Time,
 ) -> Vec<Write> {
-    let objects = cvo::installed_objects(&plan.release, &plan.feature_set, cluster_version);
-    let operators = cvo::installed_operators(&plan.release, &plan.feature_set, cluster_version);
+    let mut objects = cvo::installed_objects(&plan.release, &plan.feature_set, cluster_version);
+    let mut operators = cvo::installed_operators(&plan.release, &plan.feature_set, cluster_version);
+    if !plan.installed {
+        objects.retain(|(_, object)| is_bootstrapped(object));
+        operators.clear();
+    }
     let of_kind = |kind: Resource| move |object: &(Resource, Value)| object.0 == kind;
     let (crds, others): (Vec<_>, Vec<_>) =
         objects.into_iter().partition(of_kind(resources::CUSTOM_RESOURCE_DEFINITIONS));
@@ -88,6 +96,17 @@ pub(super) fn writes(
     writes.extend(namespaces.into_iter().chain(others).map(created));
     writes.extend(mirrored_signatures(plan));
     writes
+}
+
+/// Whether an object stands in a cluster before its operator installs the rest: the operator itself, and the schemas of
+/// what it cannot work without.
+fn is_bootstrapped(object: &Value) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match object["kind"].as_str() {
+        Some("CustomResourceDefinition") => name.ends_with(".config.openshift.io"),
+        Some("Deployment") => name == cvo::NAME,
+        _ => false,
+    }
 }
 
 /// The ConfigMap that mirroring tools leave beside the images that they copied: the signatures of those.

@@ -20,6 +20,7 @@ use crate::model::world::{Image, OpenPgp, Pull, Signature};
 pub(super) const KEYS: &[&str] = &[
     "version",
     "payload",
+    "installed",
     "nodes",
     "kubernetes",
     "feature-set",
@@ -49,8 +50,9 @@ pub(super) fn read(
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
     let mut release = version.and_then(|node| reader.release(node));
     if let (Some(node), Some(known)) = (map.get("payload"), &release) {
-        release = reader.extracted(node, known);
+        release = reader.extracted(node, known).or(release);
     }
+    let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
@@ -70,6 +72,7 @@ pub(super) fn read(
     Some(ClusterPlan {
         releases,
         update_service: UpdateService::default(),
+        installed,
         control_plane_nodes,
         worker_nodes,
         kubernetes_minor,
@@ -199,7 +202,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     if let (Some((node, word)), Some(known)) = (payload, &release)
         && !PAYLOADS.contains(&word.as_str())
     {
-        release = reader.extracted(node, known);
+        release = reader.extracted(node, known).or(release);
     }
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));

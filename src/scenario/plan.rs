@@ -44,12 +44,14 @@ pub struct Plan {
 /// The cluster to begin with.
 #[derive(Debug, Clone)]
 pub struct ClusterPlan {
-    /// The release that the cluster runs, installed and settled.
+    /// The release that the cluster runs.
     pub release: Release,
     /// Releases that exist beside it, with what the registry does for each.
     pub releases: Vec<ReleasePlan>,
     /// What the update service is told.
     pub update_service: UpdateService,
+    /// Whether the cluster is installed when it begins, or its operator has everything still to install.
+    pub installed: bool,
     /// Control-plane nodes.
     pub control_plane_nodes: u32,
     /// Worker nodes.

@@ -47,6 +47,7 @@ impl ClusterWorld {
             release,
             releases: Vec::new(),
             update_service: UpdateService::default(),
+            installed: true,
             control_plane_nodes: 3,
             worker_nodes: 3,
             kubernetes_minor: None,

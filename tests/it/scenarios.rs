@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
+use windtunnel::cli::Releases;
 use windtunnel::engine::{self, Outcome};
-use windtunnel::model::release::Release;
 use windtunnel::model::resources::CLUSTER_OPERATORS;
 use windtunnel::record::Record;
 use windtunnel::report::timeline;
@@ -21,6 +21,9 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
     fn collect(folder: &Path, extension: &str, files: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.join("release-metadata").is_file() {
+                continue; // The manifests of a payload.
+            }
             if path.is_dir() {
                 collect(&path, extension, files);
             } else if path.extension().is_some_and(|found| found == extension) {
@@ -37,7 +40,7 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
 }
 
 fn plan(file: &str, text: &str) -> Plan {
-    scenario::read(file, text, &Release::find).unwrap_or_else(|problems| panic!("{problems}"))
+    scenario::read(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A failure without the random end of a version pod's name.

@@ -11,18 +11,18 @@ use super::capabilities::Capabilities;
 use super::failure::{self, Failure};
 use super::graph::Graph;
 pub(super) use super::graph::Mode;
-use super::health::{self, Health};
 use super::manifest::{existing, write_for};
+use super::need::{self, Need, Settled};
 use super::operators::{self, Watches};
 use super::outbox::{Outbox, Purpose};
 use super::overrides::Overrides;
 use super::pass::{Next, Pass};
-use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator, place_of};
+use super::payload::{Payload, Rule, Task, What, existing_operator, place_of};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
 use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
-use crate::model::{Answer, Object, Operation, Resource, View, Write};
+use crate::model::{Answer, Object, Operation, View, Write};
 
 /// Manifests that need nothing done are taken together up to this long, so that a pass costs what happens in it.
 const STRIDE: SignedDuration = SignedDuration::from_secs(10);
@@ -78,27 +78,13 @@ pub(super) struct ApplyLoop {
     pub(super) payload: Payload,
     overrides: Overrides,
     /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
-    settled: Vec<Option<(Resource, Object)>>,
+    settled: Vec<Settled>,
     /// What was asked to be removed, by task.
     deletions: BTreeSet<usize>,
     pass: Option<Pass>,
     pace: Pace,
     next_pass_at: Time,
     errors: u32,
-}
-
-/// What a task needs at this moment.
-enum Need {
-    /// Nothing but the time of this many manifests.
-    Time(u32),
-    /// A write.
-    Write(Box<Write>),
-    /// To be looked at again later.
-    Poll,
-    /// To be tried again: the cluster cannot take it now.
-    Retry(Failure),
-    /// Something that is not so: its component cannot go on.
-    Fail(Failure),
 }
 
 impl ApplyLoop {
@@ -298,7 +284,7 @@ impl ApplyLoop {
             What::Counted(count) => Need::Time(*count),
             What::Object(wanted) => {
                 let settled = &mut self.settled[index];
-                object_need(wanted, settled, view, self.mode)
+                need::of_object(wanted, settled, view, self.mode)
                     .unwrap_or_else(|| Need::Retry(refused("NoMatch")))
             }
             What::ClusterOperator(operator) => {
@@ -353,50 +339,4 @@ impl ApplyLoop {
         self.progress.failure = failure;
         true
     }
-}
-
-/// What an object needs; `None` where no kind like its own is served.
-fn object_need(
-    wanted: &Wanted,
-    settled: &mut Option<(Resource, Object)>,
-    view: &View,
-    mode: Mode,
-) -> Option<Need> {
-    // Only an update takes away what the release before it had.
-    if wanted.rule == Rule::Delete && mode != Mode::Updating {
-        return Some(Need::Time(1));
-    }
-    let resource = match settled {
-        Some((resource, _)) => resource.clone(),
-        None => match wanted.resource(view) {
-            None if wanted.rule == Rule::Delete => return Some(Need::Time(1)),
-            resource => resource?,
-        },
-    };
-    let existing = existing(view, &resource, &wanted.object);
-    let seen = settled.as_ref().zip(existing).is_some_and(|((_, seen), now)| same(seen, now));
-    if !seen {
-        let owner = view.get(&CLUSTER_VERSIONS, "", "version");
-        let write = write_for(existing, &resource, &wanted.object, wanted.rule, owner);
-        if let Some(write) = write {
-            return Some(Need::Write(Box::new(write)));
-        }
-        *settled = existing.map(|object| (resource, object.clone()));
-    }
-    let health = match existing {
-        Some(object) if wanted.rule != Rule::Delete && mode != Mode::Initializing => {
-            health::of(wanted.object["kind"].as_str().unwrap_or_default(), object)
-        }
-        _ => Health::Good,
-    };
-    Some(match health {
-        Health::Good => Need::Time(1),
-        Health::Busy => Need::Poll,
-        Health::Bad(failure) => Need::Fail(failure),
-    })
-}
-
-/// Whether this is the same state of an object.
-fn same(seen: &Object, now: &Object) -> bool {
-    seen.is_same(now) || (seen.uid() == now.uid() && seen.resource_version() == now.resource_version())
 }

@@ -18,6 +18,7 @@ mod history;
 mod lease;
 mod load;
 mod manifest;
+mod need;
 mod operators;
 mod outbox;
 mod overrides;

@@ -63,6 +63,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         release,
         releases,
         update_service: UpdateService::default(),
+        installed: true,
         control_plane_nodes: 3,
         worker_nodes: 3,
         kubernetes_minor: args.kubernetes,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::actors::cvo::payload::testing::{counted, object, operator, payload};
-use crate::model::{Change, ChangeKind, Refusal};
+use crate::model::{Change, ChangeKind, Refusal, Resource};
 
 const R: i64 = 180;
 
