@@ -182,10 +182,14 @@ impl<'a> Reader<'a> {
         let folder = self.text(node, "the folder of a payload")?;
         let found = self.releases.extracted(&release.version, &folder, self.file);
         let hint = did_you_mean(&folder, super::cluster::PAYLOADS.iter().copied());
-        let told = |problems: Vec<String>| {
-            problems.into_iter().for_each(|text| self.problem(node, format!("{text}{hint}")));
+        let problems = match found {
+            Ok(release) => return Some(release),
+            Err(problems) => problems,
         };
-        found.map_err(told).ok()
+        for text in problems {
+            self.problem(node, format!("{text}{hint}"));
+        }
+        None
     }
 
     /// Releases that exist whether the scenario names them or not.

@@ -297,12 +297,12 @@ impl ApplyLoop {
     }
 
     fn operator_need(&mut self, object: &Object, versions: &[(String, String)], now: Time) -> Need {
-        match operators::judge(object, versions, self.mode) {
-            Ok(()) => {
+        match operators::fault(object, versions, self.mode) {
+            None => {
                 self.watches.stop(object.name());
                 Need::Time(1)
             }
-            Err(failure) => {
+            Some(failure) => {
                 failure.operators.iter().for_each(|name| self.watches.start(name, now));
                 Need::Fail(failure)
             }

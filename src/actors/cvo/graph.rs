@@ -59,14 +59,15 @@ fn by_level_and_component(tasks: &[Task]) -> Vec<Vec<Node>> {
     let mut last: Option<&Task> = None;
     for (index, task) in tasks.iter().enumerate() {
         let same_level = last.is_some_and(|last| last.place.run_level == task.place.run_level);
-        let numbered = !task.place.run_level.is_empty();
         let same_component = last.is_some_and(|last| last.place.component == task.place.component);
-        match levels.last_mut() {
-            Some(level) if same_level && same_component => {
-                level.last_mut().map_or((), |node| node.push(index))
-            }
-            Some(level) if same_level && numbered => level.push(vec![index]),
-            _ => levels.push(vec![vec![index]]),
+        let numbered = !task.place.run_level.is_empty();
+        if !(same_level && (same_component || numbered)) {
+            levels.push(Vec::new());
+        }
+        let Some(level) = levels.last_mut() else { continue };
+        match level.last_mut().filter(|_| same_component) {
+            Some(node) => node.push(index),
+            None => level.push(vec![index]),
         }
         last = Some(task);
     }

@@ -27,7 +27,7 @@ pub(super) fn write_for(
         (None, Rule::Delete) | (Some(_), Rule::CreateOnly) => return None,
         (None, _) => {
             let mut object = wanted.clone();
-            owner.into_iter().for_each(|owner| add_owner(&mut object, owner));
+            add_owner(&mut object, owner);
             return Some(Write::create(resource, object));
         }
         (Some(existing), Rule::Delete) => {
@@ -51,7 +51,7 @@ pub(super) fn write_for(
         merged["spec"]["versions"] = versions.clone();
     }
     if !is_owned {
-        owner.into_iter().for_each(|owner| add_owner(&mut merged, owner));
+        add_owner(&mut merged, owner);
     }
     Some(Write::update(resource, merged))
 }
@@ -59,8 +59,7 @@ pub(super) fn write_for(
 /// The object as an installed cluster has it: owned by this ClusterVersion.
 pub(super) fn owned(wanted: &Value, cluster_version: &Value, rule: Rule) -> Value {
     let mut object = wanted.clone();
-    let owner = owner_reference(cluster_version, rule);
-    owner.into_iter().for_each(|owner| add_owner(&mut object, owner));
+    add_owner(&mut object, owner_reference(cluster_version, rule));
     object
 }
 
@@ -81,7 +80,8 @@ fn owner_reference(cluster_version: &Value, rule: Rule) -> Option<Value> {
     })
 }
 
-fn add_owner(object: &mut Value, owner: Value) {
+fn add_owner(object: &mut Value, owner: Option<Value>) {
+    let Some(owner) = owner else { return };
     match object.pointer_mut("/metadata/ownerReferences") {
         Some(Value::Array(owners)) => owners.push(owner),
         _ => {

@@ -15,11 +15,11 @@ const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
 const SLOW: SignedDuration = SignedDuration::from_mins(30);
 const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 
-/// Judges one ClusterOperator: does it say what it should, is it healthy, and does it report these versions? Progressing
+/// What is wrong with one ClusterOperator: does it say what it should, is it healthy, and does it report these versions? Progressing
 /// does not count. In a cluster that is being installed, neither a degraded operator nor another version keeps the
 /// operator from going on.
-pub(super) fn judge(object: &Object, versions: &[(String, String)], mode: Mode) -> Result<(), Failure> {
-    let fail = |reason, what, effect| Err(Failure::of_operator(reason, what, effect, object.name()));
+pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) -> Option<Failure> {
+    let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
     if versions.is_empty() {
         return fail("ClusterOperatorNoVersions", "does not declare expected versions", Effect::Fail);
     }
@@ -27,7 +27,7 @@ pub(super) fn judge(object: &Object, versions: &[(String, String)], mode: Mode) 
         return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
     }
     if mode == Mode::Initializing {
-        return Ok(());
+        return None;
     }
     if condition::of(object, "Degraded").is_none_or(|degraded| degraded["status"] != "False") {
         return fail("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval);
@@ -37,7 +37,7 @@ pub(super) fn judge(object: &Object, versions: &[(String, String)], mode: Mode) 
         reported.iter().any(|entry| entry["name"] == name.as_str() && entry["version"] == version.as_str())
     };
     if versions.iter().all(reports) {
-        return Ok(());
+        return None;
     }
     fail("ClusterOperatorUpdating", "is updating versions", Effect::None)
 }

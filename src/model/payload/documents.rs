@@ -9,7 +9,7 @@ use crate::base::yaml;
 /// # Errors
 /// `<line>:<column>: <what>` of the first mistake.
 pub(super) fn read(path: &str, text: &str) -> Result<Vec<Value>, String> {
-    let documents = if path.ends_with(".json") { json(text)? } else { stream(text)? };
+    let documents = if super::extension(path) == Some("json") { json(text)? } else { stream(text)? };
     let mut objects = Vec::new();
     for (line, document) in documents {
         take(document, &mut objects).map_err(|what| format!("{line}:1: {what}"))?;

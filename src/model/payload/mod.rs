@@ -98,13 +98,13 @@ impl Payload {
         }
     }
 
-    /// `status.versionHash`: FNV-1 of the manifests that this selection takes, as base64.
+    /// `status.versionHash`: FNV-1 of the manifests that this selection takes, as Go writes them in JSON, in base64.
     pub fn version_hash(&self, selection: &Selection) -> String {
         use base64::Engine as _;
         let taken = self.manifests.iter().filter(|manifest| selection.takes(&manifest.object));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for manifest in taken {
-            for byte in manifest.object.to_string().bytes() {
+            for byte in go_json(&manifest.object).bytes() {
                 hash = hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte);
             }
         }
@@ -135,14 +135,34 @@ pub fn is_part(path: &str) -> bool {
     matches!(folder, "" | OWN | RELEASE) && (is_manifest(name) || name == METADATA || name == IMAGES)
 }
 
+/// JSON as Go's encoder writes it: what means something in HTML is escaped.
+fn go_json(value: &Value) -> String {
+    let mut text = value.to_string();
+    for (letter, escaped) in [
+        ("&", "\\u0026"),
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("\u{2028}", "\\u2028"),
+        ("\u{2029}", "\\u2029"),
+    ] {
+        if text.contains(letter) {
+            text = text.replace(letter, escaped);
+        }
+    }
+    text
+}
+
 /// The operator's own manifests come before all others.
 fn place(path: &str) -> u8 {
     u8::from(!path.starts_with("manifests/"))
 }
 
 fn is_manifest(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
-    matches!(extension, Some("yaml" | "yml" | "json"))
+    matches!(extension(path), Some("yaml" | "yml" | "json"))
+}
+
+fn extension(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, extension)| extension)
 }
 
 /// Whether a file is a template: the operator's own are, which in a flat folder are told by their component.

@@ -48,10 +48,9 @@ fn end_of(inside: &str) -> Option<usize> {
             Some('"') if escaped => escaped = false,
             Some('"') if letter == '\\' => escaped = true,
             Some(open) if letter == open => quote = None,
-            Some(_) => {}
             None if letter == '"' || letter == '`' => quote = Some(letter),
             None if inside[index..].starts_with("}}") => return Some(index),
-            None => {}
+            _ => {}
         }
     }
     None

@@ -165,3 +165,12 @@ fn capabilities_of_a_manifest_are_joined_by_plus() {
         json!({ "metadata": { "annotations": { "capability.openshift.io/name": "Console+Ingress" } } });
     assert_eq!(Manifest::of("a.yaml", object).capabilities(), ["Console", "Ingress"]);
 }
+
+#[test]
+fn the_hash_is_that_of_what_is_taken_as_go_would_write_it() {
+    let taken = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: \
+                 {include.release.openshift.io/self-managed-high-availability: \"true\"}\ndata: {rule: a < b && c > d}\n";
+    let payload =
+        read(&[("0000_10_a_1.yaml", taken), ("0000_10_a_2.yaml", &config_map("left-out"))]).unwrap();
+    assert_eq!(payload.version_hash(&Selection::default()), "vYFOJtqu1nw=");
+}
