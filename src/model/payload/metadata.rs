@@ -22,6 +22,10 @@ pub(super) struct Metadata {
 }
 
 impl Metadata {
+    pub(super) fn version(&self) -> &Version {
+        &self.version
+    }
+
     pub(super) fn with(self, manifests: Vec<Manifest>) -> Payload {
         let Self { version, channels, url, kubernetes_minor } = self;
         Payload { version, channels, url, kubernetes_minor, manifests }

@@ -17,6 +17,7 @@ use semver::Version;
 use serde_json::Value;
 
 pub use selection::Selection;
+use template::Fault;
 
 /// The folder of the operator's own manifests in a release image, which are templates.
 pub const OWN: &str = "manifests";
@@ -27,6 +28,8 @@ pub const METADATA: &str = "release-metadata";
 /// The file that lists the images of the release.
 pub const IMAGES: &str = "image-references";
 
+/// Since when templates that ask for unknown fields are passed over.
+const PASSES_OVER_UNKNOWN: Version = Version::new(4, 22, 0);
 /// The annotation that names the capabilities that a manifest needs, joined by `+`.
 const CAPABILITY: &str = "capability.openshift.io/name";
 /// `0000_<run level>_<component>_...`, as the operator reads names of files.
@@ -74,12 +77,15 @@ impl Payload {
         files.sort_by(|(a, _), (b, _)| (place(a), a).cmp(&(place(b), b)));
         let mut problems = Vec::new();
         let metadata = metadata::read(&files, &mut problems);
+        let passes_over =
+            metadata.as_ref().is_some_and(|metadata| metadata.version() >= &PASSES_OVER_UNKNOWN);
         let mut manifests = Vec::new();
         for (path, text) in files.iter().filter(|(path, _)| is_manifest(path)) {
             let expanded = if is_template(path) { template::expand(text, release_image) } else { Ok(None) };
             let expanded = match expanded {
                 Ok(expanded) => expanded,
-                Err(error) => {
+                Err(Fault::UnknownField(_)) if passes_over => continue,
+                Err(Fault::UnknownField(error) | Fault::Broken(error)) => {
                     problems.push(format!("{path}:{error}"));
                     continue;
                 }

@@ -3,12 +3,21 @@
 /// The cluster profile of clusters that run their own control plane.
 pub(super) const PROFILE: &str = "self-managed-high-availability";
 
+/// Why a template cannot be filled in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It asks for something that only other operators know.
+    UnknownField(String),
+    /// It is none.
+    Broken(String),
+}
+
 /// The text with every action replaced; `None` where there is none. Known are `.ReleaseImage`, `.ClusterProfile`,
 /// `.Images`, and texts, which are how a template writes braces that are meant for someone else.
 ///
 /// # Errors
 /// `<line>:<column>: <what>` of the first action that the operator does not know.
-pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, String> {
+pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, Fault> {
     if !text.contains("{{") {
         return Ok(None);
     }
@@ -20,7 +29,8 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
             format!("{}:{column}: {what}", before.matches('\n').count() + 1)
         };
         let inside = &rest[begin + 2..];
-        let end = end_of(inside).ok_or_else(|| fault("expected `}}` after this `{{`".to_owned()))?;
+        let end =
+            end_of(inside).ok_or_else(|| Fault::Broken(fault("expected `}}` after this `{{`".to_owned())))?;
         let action = &inside[..end];
         let (trims_before, trims_after) = (action.starts_with("- "), action.ends_with(" -"));
         let head = &rest[..begin];
@@ -28,7 +38,9 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
         let said = action.strip_prefix('-').unwrap_or(action);
         let said = said.strip_suffix('-').unwrap_or(said).trim();
         let value = value(said, release_image).ok_or_else(|| {
-            fault(format!("expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a text, found `{said}`"))
+            let expected = "expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a text";
+            let what = fault(format!("{expected}, found `{said}`"));
+            if is_field(said) { Fault::UnknownField(what) } else { Fault::Broken(what) }
         })?;
         out.push_str(&value);
         rest = &inside[end + 2..];
@@ -38,6 +50,13 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
     }
     out.push_str(rest);
     Ok(Some(out))
+}
+
+/// Whether an action asks for a field, such as `.ReleaseImage`.
+fn is_field(action: &str) -> bool {
+    let names = action.strip_prefix('.').unwrap_or_default();
+    !names.is_empty()
+        && names.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_')
 }
 
 /// Where the action ends; braces within texts do not count.

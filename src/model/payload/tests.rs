@@ -174,3 +174,15 @@ fn the_hash_is_that_of_what_is_taken_as_go_would_write_it() {
         read(&[("0000_10_a_1.yaml", taken), ("0000_10_a_2.yaml", &config_map("left-out"))]).unwrap();
     assert_eq!(payload.version_hash(&Selection::default()), "vYFOJtqu1nw=");
 }
+
+#[test]
+fn templates_with_fields_that_only_later_operators_know_are_passed_over_from_4_22_on() {
+    let strange = config_map("a") + "data: {a: '{{ .ClusterName }}'}\n";
+    let plain = config_map("b");
+    let files = [("manifests/a.yaml", strange.as_str()), ("manifests/b.yaml", plain.as_str())];
+    assert!(problem(&files).starts_with("manifests/a.yaml:4:12: expected"), "{}", problem(&files));
+    let later = |text: &str| text.replace("4.18.9", "4.22.9");
+    let (metadata, images) = (later(METADATA_TEXT), later(IMAGES_TEXT));
+    let files = [files[0], files[1], (METADATA, metadata.as_str()), (IMAGES, images.as_str())];
+    assert_eq!(read(&files).unwrap().manifests.len(), 1);
+}

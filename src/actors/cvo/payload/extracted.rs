@@ -98,11 +98,25 @@ fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> What {
     if (group, kind) == ("config.openshift.io", "ClusterOperator") && rule != Rule::Delete {
         return What::ClusterOperator(Box::new(cluster_operator(object)));
     }
-    if AGGREGATED.contains(&group) && !defined.contains(&(group, kind)) {
+    let is_aggregated = AGGREGATED.contains(&group) && !defined.contains(&(group, kind));
+    if is_aggregated || (asks_others(object) && rule != Rule::Delete) {
         return What::Counted(1);
     }
     let resource = resources::of_group(api_version, kind);
     What::Object(Box::new(Wanted { resource, object: applied(object), rule }))
+}
+
+/// Whether requests would wait for a program that nobody simulates: webhooks that must answer, and API servers behind the
+/// API server.
+fn asks_others(object: &Value) -> bool {
+    let must_answer = |webhook: &Value| webhook["failurePolicy"] != "Ignore";
+    match object["kind"].as_str() {
+        Some("ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
+            object["webhooks"].as_array().is_some_and(|webhooks| webhooks.iter().any(must_answer))
+        }
+        Some("APIService") => object["spec"]["service"].is_object(),
+        _ => false,
+    }
 }
 
 /// What its annotations say is done with an object.
