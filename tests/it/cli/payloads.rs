@@ -8,7 +8,7 @@ const ANNOTATED: &str =
     "  annotations: {include.release.openshift.io/self-managed-high-availability: \"true\"}\n";
 
 /// Writes a payload of `operators` components with nine manifests each, and the two files that name it.
-fn write_payload(environment: &TestEnvironment, folder: &str, version: &str, operators: usize) {
+pub(crate) fn write_payload(environment: &TestEnvironment, folder: &str, version: &str, operators: usize) {
     let metadata = format!(r#"{{"kind": "cincinnati-metadata-v0", "version": "{version}"}}"#);
     let images = format!(
         r#"{{"kind": "ImageStream", "apiVersion": "image.openshift.io/v1", "metadata": {{"name": "{version}"}}}}"#
