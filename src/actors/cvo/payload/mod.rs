@@ -3,6 +3,8 @@
 
 mod extracted;
 mod facts;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
