@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use windtunnel::cli::Releases;
 use windtunnel::engine::{self, Outcome, Session};
-use windtunnel::model::release::Release;
 use windtunnel::scenario::{self, plan::Plan};
 
 use crate::measure::{Table, thousands};
@@ -31,6 +31,9 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     table.row("z-stream: install the cluster, settled", installing, String::new(), "");
     play_all(table, "z-stream: play it, installation included", std::slice::from_ref(&z_stream), 1)?;
 
+    let minor = minor_update()?;
+    play_all(table, "4.17 to 4.18: play it, installation included", std::slice::from_ref(&minor), 1)?;
+
     let plans = sources.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     play_all(table, &format!("all {} scenarios, one after the other", plans.len()), &plans, 1)?;
@@ -44,6 +47,18 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
         "",
     );
     Ok(())
+}
+
+/// An update of all that a cluster has to another minor.
+fn minor_update() -> Result<Plan, String> {
+    const TEXT: &str = "name: minor update
+cluster: {version: 4.17.1}
+releases: {4.18.1: }
+timeline:
+- update: {to: 4.18.1}
+- expect: {object: ClusterVersion/version, condition: {type: Available, message: Done applying 4.18.1}, within: 3h}
+";
+    parse(&(String::new(), TEXT.to_owned()))
 }
 
 /// The shipped z-stream update, to be varied.
@@ -106,13 +121,7 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
 }
 
 fn parse((file, text): &Source) -> Result<Plan, String> {
-    scenario::read_with_folders(file, text, &Release::find, &beside).map_err(|problems| problems.to_string())
-}
-
-/// The YAML files of a folder that a scenario names.
-fn beside(file: &str, folder: &str) -> Result<Vec<Source>, String> {
-    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(folder);
-    sources(&path)
+    scenario::read(file, text, &Releases::default()).map_err(|problems| problems.to_string())
 }
 
 /// The YAML files below a folder, in order of their names.
@@ -124,6 +133,9 @@ fn sources(folder: &Path) -> Result<Vec<Source>, String> {
     paths.sort();
     let mut found = Vec::new();
     for path in paths {
+        if path.join("release-metadata").is_file() {
+            continue; // The manifests of a payload.
+        }
         if path.is_dir() {
             found.extend(sources(&path)?);
         } else if path.extension().is_some_and(|extension| extension == "yaml") {

@@ -12,6 +12,7 @@ mod apiserver;
 mod https;
 mod measure;
 mod parts;
+mod payload;
 mod run;
 
 use measure::Table;
@@ -27,6 +28,7 @@ const SECTIONS: &[Section] = &[
     ("memory", apiserver::memory),
     ("run", run::measure),
     ("parts", parts::measure),
+    ("payload", payload::measure),
     ("apiserver", apiserver::measure),
     #[cfg(feature = "serve")]
     ("https", https::measure),

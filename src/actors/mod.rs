@@ -173,7 +173,7 @@ pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::release::{Component, Operator, Release};
+    use crate::model::release::{Account, Component, Operator, Release};
     use semver::Version;
 
     fn release(version: &str, operators: &[&str]) -> Release {
@@ -189,6 +189,8 @@ mod tests {
                 deployment: String::new(),
                 operands: Vec::new(),
                 rollout_seconds: (1, 2),
+                versions: None,
+                account: Account::default(),
             }),
         };
         Release {
@@ -200,6 +202,7 @@ mod tests {
             known_capabilities: Vec::new(),
             capability_sets: BTreeMap::new(),
             components: operators.iter().map(component).collect(),
+            payload: None,
         }
     }
 

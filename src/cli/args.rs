@@ -47,6 +47,9 @@ pub(super) struct RunArgs {
     /// Seed of everything that is drawn at random.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
+    /// Take the payload of a release from a folder, as `oc adm release extract` writes it; it exists in every scenario.
+    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
+    pub(super) payload: Vec<(semver::Version, PathBuf)>,
     /// Write the record of the run to FILE; with several scenarios, one record each into the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
@@ -149,6 +152,9 @@ pub(super) struct ServeArgs {
     /// A release that exists beside it, to update to; by default the next patch and the next minor.
     #[arg(long, value_name = "4.N.Z", requires = "version")]
     pub(super) release: Vec<semver::Version>,
+    /// Take the payload of a release from a folder, as `oc adm release extract` writes it, and have that release exist.
+    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument, conflicts_with = "bare")]
+    pub(super) payload: Vec<(semver::Version, PathBuf)>,
     /// The cluster and the releases of a scenario; its timeline is not played.
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     pub(super) scenario: Option<PathBuf>,

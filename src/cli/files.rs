@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::model::payload::{METADATA, RELEASE};
+
 /// A file that was read: its name as the user would write it, and its text.
 pub(super) type Source = (String, String);
 
@@ -93,6 +95,9 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+        if kind.is_dir() && is_payload(&path) {
+            continue;
+        }
         if kind.is_dir() {
             found.extend(find(&path, extension)?);
         } else if has_extension(&path, extension) && !path.is_dir() {
@@ -101,6 +106,11 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether a folder holds the payload of a release, whose manifests are no files to be played.
+fn is_payload(folder: &Path) -> bool {
+    [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {

@@ -8,6 +8,7 @@
 mod adm;
 mod args;
 mod files;
+mod payload;
 mod report;
 mod run;
 #[cfg(feature = "serve")]
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use self::args::{Args, Command};
+pub use self::payload::Releases;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::args::RunArgs;
+use super::payload::Releases;
 use super::report::story;
 use super::{Exit, complain, files, say};
 use crate::engine;
-use crate::model::release::Release;
 use crate::record::Record;
 use crate::report::{ScenarioResult, junit, summary};
 use crate::scenario;
@@ -27,9 +27,10 @@ struct Played {
 /// Plays what the arguments name.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "yaml")?;
+    let releases = Releases::read(&args.payload)?;
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
-        match scenario::read_with_folders(file, text, &Release::find, &files::read_beside) {
+        match scenario::read(file, text, &releases) {
             Ok(plan) => plans.push(plan),
             Err(found) => problems.push(found.to_string()),
         }

@@ -17,6 +17,9 @@ use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform};
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
 const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
 
+/// The definition of ClusterVersion.
+const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
+
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
     let mut world = World::default();
@@ -46,33 +49,76 @@ pub(super) fn node_names(plan: &ClusterPlan) -> Vec<String> {
     masters.chain(workers).collect()
 }
 
-/// The writes that make the cluster, in order.
-pub(super) fn writes(plan: &ClusterPlan, kubernetes_minor: u32, now: Time) -> Vec<Write> {
+/// The writes that make what everything else belongs to, in order: the ClusterVersion, and what it needs itself.
+pub(super) fn first_writes(plan: &ClusterPlan, now: Time) -> Vec<Write> {
     let cluster_version = cluster_version(plan, now);
-    let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version);
-    let operators = cvo::installed_operators(&plan.release, &cluster_version);
-    let mut writes = Vec::new();
-    let (crds, others): (Vec<_>, Vec<_>) =
-        objects.into_iter().partition(|(resource, _)| *resource == resources::CUSTOM_RESOURCE_DEFINITIONS);
-    writes.extend(crds.into_iter().map(|(resource, object)| Write::create(&resource, object)));
     // The operator's own Deployment is one of the payload's objects, which name the image.
-    let is_base = |object: &&Value| object["kind"] != "Deployment";
-    for object in manifests::objects("base").iter().filter(is_base) {
-        writes.extend(create(object.clone()));
+    let base = manifests::objects("base").iter();
+    let base = base.filter(|object| object["kind"] != "Deployment" && !is_alerting(object));
+    let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version).into_iter();
+    let definition = objects.filter(|(_, object)| object["metadata"]["name"] == CLUSTER_VERSIONS);
+    let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
+    writes.extend(definition.map(|(resource, object)| Write::create(&resource, object)));
+    if plan.installed {
+        writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
+    } else {
+        writes.push(Write::create(&resources::CLUSTER_VERSIONS, cluster_version));
     }
+    writes
+}
+
+/// The writes that make the rest of the cluster, in order, around its ClusterVersion.
+pub(super) fn writes(
+    plan: &ClusterPlan,
+    cluster_version: &Value,
+    kubernetes_minor: u32,
+    now: Time,
+) -> Vec<Write> {
+    let mut objects = cvo::installed_objects(&plan.release, &plan.feature_set, cluster_version);
+    let mut operators = cvo::installed_operators(&plan.release, &plan.feature_set, cluster_version);
+    if !plan.installed {
+        objects.retain(|(_, object)| is_bootstrapped(object));
+        operators.clear();
+    }
+    let of_kind = |kind: Resource| move |object: &(Resource, Value)| object.0 == kind;
+    let (crds, others): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(of_kind(resources::CUSTOM_RESOURCE_DEFINITIONS));
+    let (namespaces, others): (Vec<_>, Vec<_>) = others.into_iter().partition(of_kind(resources::NAMESPACES));
+    let created = |(resource, object): (Resource, Value)| Write::create(&resource, object);
+    let mut writes: Vec<Write> = crds.into_iter().map(created).collect();
+    writes.extend(
+        manifests::objects("base").iter().filter(|object| is_alerting(object)).cloned().filter_map(create),
+    );
     writes.extend(create(feature_gate(&plan.feature_set)));
     writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure(plan)));
-    writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
     for operator in &operators {
-        let object = cluster_operator(operator, &plan.release, now);
+        let object = cluster_operator(operator, &plan.release, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
     }
     for name in node_names(plan) {
         writes.extend(with_status(&resources::NODES, node(&name, kubernetes_minor, now)));
     }
-    writes.extend(others.into_iter().map(|(resource, object)| Write::create(&resource, object)));
+    writes.extend(namespaces.into_iter().chain(others).map(created));
     writes.extend(mirrored_signatures(plan));
     writes
+}
+
+/// Whether an object tells of alerts, which is of a kind that has to be defined first.
+fn is_alerting(object: &Value) -> bool {
+    object["kind"] == "PrometheusRule"
+}
+
+/// Whether an object stands in a cluster before its operator installs the rest: the operator itself, and the schemas of
+/// what it cannot work without.
+fn is_bootstrapped(object: &Value) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match object["kind"].as_str() {
+        Some("CustomResourceDefinition") => {
+            name.ends_with(".config.openshift.io") || name.ends_with(".monitoring.coreos.com")
+        }
+        Some("Deployment") => name == cvo::NAME,
+        _ => false,
+    }
 }
 
 /// The ConfigMap that mirroring tools leave beside the images that they copied: the signatures of those.
@@ -218,13 +264,11 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
     })
 }
 
-fn cluster_operator(operator: &Operator, release: &Release, now: Time) -> Value {
+fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Value, now: Time) -> Value {
     let version = release.version.to_string();
-    let mut versions = vec![json!({ "name": "operator", "version": version })];
-    for operand in &operator.operands {
-        let value = release.operand_version(operand);
-        versions.push(json!({ "name": operand, "version": value }));
-    }
+    let versions = release.versions_of(operator).into_iter();
+    let versions: Vec<Value> =
+        versions.map(|(name, version)| json!({ "name": name, "version": version })).collect();
     let as_expected = |kind: &str, status: &str| Condition::new(kind, status, "AsExpected", "All is well");
     let said = [
         as_expected("Available", "True"),
@@ -232,7 +276,7 @@ fn cluster_operator(operator: &Operator, release: &Release, now: Time) -> Value 
         as_expected("Degraded", "False"),
         as_expected("Upgradeable", "True"),
     ];
-    let mut object = cvo::cluster_operator(operator);
+    let mut object = cvo::installed_cluster_operator(operator, cluster_version);
     object["status"] = json!({ "versions": versions, "conditions": conditions(&said, now - COMPLETED_AGO) });
     object
 }

@@ -13,7 +13,8 @@ use crate::backends::Door;
 use crate::backends::in_process::InProcess;
 use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
-use crate::model::{Identity, View};
+use crate::model::resources::CLUSTER_VERSIONS;
+use crate::model::{Identity, View, Write};
 use crate::record::{Event, Header, INSTALLER, Record};
 use crate::scenario::plan::{Action, ClusterPlan, Expectation, Run, Step, When};
 
@@ -105,13 +106,10 @@ impl Session {
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
         simulation.pinned = plan.kubernetes_minor.is_some();
         simulation.take_changes();
-        for write in install::writes(plan, minor, start) {
-            if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {
-                continue; // Some namespaces are the API server's own.
-            }
-            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
-            answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
-        }
+        Self::install_all(&mut simulation, install::first_writes(plan, start))?;
+        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
+        let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
+        Self::install_all(&mut simulation, install::writes(plan, &cluster_version, minor, start))?;
         for (planned, write) in install::planned_writes(plan) {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
             answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
@@ -122,6 +120,18 @@ impl Session {
         }
         simulation.run_until(epoch, |_| false).await?;
         Ok(simulation)
+    }
+
+    /// Makes the installer's writes; what is there already, such as the API server's own namespaces, stays.
+    fn install_all(simulation: &mut Simulation, writes: Vec<Write>) -> Result<(), SessionError> {
+        for write in writes {
+            if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {
+                continue;
+            }
+            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
+            answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
+        }
+        Ok(())
     }
 
     /// The current virtual moment.

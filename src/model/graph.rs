@@ -210,9 +210,14 @@ impl World {
     }
 }
 
-/// Update graphs lead to later releases of the same or the next minor.
+/// The first minor of major 4 that there is a way from to 5.0.
+const LAST_OF_MAJOR_4: u64 = 22;
+
+/// Update graphs lead to later releases of the same or the next minor, and from the end of major 4 to 5.0.
 fn is_ahead(target: &Version, current: &Version) -> bool {
-    target > current && target.major == current.major && target.minor <= current.minor + 1
+    let to_five =
+        (target.major, target.minor) == (5, 0) && current.major == 4 && current.minor >= LAST_OF_MAJOR_4;
+    to_five || target > current && target.major == current.major && target.minor <= current.minor + 1
 }
 
 #[cfg(test)]

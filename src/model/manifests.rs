@@ -1,8 +1,8 @@
 //! The Kubernetes YAML that is part of the binary: schemas by release, and objects by folder.
 //!
 //! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
-//! that brought it), each later `<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more with
-//! gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
+//! that brought it), each later `<major>.<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more
+//! with gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
 //!
 //! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
 
@@ -16,13 +16,16 @@ use crate::base::yaml;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 
+/// Major and minor of a release: `(4, 14)`.
+pub type Line = (u64, u64);
+
 /// Each CRD's definition by the minor that it holds from.
-static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(|| {
+static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
     folder("crds")
         .dirs()
         .map(|dir| {
             let name = dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let files = dir.files().map(|file| (minor_of(file).unwrap_or(0), one(file))).collect();
+            let files = dir.files().map(|file| (line_of(file).unwrap_or_default(), one(file))).collect();
             let definitions = definitions(&name, files);
             (name, definitions)
         })
@@ -30,11 +33,11 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(||
 });
 
 /// What each CRD has more with gated features, by the minor that brought it.
-static GATED: LazyLock<BTreeMap<String, BTreeMap<u64, Value>>> = LazyLock::new(|| {
+static GATED: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
     let gated = folder("crds").dirs().filter_map(|dir| {
         let name = dir.path().file_name()?.to_string_lossy().into_owned();
         let gated = dir.get_dir(dir.path().join("tech-preview"))?;
-        let files = gated.files().filter_map(|file| Some((minor_of(file)?, one(file)))).collect();
+        let files = gated.files().filter_map(|file| Some((line_of(file)?, one(file)))).collect();
         Some((name, files))
     });
     gated.collect()
@@ -55,16 +58,16 @@ static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
 });
 
 /// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
-fn definitions(name: &str, files: BTreeMap<u64, Value>) -> BTreeMap<u64, Value> {
+fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Value> {
     let mut definition = Value::Null;
     let mut found = BTreeMap::new();
-    for (minor, file) in files {
+    for (line, file) in files {
         if definition.is_null() {
             definition = file;
         } else {
-            patch(&mut definition, file, &format!("{name}/4.{minor}"));
+            patch(&mut definition, file, &format!("{name}/{}.{}", line.0, line.1));
         }
-        found.insert(minor, definition.clone());
+        found.insert(line, definition.clone());
     }
     found
 }
@@ -76,27 +79,27 @@ fn patch(definition: &mut Value, file: Value, place: &str) {
         .unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
 }
 
-/// The CRD of this name, such as `clusterversions.config.openshift.io`, as release 4.`minor` ships it with the
+/// The CRD of this name, such as `clusterversions.config.openshift.io`, as a release of `line` ships it with the
 /// default feature set; nothing if that release has no such CRD.
-pub fn crd(name: &str, minor: u64) -> Option<&'static Value> {
-    CRDS.get(name)?.range(..=minor).next_back().map(|(_, definition)| definition)
+pub fn crd(name: &str, line: Line) -> Option<&'static Value> {
+    CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
 }
 
 /// The same with this feature set.
-pub fn crd_with(name: &str, minor: u64, feature_set: &str) -> Option<Value> {
-    let mut definition = crd(name, minor)?.clone();
+pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Value> {
+    let mut definition = crd(name, line)?.clone();
     if is_preview(feature_set) {
-        let gated = GATED.get(name).into_iter().flat_map(|files| files.range(..=minor));
+        let gated = GATED.get(name).into_iter().flat_map(|files| files.range(..=line));
         gated.for_each(|(from, file)| {
-            patch(&mut definition, file.clone(), &format!("{name}/tech-preview/4.{from}"));
+            patch(&mut definition, file.clone(), &format!("{name}/tech-preview/{}.{}", from.0, from.1));
         });
     }
     Some(definition)
 }
 
-/// All CRDs that are modelled for release 4.`minor`, in order of name.
-pub fn crds(minor: u64) -> impl Iterator<Item = &'static Value> {
-    CRDS.keys().filter_map(move |name| crd(name, minor))
+/// All CRDs that are modelled for releases of `line`, in order of name.
+pub fn crds(line: Line) -> impl Iterator<Item = &'static Value> {
+    CRDS.keys().filter_map(move |name| crd(name, line))
 }
 
 /// All documents of the files in `manifests/<folder>`, in order of file name; nothing if there is no such folder.
@@ -105,17 +108,23 @@ pub fn objects(folder: &str) -> &'static [Value] {
 }
 
 /// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.
-pub(super) fn by_minor(path: &str) -> BTreeMap<u64, Value> {
-    folder(path).files().filter_map(|file| Some((minor_of(file)?, one(file)))).collect()
+pub(super) fn by_line(path: &str) -> BTreeMap<Line, Value> {
+    folder(path).files().filter_map(|file| Some((line_of(file)?, one(file)))).collect()
 }
 
 fn folder(path: &str) -> &'static Dir<'static> {
     FILES.get_dir(path).unwrap_or_else(|| panic!("manifests/{path} is not in the binary"))
 }
 
-/// 14 for `4.14.yaml`.
-fn minor_of(file: &File<'_>) -> Option<u64> {
-    file.path().file_stem()?.to_str()?.strip_prefix("4.")?.parse().ok()
+/// `(4, 14)` for `4.14.yaml`.
+fn line_of(file: &File<'_>) -> Option<Line> {
+    line(file.path().file_stem()?.to_str()?)
+}
+
+/// `(4, 14)` for `4.14`.
+pub(super) fn line(text: &str) -> Option<Line> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn one(file: &File<'_>) -> Value {
@@ -149,7 +158,7 @@ mod tests {
     fn every_file_loads_and_every_crd_has_its_folder_s_name() {
         assert!(load(&FILES) > 20);
         for name in CRDS.keys() {
-            let newest = crd(name, u64::MAX).unwrap();
+            let newest = crd(name, (u64::MAX, 0)).unwrap();
             assert_eq!(newest["metadata"]["name"], **name);
         }
     }
@@ -157,25 +166,25 @@ mod tests {
     #[test]
     fn a_crd_is_there_from_the_release_that_brought_it() {
         let policies = "clusterimagepolicies.config.openshift.io";
-        assert_eq!(crd(policies, 19), None);
-        assert!(crd(policies, 20).is_some());
-        assert_eq!(crd("nothing.config.openshift.io", 20), None);
-        assert_eq!(crds(20).count(), crds(19).count() + 1);
+        assert_eq!(crd(policies, (4, 19)), None);
+        assert!(crd(policies, (4, 20)).is_some());
+        assert_eq!(crd("nothing.config.openshift.io", (4, 20)), None);
+        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 1);
     }
 
     #[test]
     fn what_is_gated_is_there_with_the_previews_from_its_release_on() {
         let name = "clusterversions.config.openshift.io";
         let risks = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/desiredUpdate/properties/acceptRisks";
-        let has = |minor, set| crd_with(name, minor, set).unwrap().pointer(risks).is_some();
+        let has = |minor, set| crd_with(name, (4, minor), set).unwrap().pointer(risks).is_some();
         assert!(has(22, "TechPreviewNoUpgrade") && has(22, "DevPreviewNoUpgrade"));
         assert!(!has(22, "") && !has(21, "TechPreviewNoUpgrade") && !has(22, "CustomNoUpgrade"));
-        assert_eq!(crd_with("nothing.config.openshift.io", 22, "TechPreviewNoUpgrade"), None);
+        assert_eq!(crd_with("nothing.config.openshift.io", (4, 22), "TechPreviewNoUpgrade"), None);
     }
 
     #[test]
     fn numbers_and_words_keep_their_types() {
-        let crd = crd("clusterversions.config.openshift.io", 13).unwrap();
+        let crd = crd("clusterversions.config.openshift.io", (4, 13)).unwrap();
         let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
         let condition =
             crd.pointer(&format!("{status}/conditionalUpdates/items/properties/conditions/items"));

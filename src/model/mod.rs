@@ -8,6 +8,7 @@ pub mod graph;
 pub mod insight;
 pub mod manifests;
 mod object;
+pub mod payload;
 pub mod pod;
 pub mod promql;
 pub mod release;

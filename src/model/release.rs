@@ -3,16 +3,21 @@
 //! The facts are data in `manifests/releases/`, one file per minor; a z-stream release has the facts of its minor.
 
 mod facts;
+mod operators;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::manifests::Line;
+use super::payload::Payload;
 use crate::base::text;
 use facts::FACTS;
+pub use operators::version_in;
 
 /// The repository that release images are pulled from.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
@@ -36,6 +41,8 @@ pub struct Release {
     pub capability_sets: BTreeMap<String, Vec<String>>,
     /// Payload components in order of run level and name.
     pub components: Vec<Component>,
+    /// Its real manifests, where they are known; they take the place of `components`.
+    pub payload: Option<Arc<Payload>>,
 }
 
 /// One component of a payload: the manifests `0000_<run level>_<name>_*`.
@@ -74,6 +81,24 @@ pub struct Operator {
     pub operands: Vec<String>,
     /// Shortest and longest time that a rollout to another release takes, in seconds.
     pub rollout_seconds: (u64, u64),
+    /// What its manifest says that it is to report in `status.versions`, where there is a manifest.
+    #[serde(skip)]
+    pub versions: Option<Vec<(String, String)>>,
+    /// The ServiceAccount that it runs as, where its Deployment names one.
+    #[serde(skip)]
+    pub account: Account,
+}
+
+/// As whom an operator writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Account {
+    /// As the ServiceAccount that is called like its Deployment.
+    #[default]
+    OfDeployment,
+    /// As this ServiceAccount, which the payload binds to a role.
+    Named(String),
+    /// As an administrator: the payload does not tell what it may do.
+    Unknown,
 }
 
 impl Release {
@@ -82,24 +107,43 @@ impl Release {
     /// # Errors
     /// There are no facts for its minor.
     pub fn find(version: &Version) -> Result<Self, UnknownRelease> {
-        let known = if version.major == 4 { FACTS.get(&version.minor) } else { None };
-        let facts = known.ok_or_else(|| UnknownRelease::of(version))?;
+        let facts = FACTS.get(&(version.major, version.minor)).ok_or_else(|| UnknownRelease::of(version))?;
         let digest = Sha256::digest(format!("windtunnel {version}"));
         let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
         Ok(Self {
             version: version.clone(),
             image: format!("{REPOSITORY}@sha256:{}", text::hex(&digest)),
             kubernetes_minor: facts.kubernetes,
-            channels: channels(version.minor),
+            channels: channels((version.major, version.minor)),
             url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),
             known_capabilities: facts.known_capabilities(),
             capability_sets: facts.frozen_sets(),
             components: facts.components.clone(),
+            payload: None,
         })
     }
 
-    /// The minors of major 4 that there are facts for, ascending.
-    pub fn minors() -> impl Iterator<Item = u64> {
+    /// The release of this version with the manifests of `payload`, which tell better than the facts of its minor what
+    /// they tell at all.
+    ///
+    /// # Errors
+    /// As [`Release::find`].
+    pub fn with_payload(version: &Version, payload: Arc<Payload>) -> Result<Self, UnknownRelease> {
+        let mut release = Self::find(version)?;
+        release.kubernetes_minor = payload.kubernetes_minor.unwrap_or(release.kubernetes_minor);
+        if !payload.channels.is_empty() {
+            release.channels.clone_from(&payload.channels);
+        }
+        if !payload.url.is_empty() {
+            release.url.clone_from(&payload.url);
+        }
+        release.components = operators::components(&release, &payload);
+        release.payload = Some(payload);
+        Ok(release)
+    }
+
+    /// The minors that there are facts for, ascending.
+    pub fn lines() -> impl Iterator<Item = Line> {
         FACTS.keys().copied()
     }
 
@@ -124,18 +168,27 @@ impl Release {
         }
     }
 
-    /// Minor of its version: 14 for `4.14.8`.
-    pub fn minor(&self) -> u64 {
-        self.version.minor
+    /// What an operator of this release reports in `status.versions`: by its manifest, or of its operands and itself.
+    pub fn versions_of(&self, operator: &Operator) -> Vec<(String, String)> {
+        let of_facts = || {
+            let operands = operator.operands.iter().map(|name| (name.clone(), self.operand_version(name)));
+            operands.chain([("operator".to_owned(), self.version.to_string())]).collect()
+        };
+        operator.versions.clone().unwrap_or_else(of_facts)
+    }
+
+    /// Major and minor of its version: `(4, 14)` for `4.14.8`.
+    pub fn line(&self) -> Line {
+        (self.version.major, self.version.minor)
     }
 }
 
 /// Channels of a minor, sorted; only even minors have extended update support.
-fn channels(minor: u64) -> Vec<String> {
+fn channels((major, minor): Line) -> Vec<String> {
     ["candidate", "eus", "fast", "stable"]
         .iter()
         .filter(|name| **name != "eus" || minor.is_multiple_of(2))
-        .map(|name| format!("{name}-4.{minor}"))
+        .map(|name| format!("{name}-{major}.{minor}"))
         .collect()
 }
 
@@ -153,7 +206,7 @@ pub struct UnknownRelease {
 
 impl UnknownRelease {
     fn of(version: &Version) -> Self {
-        let minors: Vec<String> = Release::minors().map(|minor| format!("4.{minor}")).collect();
+        let minors: Vec<String> = Release::lines().map(facts::name).collect();
         let asked = version.to_string();
         let rest = asked.splitn(3, '.').nth(2).unwrap_or_default();
         let versions: Vec<String> = minors.iter().map(|minor| format!("{minor}.{rest}")).collect();

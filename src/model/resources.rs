@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Resource;
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident = $scope:ident($group:literal, $version:literal, $kind:literal, $plural:literal);)*) => {
+    ($($(#[$doc:meta])* $name:ident = $scope:ident($group:literal, $version:literal, $kind:literal, $plural:literal $(,)?);)*) => {
         $($(#[$doc])* pub const $name: Resource = Resource::$scope($group, $version, $kind, $plural);)*
         /// All kinds of this module.
         pub const ALL: &[Resource] = &[$($name),*];
@@ -57,6 +57,78 @@ kinds! {
     /// Who has the permissions of a cluster role.
     CLUSTER_ROLE_BINDINGS =
         cluster("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings");
+    /// Confidential configuration data.
+    SECRETS = namespaced("", "v1", "Secret", "secrets");
+    /// Names for groups of pods in the network.
+    SERVICES = namespaced("", "v1", "Service", "services");
+    /// Pods, one on each node.
+    DAEMON_SETS = namespaced("apps", "v1", "DaemonSet", "daemonsets");
+    /// Pods with names of their own.
+    STATEFUL_SETS = namespaced("apps", "v1", "StatefulSet", "statefulsets");
+    /// Jobs at certain times.
+    CRON_JOBS = namespaced("batch", "v1", "CronJob", "cronjobs");
+    /// How many pods may be evicted at once.
+    POD_DISRUPTION_BUDGETS = namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+    /// Which pods may talk to which.
+    NETWORK_POLICIES = namespaced("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies");
+    /// Storage that pods ask for.
+    PERSISTENT_VOLUME_CLAIMS = namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
+    /// Ways to provide storage.
+    STORAGE_CLASSES = cluster("storage.k8s.io", "v1", "StorageClass", "storageclasses");
+    /// Drivers of storage.
+    CSI_DRIVERS = cluster("storage.k8s.io", "v1", "CSIDriver", "csidrivers");
+    /// Ways to run containers.
+    RUNTIME_CLASSES = cluster("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses");
+    /// API servers behind the API server.
+    API_SERVICES = cluster("apiregistration.k8s.io", "v1", "APIService", "apiservices");
+    /// Who is asked before a write.
+    VALIDATING_WEBHOOK_CONFIGURATIONS = cluster(
+        "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"
+    );
+    /// Who may change a write.
+    MUTATING_WEBHOOK_CONFIGURATIONS = cluster(
+        "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"
+    );
+    /// Rules for writes.
+    VALIDATING_ADMISSION_POLICIES =
+        cluster("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
+    /// Where rules for writes are in force.
+    VALIDATING_ADMISSION_POLICY_BINDINGS = cluster(
+        "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
+    );
+    /// Which requests belong together.
+    FLOW_SCHEMAS = cluster("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
+    /// How much of the API server requests get.
+    PRIORITY_LEVELS = cluster(
+        "flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations"
+    );
+}
+
+/// The kind of this group and kind, in the version that is asked for.
+pub fn of_group(api_version: &str, kind: &str) -> Option<Resource> {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let known = ALL.iter().find(|resource| resource.group == group && resource.kind == kind)?;
+    Some(Resource { version: version.to_owned().into(), ..known.clone() })
+}
+
+/// The kind that one of these CustomResourceDefinitions defines under this group and kind, in the version that is asked
+/// for.
+pub fn defined<'a>(
+    api_version: &str,
+    kind: &str,
+    definitions: impl Iterator<Item = &'a Value>,
+) -> Option<Resource> {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let spec = definitions
+        .map(|definition| &definition["spec"])
+        .find(|spec| spec["names"]["kind"] == kind && spec["group"] == group)?;
+    Some(Resource {
+        group: group.to_owned().into(),
+        version: version.to_owned().into(),
+        kind: kind.to_owned().into(),
+        plural: spec["names"]["plural"].as_str()?.to_owned().into(),
+        namespaced: spec["scope"] == "Namespaced",
+    })
 }
 
 /// The kind that objects call by this name in their `kind` field.

@@ -19,6 +19,8 @@ use crate::model::world::{Containers, Image, OpenPgp, Pull, Signature};
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
     "version",
+    "payload",
+    "installed",
     "nodes",
     "platform",
     "kubernetes",
@@ -29,6 +31,9 @@ pub(super) const KEYS: &[&str] = &[
     "keyrings",
     "objects",
 ];
+
+/// What a payload may be that lies in no folder.
+pub(super) const PAYLOADS: &[&str] = &["complete", "corrupt"];
 
 /// The versions that exist in a run: the cluster's own last.
 pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
@@ -44,7 +49,11 @@ pub(super) fn read(
     let releases = releases.map(|node| self::releases(reader, node)).unwrap_or_default();
     let map = reader.map(cluster?, "the cluster", KEYS)?;
     let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
-    let release = version.and_then(|node| reader.release(node));
+    let mut release = version.and_then(|node| reader.release(node));
+    if let (Some(node), Some(known)) = (map.get("payload"), &release) {
+        release = reader.extracted(node, known).or(release);
+    }
+    let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
     let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
@@ -58,11 +67,14 @@ pub(super) fn read(
     });
     let objects = objects.collect();
     let release = release?;
+    let mut releases = releases;
+    add_others(reader, &mut releases, &release);
     let (baseline, additional) = capabilities(reader, &map, &release);
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
     Some(ClusterPlan {
         releases,
         update_service: UpdateService::default(),
+        installed,
         control_plane_nodes,
         worker_nodes,
         platform,
@@ -164,6 +176,16 @@ fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
     entries.iter().filter_map(|(version, facts)| release(reader, version, facts)).collect()
 }
 
+/// Adds releases that exist without being named.
+fn add_others(reader: &Reader<'_>, releases: &mut Vec<ReleasePlan>, own: &Release) {
+    for other in reader.releases_everywhere() {
+        let named = |plan: &ReleasePlan| plan.release.version == other.version;
+        if own.version != other.version && !releases.iter().any(named) {
+            releases.push(ReleasePlan::plain(other));
+        }
+    }
+}
+
 fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<ReleasePlan> {
     const RELEASE_KEYS: &[&str] = &[
         "recommended",
@@ -178,7 +200,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
     const PULLS: &[&str] =
         &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
-    let release = reader.release(version);
+    let mut release = reader.release(version);
     let map = match facts.kind {
         Kind::Null => None,
         _ => Some(reader.map(facts, "a release", RELEASE_KEYS)?),
@@ -198,8 +220,16 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         Some("missing") => Signature::Missing,
         _ => Signature::Valid,
     };
-    let payload = get("payload").and_then(|node| reader.word(node, &["complete", "corrupt"]));
-    let is_corrupt = payload == Some("corrupt");
+    let payload = get("payload").and_then(|node| {
+        let word = reader.text(node, "`complete`, `corrupt` or the folder of a payload")?;
+        Some((node, word))
+    });
+    let is_corrupt = payload.as_ref().is_some_and(|(_, word)| word == "corrupt");
+    if let (Some((node, word)), Some(known)) = (payload, &release)
+        && !PAYLOADS.contains(&word.as_str())
+    {
+        release = reader.extracted(node, known).or(release);
+    }
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));

@@ -145,9 +145,8 @@ fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use crate::model::graph::{Channel, Rule};
-    use crate::model::release::Release;
     use crate::scenario::plan::Plan;
-    use crate::scenario::{Problems, read_with_folders};
+    use crate::scenario::{self, Folders, Problems};
 
     const SCENARIO: &str = "name: n\ncluster: {version: 4.16.1}\nreleases: {4.16.5: }\n\
                             update-service: {graph-data: data}\ntimeline: [advance: 1m]\n";
@@ -162,7 +161,7 @@ mod tests {
             let found: Vec<_> = within.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
             if found.is_empty() { Err(format!("{folder}: no such folder")) } else { Ok(found) }
         };
-        read_with_folders("s.yaml", SCENARIO, &Release::find, &folder)
+        scenario::read("s.yaml", SCENARIO, &Folders(folder))
     }
 
     fn check(files: &[(&str, &str)], expected: &str) {

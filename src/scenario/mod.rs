@@ -10,7 +10,7 @@ use crate::base::limits::SPAN_MAX;
 use crate::base::text::{parse_duration, truncate};
 use crate::base::yaml;
 use crate::model::graph::UpdateService;
-use crate::model::release::{Release, UnknownRelease};
+use crate::model::release::Release;
 
 mod cluster;
 mod command;
@@ -24,6 +24,7 @@ pub mod plan;
 mod problem;
 mod reader;
 mod sentence;
+mod source;
 mod step;
 mod update_service;
 
@@ -32,15 +33,10 @@ mod tests;
 
 pub use object::Star;
 pub use problem::{Problem, Problems};
+pub use source::{Folders, Releases};
 
 use plan::Plan;
 use reader::Reader;
-
-/// Finds the facts of a release: `Release::find` of the model, or another source of facts.
-pub type FindRelease<'a> = &'a dyn Fn(&Version) -> Result<Release, UnknownRelease>;
-
-/// Reads a folder that a file names: both as they are written, to names and texts of the folder's YAML files.
-pub type ReadFolder<'a> = &'a dyn Fn(&str, &str) -> Result<Vec<(String, String)>, String>;
 
 const KEYS: &[&str] =
     &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
@@ -49,21 +45,8 @@ const KEYS: &[&str] =
 ///
 /// # Errors
 /// All problems of the text, in its order.
-pub fn read(file_name: &str, text: &str, find: FindRelease<'_>) -> Result<Plan, Problems> {
-    read_with_folders(file_name, text, find, &no_folders)
-}
-
-/// The same for scenarios that may name folders.
-///
-/// # Errors
-/// All problems of the text, in its order, then those of files in folders.
-pub fn read_with_folders(
-    file_name: &str,
-    text: &str,
-    find: FindRelease<'_>,
-    folders: ReadFolder<'_>,
-) -> Result<Plan, Problems> {
-    let mut reader = Reader::new(file_name, find, folders);
+pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
+    let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::tree(text) {
         Ok((tree, twice)) => {
             if let Some(error) = twice {
@@ -110,9 +93,9 @@ pub fn graph_data(
     folder: &str,
     versions: &[Version],
     service: &mut UpdateService,
-    folders: ReadFolder<'_>,
+    releases: &dyn Releases,
 ) -> Result<(), Problems> {
-    let mut reader = Reader::new(file_name, &Release::find, folders);
+    let mut reader = Reader::new(file_name, releases);
     match yaml::tree(&Value::from(folder).to_string()) {
         Ok((node, _)) => graph_data::read_into(&mut reader, &node, versions, service),
         Err(error) => reader.problem_at(error.line, error.column, error.message),
@@ -140,7 +123,7 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
 /// # Errors
 /// All problems, by lines and columns of `text`.
 pub fn object(text: &str) -> Result<Value, Problems> {
-    let mut reader = Reader::new("", &Release::find, &no_folders);
+    let mut reader = Reader::new("", &Release::find);
     let object = match yaml::tree(text) {
         Ok((tree, None)) => object::whole(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
@@ -152,11 +135,6 @@ pub fn object(text: &str) -> Result<Value, Problems> {
         (Some(object), problems) if problems.0.is_empty() => Ok(object),
         (_, problems) => Err(problems),
     }
-}
-
-/// For texts that stand by themselves.
-fn no_folders(_file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
-    Err(format!("`{folder}` cannot be read from here"))
 }
 
 /// The plan; with problems in the reader it may have holes and must not be used.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use semver::Version;
 
 use super::plan::TextMatch;
-use super::{FindRelease, Problem, Problems, ReadFolder};
+use super::{Problem, Problems, Releases};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::release::Release;
@@ -12,8 +12,7 @@ use crate::model::release::Release;
 /// The problems found so far. What cannot be read is `None` or left out, with a problem that says why.
 pub(super) struct Reader<'a> {
     file: &'a str,
-    find: FindRelease<'a>,
-    folders: ReadFolder<'a>,
+    releases: &'a dyn Releases,
     problems: Vec<Problem>,
     /// Those of other files, which go last.
     others: Vec<Problem>,
@@ -42,13 +41,13 @@ impl<'n> Map<'n> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &'a str, find: FindRelease<'a>, folders: ReadFolder<'a>) -> Self {
-        Self { file, find, folders, problems: Vec::new(), others: Vec::new() }
+    pub(super) fn new(file: &'a str, releases: &'a dyn Releases) -> Self {
+        Self { file, releases, problems: Vec::new(), others: Vec::new() }
     }
 
     /// Names and texts of the YAML files in a folder that this file names.
     pub(super) fn folder(&self, folder: &str) -> Result<Vec<(String, String)>, String> {
-        (self.folders)(self.file, folder)
+        self.releases.files(folder, self.file)
     }
 
     /// Reads something of another file; its problems are told of by their place there.
@@ -57,7 +56,7 @@ impl<'a> Reader<'a> {
         file: &str,
         read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
     ) -> Option<T> {
-        let mut reader = Reader::new(file, self.find, self.folders);
+        let mut reader = Reader::new(file, self.releases);
         let found = read(&mut reader);
         self.others.extend(reader.into_problems().0);
         found
@@ -195,7 +194,27 @@ impl<'a> Reader<'a> {
     /// A release that there are facts for.
     pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
         let version = self.version(node)?;
-        (self.find)(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+        self.releases.find(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+    }
+
+    /// The release by its payload in a folder, which is named beside the scenario; all mistakes in it are problems.
+    pub(super) fn extracted(&mut self, node: &Node, release: &Release) -> Option<Release> {
+        let folder = self.text(node, "the folder of a payload")?;
+        let found = self.releases.extracted(&release.version, &folder, self.file);
+        let hint = did_you_mean(&folder, super::cluster::PAYLOADS.iter().copied());
+        let problems = match found {
+            Ok(release) => return Some(release),
+            Err(problems) => problems,
+        };
+        for text in problems {
+            self.problem(node, format!("{text}{hint}"));
+        }
+        None
+    }
+
+    /// Releases that exist whether the scenario names them or not.
+    pub(super) fn releases_everywhere(&self) -> Vec<Release> {
+        self.releases.everywhere()
     }
 
     /// One text to compare with, or a list of them. Line breaks at the end do not count.
@@ -214,7 +233,7 @@ impl<'a> Reader<'a> {
 
     /// The image of a release of this version.
     pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
-        (self.find)(version).map(|release| release.image).map_err(|unknown| unknown.to_string())
+        self.releases.find(version).map(|release| release.image).map_err(|unknown| unknown.to_string())
     }
 
     /// Plain text, `/regular expression/` or `{contains: text}`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 
 use super::plan::{Plan, Step, Target, What, When};
-use super::{Problems, read_with_folders};
+use super::{Problems, Releases};
 use crate::base::yaml::{Kind, Node, tree};
 use crate::model::graph::Rule;
 use crate::model::release::{Release, UnknownRelease};
@@ -29,15 +29,26 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
         known_capabilities: vec!["Console".into(), "Insights".into(), "baremetal".into()],
         capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
         components: Vec::new(),
+        payload: None,
     })
 }
 
-fn plan(text: &str) -> Result<Plan, Problems> {
-    let folder = |_: &str, folder: &str| {
+/// These releases, and one folder of graph data.
+struct Few;
+
+impl Releases for Few {
+    fn find(&self, version: &Version) -> Result<Release, UnknownRelease> {
+        find(version)
+    }
+
+    fn files(&self, folder: &str, _: &str) -> Result<Vec<(String, String)>, String> {
         let channel = ("c.yaml".to_owned(), "{name: c, versions: [4.14.1]}".to_owned());
         if folder.ends_with("/channels") { Ok(vec![channel]) } else { Err("no such folder".to_owned()) }
-    };
-    read_with_folders("s.yaml", text, &find, &folder)
+    }
+}
+
+fn plan(text: &str) -> Result<Plan, Problems> {
+    super::read("s.yaml", text, &Few)
 }
 
 /// Reads `text` and compares its problems, one per line.

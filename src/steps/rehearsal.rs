@@ -107,7 +107,7 @@ mod tests {
         );
         check(
             "Given a 3.11.1 cluster\nWhen 5 minutes pass\n",
-            "3:1: unknown release 3.11.1: there are facts for 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22",
+            "3:1: unknown release 3.11.1: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.11.1`?",
         );
     }
 

@@ -11,10 +11,10 @@ use crate::engine::SessionError;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::record::Record;
-use crate::scenario;
 use crate::scenario::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, Platform, ReleasePlan, Step,
 };
+use crate::scenario::{self, Folders};
 
 /// Why a step failed, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,7 @@ impl ClusterWorld {
             release,
             releases: Vec::new(),
             update_service: UpdateService::default(),
+            installed: true,
             control_plane_nodes: 3,
             worker_nodes: 3,
             platform: Platform::default(),
@@ -112,7 +113,7 @@ impl ClusterWorld {
             Some(read) => read(file, folder),
             None => Err(format!("`{folder}` cannot be read from here")),
         };
-        scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &read)
+        scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &Folders(read))
             .map_err(|problems| StepError::Words(problems.to_string()))
     }
 

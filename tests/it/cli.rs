@@ -6,6 +6,7 @@ pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;
 mod input;
+mod payloads;
 mod records;
 mod scenarios;
 #[cfg(feature = "serve")]

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
+use windtunnel::cli::Releases;
 use windtunnel::engine::{self, Outcome};
-use windtunnel::model::release::Release;
 use windtunnel::model::resources::CLUSTER_OPERATORS;
 use windtunnel::record::Record;
 use windtunnel::report::timeline;
@@ -21,6 +21,9 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
     fn collect(folder: &Path, extension: &str, files: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.join("release-metadata").is_file() {
+                continue; // The manifests of a payload.
+            }
             if path.is_dir() {
                 collect(&path, extension, files);
             } else if path.extension().is_some_and(|found| found == extension) {
@@ -37,21 +40,7 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
 }
 
 fn plan(file: &str, text: &str) -> Plan {
-    scenario::read_with_folders(file, text, &Release::find, &yaml_beside)
-        .unwrap_or_else(|problems| panic!("{problems}"))
-}
-
-/// The YAML files of a folder that a scenario names.
-fn yaml_beside(file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = root.join(file).parent().unwrap().join(folder);
-    let mut files = Vec::new();
-    for entry in fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))? {
-        let path = entry.unwrap().path();
-        files.push((path.display().to_string(), fs::read_to_string(&path).unwrap()));
-    }
-    files.sort();
-    Ok(files)
+    scenario::read(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A failure without the random end of a version pod's name.
@@ -333,7 +322,10 @@ fn a_record_written_and_parsed_again_gives_the_same_timeline() {
 mod features {
     use windtunnel::steps::{ScenarioResult, Suite};
 
-    use super::{NOWHERE, redacted, shipped, yaml_beside};
+    use std::fs;
+    use std::path::Path;
+
+    use super::{NOWHERE, redacted, shipped};
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
@@ -342,6 +334,18 @@ mod features {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         runtime.block_on(suite.run(None, 1, cores))
+    }
+
+    /// The YAML files of a folder that a feature names.
+    fn yaml_beside(file: &str, folder: &str) -> Result<Vec<(String, String)>, String> {
+        let path = Path::new(file).parent().unwrap().join(folder);
+        let entries = fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap()))
+            .collect();
+        files.sort();
+        Ok(files)
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::model::release::Operator;
-use crate::model::{Resource, resources};
 
 /// Operators that OpenShift makes administrators of the cluster, by their Deployments.
 const ADMINISTRATORS: [&str; 13] = [
@@ -25,11 +24,11 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The objects of an operator's access. One that is no administrator has a role of its own, of which the part is there
 /// that all of them have: to report in a ClusterOperator.
-pub(super) fn objects(operator: &Operator) -> Vec<(Resource, Value)> {
+pub(super) fn objects(operator: &Operator) -> Vec<Value> {
     let name = operator.deployment.as_str();
     if ADMINISTRATORS.contains(&name) {
         let binding = binding(operator, &format!("system:openshift:operator:{name}"), "cluster-admin");
-        return vec![(resources::CLUSTER_ROLE_BINDINGS, binding)];
+        return vec![binding];
     }
     let role = json!({
         "apiVersion": format!("{GROUP}/v1"),
@@ -41,7 +40,7 @@ pub(super) fn objects(operator: &Operator) -> Vec<(Resource, Value)> {
             "verbs": ["get", "list", "watch", "create", "update"],
         }],
     });
-    vec![(resources::CLUSTER_ROLES, role), (resources::CLUSTER_ROLE_BINDINGS, binding(operator, name, name))]
+    vec![role, binding(operator, name, name)]
 }
 
 fn binding(operator: &Operator, name: &str, role: &str) -> Value {

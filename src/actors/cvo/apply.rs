@@ -1,36 +1,33 @@
 //! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
 use super::capabilities::Capabilities;
 use super::failure::{self, Failure};
+use super::graph::Graph;
+pub(super) use super::graph::Mode;
 use super::manifest::{existing, write_for};
+use super::need::{self, Need, Settled};
 use super::operators::{self, Watches};
 use super::outbox::{Outbox, Purpose};
-use super::payload::{Payload, Task};
+use super::overrides::Overrides;
+use super::pass::{Next, Pass};
+use super::payload::{Payload, Rule, Task, What, existing_operator, place_of};
 use crate::base::clock::Time;
-use crate::base::rng::Stream;
+use crate::base::rng::{Stream, Streams};
 use crate::model::release::Release;
-use crate::model::resources::CLUSTER_OPERATORS;
-use crate::model::{Object, View, Write};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
+use crate::model::{Answer, Object, Operation, View, Write};
 
-/// What one manifest costs under the operator's client limit of 20 requests a second.
-const MANIFEST: SignedDuration = SignedDuration::from_millis(50);
 /// Manifests that need nothing done are taken together up to this long, so that a pass costs what happens in it.
 const STRIDE: SignedDuration = SignedDuration::from_secs(10);
-/// Waits before a refused manifest is tried again within a pass.
-const RETRIES: [SignedDuration; 2] = [SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
-
-/// In which frame of mind the payload is applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// From one release to another: run levels in order.
-    Updating,
-    /// Keeping what is there.
-    Reconciling,
-}
+/// How often something that is not done yet is looked at.
+const POLL: SignedDuration = SignedDuration::from_secs(3);
 
 /// What the loop works on.
 #[derive(Debug, Clone)]
@@ -60,6 +57,17 @@ pub(super) struct Progress {
     pub(super) failure: Option<Failure>,
 }
 
+/// How a process paces its passes.
+#[derive(Debug, Clone)]
+pub(super) struct Pace {
+    /// The reconcile interval.
+    pub(super) interval: SignedDuration,
+    /// What is added to waits after errors.
+    pub(super) jitter: Stream,
+    /// What orders are drawn from.
+    pub(super) orders: Streams,
+}
+
 /// The loop.
 #[derive(Debug)]
 pub(super) struct ApplyLoop {
@@ -67,85 +75,89 @@ pub(super) struct ApplyLoop {
     pub(super) mode: Mode,
     pub(super) progress: Progress,
     pub(super) watches: Watches,
-    payload: Payload,
-    version: String,
-    /// Objects that were found as the payload wants them, by node and task: seen again, they need no second look.
-    settled: BTreeMap<(usize, usize), Object>,
+    pub(super) payload: Payload,
+    overrides: Overrides,
+    /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
+    settled: Vec<Settled>,
+    /// What was asked to be removed, by task.
+    deletions: BTreeSet<usize>,
     pass: Option<Pass>,
-    interval: SignedDuration,
+    pace: Pace,
     next_pass_at: Time,
     errors: u32,
-    jitter: Stream,
-}
-
-/// One pass: where it stands.
-#[derive(Debug, Default)]
-struct Pass {
-    node: usize,
-    task: usize,
-    ready_at: Time,
-    tries: usize,
-    waiting: bool,
-    skip_node: bool,
-    /// Manifests done, and those that are until `ready_at`.
-    done: u32,
-    under_way: u32,
-    failures: Vec<Failure>,
-}
-
-/// What a task needs at this moment.
-enum Need {
-    /// Nothing but the time of this many manifests.
-    Time(u32),
-    /// A write.
-    Write(Box<Write>),
-    /// Something that is not so yet: its component cannot go on.
-    Wait(Failure),
 }
 
 impl ApplyLoop {
     /// Begins to work; the first pass starts at once.
-    pub(super) fn new(
-        work: Work,
-        mode: Mode,
-        feature_set: &str,
-        interval: SignedDuration,
-        jitter: Stream,
-        now: Time,
-    ) -> Self {
-        let payload = Payload::load(&work.release, feature_set);
+    pub(super) fn new(work: Work, mode: Mode, payload: Payload, pace: Pace, now: Time) -> Self {
         let progress = Progress { total: payload.total, ..Progress::default() };
-        let version = work.release.version.to_string();
         Self {
             work,
             mode,
             progress,
             watches: Watches::default(),
+            overrides: Overrides::default(),
+            settled: vec![None; payload.tasks.len()],
+            deletions: BTreeSet::new(),
             payload,
-            version,
-            settled: BTreeMap::new(),
             pass: None,
-            interval,
+            pace,
             next_pass_at: now,
             errors: 0,
-            jitter,
         }
     }
 
     /// When it wants to go on; `None` while an answer is awaited.
     pub(super) fn wake_at(&self) -> Option<Time> {
-        match &self.pass {
-            Some(pass) if pass.waiting => None,
-            Some(pass) => Some(pass.ready_at),
-            None => Some(self.next_pass_at),
-        }
+        self.pass.as_ref().map_or(Some(self.next_pass_at), Pass::wake_at)
     }
 
     /// A ClusterOperator changed in a way that may let a failed pass succeed: ends the wait before the next pass.
     pub(super) fn notify(&mut self, now: Time) {
-        if self.pass.is_none() && self.errors > 0 {
+        if self.pass.is_none() && self.errors > 0 && self.mode != Mode::Reconciling {
             self.next_pass_at = now;
         }
+    }
+
+    /// What is applied has changed without another release: the pass is broken off, and the next one begins at once.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.pass = None;
+        self.errors = 0;
+        self.next_pass_at = now;
+    }
+
+    /// The payload holds other manifests now; how often it was applied in full stays.
+    pub(super) fn reload(&mut self, payload: Payload) {
+        self.pass = None;
+        self.progress.total = payload.total;
+        self.settled = vec![None; payload.tasks.len()];
+        self.deletions.clear();
+        self.payload = payload;
+    }
+
+    /// Takes in what administrators took out of the operator's hands; true when that is something else than before.
+    pub(super) fn set_overrides(&mut self, overrides: Overrides) -> bool {
+        let changed = self.overrides != overrides;
+        self.overrides = overrides;
+        changed
+    }
+
+    /// What was asked to be removed and is still there, as `Kind "namespace/name"`.
+    pub(super) fn deletions(&self, view: &View) -> Vec<String> {
+        let objects = self.deletions.iter().filter_map(|index| match &self.payload.tasks.get(*index)?.what {
+            What::Object(wanted) => Some(wanted),
+            _ => None,
+        });
+        objects
+            .filter(|wanted| {
+                let resource = wanted.resource(view);
+                resource.is_some_and(|resource| existing(view, &resource, &wanted.object).is_some())
+            })
+            .map(|wanted| {
+                let kind = wanted.object["kind"].as_str().unwrap_or_default();
+                format!("{kind} \"{}\"", place_of(&wanted.object))
+            })
+            .collect()
     }
 
     /// Goes on as far as it can at this moment; true when there is something new to report.
@@ -157,41 +169,42 @@ impl ApplyLoop {
         out: &mut Outbox,
     ) -> bool {
         if self.pass.is_none() && self.next_pass_at <= now {
-            self.pass = Some(Pass { ready_at: now, ..Pass::default() });
+            let graph = Graph::of(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
+            let limit = self.pace.interval * if self.mode == Mode::Initializing { 1 } else { 2 };
+            self.pass = Some(Pass::new(self.mode, graph, limit, now));
         }
         let mut news = false;
-        while let Some(pass) = &self.pass {
-            if pass.waiting || pass.ready_at > now {
-                break;
-            }
+        while self.pass.as_ref().and_then(Pass::wake_at).is_some_and(|at| at <= now) {
             news |= self.advance(view, capabilities, now, out);
         }
         news
     }
 
     /// Takes the answer to a manifest's write in.
-    pub(super) fn answered(&mut self, outcome: Result<(), &crate::model::Refusal>, now: Time) {
-        let total = self.payload.total;
+    pub(super) fn answered(&mut self, answer: &Answer, now: Time) {
         let Some(pass) = self.pass.as_mut() else { return };
-        pass.waiting = false;
-        match outcome {
-            Ok(()) => {
-                let written = &self.payload.nodes[pass.node].tasks[pass.task];
-                pass.task += 1;
-                let manifests = written.manifests();
-                self.depart(manifests, now);
+        match (pass.awaits.take(), &answer.outcome) {
+            // Whoever is missing is told of when it is waited for.
+            (Some(Next::Precreate(_)), Err(_)) => pass.precreated(),
+            (Some(Next::Task(index)), Ok(object)) => {
+                if matches!(answer.write.operation, Operation::Delete(_)) {
+                    self.deletions.insert(index);
+                } else {
+                    self.settled[index] = Some((answer.write.resource.clone(), object.clone()));
+                }
+                // A Job is done when it has run.
+                if answer.write.resource != JOBS {
+                    pass.task_done();
+                    pass.depart(1, now);
+                }
             }
-            Err(refusal) => match RETRIES.get(pass.tries) {
-                Some(wait) => {
-                    pass.tries += 1;
-                    pass.ready_at = now + *wait;
-                }
-                None => {
-                    let name = task_name(&self.payload.nodes[pass.node].tasks[pass.task]);
-                    let failure = Failure::of_refusal(&name, pass.done + 1, total, refusal);
-                    self.node_failed(failure, now);
-                }
-            },
+            (Some(Next::Task(index)), Err(refusal)) => {
+                let task = &self.payload.tasks[index];
+                let failure =
+                    Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
+                pass.refused(failure, now);
+            }
+            _ => {}
         }
     }
 
@@ -200,117 +213,110 @@ impl ApplyLoop {
         self.arrive();
         let mut manifests = 0;
         loop {
-            let Some(place) = self.next_task(capabilities) else {
-                if manifests == 0 {
-                    return self.end_pass(now);
-                }
-                break;
+            let (payload, overrides) = (&self.payload, &self.overrides);
+            let Some(pass) = self.pass.as_mut() else { return false };
+            pass.expire(payload, now);
+            let included = |task: &Task| {
+                capabilities.include(&task.place.capabilities)
+                    && !task.object().is_some_and(|object| overrides.have(object))
             };
-            let need = self.need(place, view);
-            if let Task::Precreate(operator) = &self.payload.nodes[place.0].tasks[place.1] {
-                // Its clock runs from the first attempt to have it, not from when it is waited for.
-                self.watches.start(operator["metadata"]["name"].as_str().unwrap_or_default(), now);
-            }
+            let next = pass.next(&payload.tasks, included, now);
+            let need = match next {
+                Next::End if manifests == 0 => return self.end_pass(now),
+                Next::End | Next::Wait(_) => break,
+                Next::Precreate(index) => self.precreation(index, view, now),
+                Next::Task(index) => self.need(index, view, now),
+            };
             let Some(pass) = self.pass.as_mut() else { return false };
             match need {
+                Need::Time(_) if matches!(next, Next::Precreate(_)) => pass.precreated(),
                 Need::Time(count) => {
                     manifests += count;
-                    pass.task += 1;
+                    pass.task_done();
                 }
                 // What needs more comes up when the manifests before it are done.
-                Need::Write(_) | Need::Wait(_) if manifests > 0 => break,
+                _ if manifests > 0 => break,
                 Need::Write(write) => {
-                    pass.waiting = true;
+                    pass.awaits = Some(next);
                     out.push(Purpose::Apply, *write);
                     return true;
                 }
-                Need::Wait(failure) => {
-                    for operator in &failure.operators {
-                        self.watches.start(operator, now);
-                    }
-                    self.node_failed(failure, now);
-                }
+                Need::Poll => pass.look_again(POLL, now),
+                Need::Retry(failure) => pass.refused(failure, now),
+                Need::Fail(failure) => pass.failed(failure),
             }
-            if took(manifests) >= STRIDE {
+            if pass.took(manifests) >= STRIDE {
                 break;
             }
         }
-        self.depart(manifests, now);
-        true
+        if let Some(pass) = self.pass.as_mut().filter(|_| manifests > 0) {
+            pass.depart(manifests, now);
+        }
+        manifests > 0
     }
 
-    /// Where the next task stands; `None` at the end of the pass, which comes early when a run level has failures.
-    fn next_task(&mut self, capabilities: &Capabilities) -> Option<(usize, usize)> {
-        let pass = self.pass.as_mut()?;
-        loop {
-            let node = self.payload.nodes.get(pass.node)?;
-            let before = pass.node.checked_sub(1).map(|index| self.payload.nodes[index].run_level);
-            let begins_level = before.is_some_and(|level| level != node.run_level);
-            if begins_level && !pass.failures.is_empty() && self.mode == Mode::Updating {
-                return None;
-            }
-            if !pass.skip_node && pass.task < node.tasks.len() && capabilities.include(&node.component) {
-                return Some((pass.node, pass.task));
-            }
-            (pass.node, pass.task, pass.skip_node) = (pass.node + 1, 0, false);
+    /// What is needed for a ClusterOperator to be there before the rest of its node is applied. Its clock runs from the
+    /// first attempt to have it, not from when it is waited for.
+    fn precreation(&mut self, index: usize, view: &View, now: Time) -> Need {
+        let What::ClusterOperator(operator) = &self.payload.tasks[index].what else { return Need::Time(0) };
+        self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+        match existing_operator(view, operator) {
+            // Of what it is about it is told once, before its operator says anything.
+            Some(existing) => match (existing.get("status"), operator.object.get("status")) {
+                (None, Some(status)) => {
+                    let mut object = existing.to_value();
+                    object["status"] = status.clone();
+                    Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
+                }
+                _ => Need::Time(0),
+            },
+            None => write_for(None, &CLUSTER_OPERATORS, &operator.object, Rule::Apply, owner)
+                .map_or(Need::Time(0), |write| Need::Write(Box::new(write))),
         }
     }
 
     /// What a task needs.
-    fn need(&mut self, place: (usize, usize), view: &View) -> Need {
-        let task = &self.payload.nodes[place.0].tasks[place.1];
-        match task {
-            Task::Counted(count) => Need::Time(*count),
-            Task::Object(resource, wanted) => {
-                let existing = existing(view, resource, wanted);
-                let seen = self.settled.get(&place).zip(existing).is_some_and(|(a, b)| a.is_same(b));
-                let write = if seen { None } else { write_for(existing, resource, wanted) };
-                if let Some(write) = write {
-                    return Need::Write(Box::new(write));
-                }
-                self.settled.extend(existing.map(|object| (place, object.clone())));
-                Need::Time(1)
+    fn need(&mut self, index: usize, view: &View, now: Time) -> Need {
+        let task = &self.payload.tasks[index];
+        let refused = |reason| Failure::of_manifest(&task.name(), task.index, self.payload.total, reason);
+        match &task.what {
+            What::Counted(count) => Need::Time(*count),
+            What::Object(wanted) => {
+                let settled = &mut self.settled[index];
+                need::of_object(wanted, settled, view, self.mode)
+                    .unwrap_or_else(|| Need::Retry(refused("NoMatch")))
             }
-            Task::Precreate(wanted) => match existing(view, &CLUSTER_OPERATORS, wanted) {
-                Some(_) => Need::Time(0),
-                None => Need::Write(Box::new(Write::create(&CLUSTER_OPERATORS, (**wanted).clone()))),
-            },
-            Task::ClusterOperator(operator) => match operators::judge(view, operator, &self.version) {
-                Ok(()) => {
-                    self.watches.stop(&operator.cluster_operator);
-                    Need::Time(1)
-                }
-                Err(failure) => Need::Wait(failure),
-            },
+            What::ClusterOperator(operator) => {
+                let Some(object) = existing_operator(view, operator) else {
+                    return Need::Retry(refused("NotFound"));
+                };
+                self.operator_need(object, &operator.versions.clone(), now)
+            }
         }
     }
 
-    /// Sets out on this many manifests.
-    fn depart(&mut self, manifests: u32, now: Time) {
-        if let Some(pass) = self.pass.as_mut() {
-            pass.under_way = manifests;
-            pass.tries = 0;
-            pass.ready_at = now + took(manifests);
+    fn operator_need(&mut self, object: &Object, versions: &[(String, String)], now: Time) -> Need {
+        match operators::fault(object, versions, self.mode) {
+            None => {
+                self.watches.stop(object.name());
+                Need::Time(1)
+            }
+            Some(failure) => {
+                failure.operators.iter().for_each(|name| self.watches.start(name, now));
+                Need::Fail(failure)
+            }
         }
     }
 
     /// Counts the manifests that were under way.
     fn arrive(&mut self) {
         let Some(pass) = self.pass.as_mut() else { return };
-        pass.done += std::mem::take(&mut pass.under_way);
-        // A pass that follows a failed one is not reported until it gets further than that one did.
-        if self.progress.failure.is_none() || pass.done > self.progress.done {
+        pass.arrive();
+        // A pass that follows a failed one is not reported until it gets as far as that one did.
+        if self.progress.failure.is_none() || pass.done >= self.progress.done {
             self.progress.done = pass.done;
             self.progress.failure = None;
-        }
-    }
-
-    fn node_failed(&mut self, failure: Failure, now: Time) {
-        if let Some(pass) = self.pass.as_mut() {
-            pass.failures.push(failure);
-            pass.skip_node = true;
-            pass.tries = 0;
-            pass.ready_at = now;
         }
     }
 
@@ -321,36 +327,16 @@ impl ApplyLoop {
             self.errors += 1;
             self.progress.completed = 0;
             let share = 1i32 << self.errors.min(4);
-            let jitter = 1.0 + 0.2 * self.jitter.fraction();
-            self.next_pass_at = now + (self.interval * share / 16).mul_f64(jitter);
+            let jitter = 1.0 + 0.2 * self.pace.jitter.fraction();
+            self.next_pass_at = now + (self.pace.interval * share / 16).mul_f64(jitter);
         } else {
             self.errors = 0;
             self.progress.done = pass.done;
             self.progress.completed += 1;
             self.mode = Mode::Reconciling;
-            self.next_pass_at = now + self.interval;
+            self.next_pass_at = now + self.pace.interval;
         }
         self.progress.failure = failure;
         true
     }
-}
-
-/// How long this many manifests take.
-fn took(manifests: u32) -> SignedDuration {
-    MANIFEST * i32::try_from(manifests).unwrap_or(i32::MAX)
-}
-
-/// `kind "namespace/name"` as error messages name a manifest.
-fn task_name(task: &Task) -> String {
-    let (resource, object) = match task {
-        Task::Object(resource, object) => (resource, object),
-        Task::Precreate(object) => (&CLUSTER_OPERATORS, object),
-        Task::Counted(_) | Task::ClusterOperator(_) => return String::new(),
-    };
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    let place = match text("namespace") {
-        "" => text("name").to_owned(),
-        namespace => format!("{namespace}/{}", text("name")),
-    };
-    format!("{} \"{place}\"", resource.kind.to_lowercase())
 }

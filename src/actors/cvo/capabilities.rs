@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::model::release::{Component, Release};
+use super::payload::Payload;
+use crate::model::release::Release;
 
 /// The capability state of one operator process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,22 +41,19 @@ impl Capabilities {
         self.implicit = enabled.difference(&self.asked).cloned().collect();
     }
 
-    /// Whether a component is applied: all of its capabilities are enabled and known to the running operator.
-    pub(super) fn include(&self, component: &Component) -> bool {
-        let on = |name: &String| self.known.contains(name) && self.is_enabled(name);
-        component.capabilities.iter().all(on)
+    /// Whether a manifest that needs these capabilities is applied: all are enabled, and known to the running operator.
+    pub(super) fn include(&self, needed: &[String]) -> bool {
+        needed.iter().all(|name| self.known.contains(name) && self.is_enabled(name))
     }
 
-    /// Enables implicitly what `target` asks of components that are applied now, even names that only `target`
-    /// knows (`GetImplicitlyEnabledCapabilities`).
-    pub(super) fn enable_for(&mut self, current: &Release, target: &Release) {
-        for component in &target.components {
-            let same =
-                |old: &&Component| (old.run_level, &old.name) == (component.run_level, &component.name);
-            let applied_now = current.components.iter().filter(same).any(|old| self.include(old));
-            if applied_now {
+    /// Enables implicitly what `target` asks of manifests that are applied now, even names that only `target` knows
+    /// (`GetImplicitlyEnabledCapabilities`).
+    pub(super) fn enable_for(&mut self, current: &Payload, target: &Payload) {
+        let applied_now = current.capabilities();
+        for (manifest, needed) in target.capabilities() {
+            if applied_now.get(&manifest).is_some_and(|needed_now| self.include(needed_now)) {
                 let missing: Vec<String> =
-                    component.capabilities.iter().filter(|name| !self.is_enabled(name)).cloned().collect();
+                    needed.iter().filter(|name| !self.is_enabled(name)).cloned().collect();
                 self.implicit.extend(missing);
             }
         }
@@ -92,6 +90,11 @@ fn texts(list: &Value) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::payload::Selection;
+
+    fn payload(release: &Release) -> Payload {
+        Payload::load(release, &Selection::default())
+    }
 
     fn release(version: &str) -> Release {
         Release::find(&version.parse().unwrap()).unwrap()
@@ -117,7 +120,7 @@ mod tests {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
         let (current, target) = (release("4.13.0"), release("4.14.0"));
         let mut capabilities = Capabilities::at_start(&current, &spec);
-        capabilities.enable_for(&current, &target);
+        capabilities.enable_for(&payload(&current), &payload(&target));
         let implicit: Vec<&str> = capabilities.implicit().iter().map(String::as_str).collect();
         assert_eq!(implicit, ["Build", "DeploymentConfig", "ImageRegistry", "MachineAPI"]);
         assert_eq!(capabilities.status()["knownCapabilities"].as_array().unwrap().len(), 8, "its own only");
@@ -128,7 +131,7 @@ mod tests {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         let release = release("4.14.0");
         let mut capabilities = Capabilities::at_start(&release, &spec);
-        capabilities.enable_for(&release, &release);
+        capabilities.enable_for(&payload(&release), &payload(&release));
         assert_eq!(enabled(&capabilities), [""; 0]);
     }
 

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::Refusal;
-
 /// What an error means for Failing while the cluster is moving. Later ones are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
@@ -26,6 +24,8 @@ pub(super) struct Failure {
     pub(super) effect: Effect,
     /// The ClusterOperators it is about, sorted; empty for errors about other manifests.
     pub(super) operators: Vec<String>,
+    /// The workload it is about, where it is about one.
+    pub(super) workload: String,
     /// What this is made of, when it stands for several failures of different reasons.
     pub(super) parts: Vec<Failure>,
 }
@@ -38,18 +38,32 @@ impl Failure {
             message: format!("Cluster operator {operator} {what}"),
             effect,
             operators: vec![operator.to_owned()],
+            workload: String::new(),
             parts: Vec::new(),
         }
     }
 
-    /// A failure because the API server refused manifest `index` of `total`, named `kind "namespace/name"`.
-    pub(super) fn of_refusal(manifest: &str, index: u32, total: u32, refusal: &Refusal) -> Self {
-        let (reason, cause) = match refusal.reason.as_str() {
+    /// A failure about a Deployment, a Job or a definition. Without a reason it is an error that is told as it is.
+    pub(super) fn of_workload(reason: &str, message: String, effect: Effect, workload: String) -> Self {
+        Self {
+            reason: reason.to_owned(),
+            message,
+            effect,
+            operators: Vec::new(),
+            workload,
+            parts: Vec::new(),
+        }
+    }
+
+    /// A failure because the API server refused manifest `index` of `total`, named `kind "namespace/name"`, for a
+    /// reason of `metav1.Status`, or `NoMatch` for a kind that it does not serve.
+    pub(super) fn of_manifest(manifest: &str, index: u32, total: u32, refused: &str) -> Self {
+        let (reason, cause) = match refused {
             "NotFound" | "AlreadyExists" => {
                 ("UpdatePayloadResourceNotFound", "resource may have been deleted")
             }
             "Conflict" => ("UpdatePayloadResourceConflict", "someone else is updating this resource"),
-            "Timeout" | "ServiceUnavailable" => {
+            "Timeout" | "ServiceUnavailable" | "UnexpectedServerError" => {
                 ("UpdatePayloadClusterDown", "the server is down or not responding")
             }
             "InternalError" => ("UpdatePayloadClusterError", "the server is reporting an internal error"),
@@ -64,17 +78,15 @@ impl Failure {
             "ServerTimeout" | "TooManyRequests" => {
                 ("UpdatePayloadClusterOverloaded", "the server is overloaded and is not accepting updates")
             }
+            "NoMatch" => (
+                "UpdatePayloadResourceTypeMissing",
+                "the server does not recognize this resource, check extension API servers",
+            ),
             _ => ("UpdatePayloadFailed", ""),
         };
         let place = format!("Could not update {manifest} ({index} of {total})");
         let message = if cause.is_empty() { place } else { format!("{place}: {cause}") };
-        Self {
-            reason: reason.to_owned(),
-            message,
-            effect: Effect::Fail,
-            operators: Vec::new(),
-            parts: Vec::new(),
-        }
+        Self::of_workload(reason, message, Effect::Fail, String::new())
     }
 
     /// What `Unable to apply <version>: ...` says of it.
@@ -96,7 +108,18 @@ impl Failure {
             ("UpdatePayloadClusterOverloaded", _) => {
                 "the control plane is overloaded and is not accepting updates".to_owned()
             }
+            ("UpdatePayloadResourceTypeMissing", _) => {
+                "a required extension is not available to update".to_owned()
+            }
             ("UpdatePayloadFailed", _) => "the update could not be applied".to_owned(),
+            ("WorkloadNotProgressing", _) => format!("the workload {} cannot roll out", self.workload),
+            ("WorkloadNotAvailable", _) => {
+                format!("the workload {} has not yet successfully rolled out", self.workload)
+            }
+            ("", _) => "an error occurred".to_owned(),
+            (reason, []) if !self.workload.is_empty() => {
+                format!("{} has an unknown error: {reason}", self.workload)
+            }
             (reason, [name]) => format!("{name} has an unknown error: {reason}"),
             (reason, _) => format!("an unknown error has occurred: {reason}"),
         }
@@ -137,6 +160,7 @@ fn plural(same: &[&Failure]) -> Failure {
         message: format!("Cluster operators {} {what}", names.join(", ")),
         effect: same.iter().map(|failure| failure.effect).max().unwrap_or(Effect::None),
         operators: names,
+        workload: String::new(),
         parts: Vec::new(),
     }
 }
@@ -150,6 +174,7 @@ pub(super) fn multiple(parts: Vec<Failure>) -> Failure {
         message: format!("Multiple errors are preventing progress:\n{}", lines.join("\n")),
         effect: parts.iter().map(|part| part.effect).max().unwrap_or(Effect::None),
         operators: Vec::new(),
+        workload: String::new(),
         parts,
     }
 }
@@ -179,5 +204,73 @@ mod tests {
             merged.message,
             "Multiple errors are preventing progress:\n* Cluster operator dns is updating versions\n* Cluster operator etcd is not available"
         );
+    }
+
+    fn refused(reason: &str) -> Failure {
+        Failure::of_manifest("role \"ns/a\"", 3, 9, reason)
+    }
+
+    #[test]
+    fn of_the_same_reason_the_strongest_effect_counts() {
+        let slow = Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::None, "dns");
+        let late =
+            Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
+        let merged = merge(vec![slow, late]).unwrap();
+        assert_eq!(merged.message, "Cluster operators dns, etcd are degraded");
+        assert_eq!(
+            (merged.reason.as_str(), merged.effect),
+            ("ClusterOperatorsDegraded", Effect::FailAfterInterval)
+        );
+    }
+
+    #[test]
+    fn errors_of_manifests_come_before_those_of_operators_which_go_by_their_reasons() {
+        let degraded =
+            Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
+        let merged = merge(vec![updating("dns"), degraded, refused("Invalid"), refused("Invalid")]).unwrap();
+        let reasons: Vec<&str> = merged.parts.iter().map(|part| part.reason.as_str()).collect();
+        let invalid = "UpdatePayloadResourceInvalid";
+        assert_eq!(reasons, [invalid, invalid, "ClusterOperatorDegraded", "ClusterOperatorUpdating"]);
+        assert_eq!(
+            merged.message,
+            "Multiple errors are preventing progress:\n\
+             * Cluster operator dns is updating versions\n\
+             * Cluster operator etcd is degraded\n\
+             * Could not update role \"ns/a\" (3 of 9): the object is invalid, possibly due to local cluster configuration",
+            "each sentence once"
+        );
+    }
+
+    #[test]
+    fn every_refusal_has_a_reason_and_a_summary() {
+        for (refusal, reason, summary) in [
+            ("AlreadyExists", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
+            ("Conflict", "UpdatePayloadResourceConflict", "some resources could not be updated"),
+            ("ServiceUnavailable", "UpdatePayloadClusterDown", "the control plane is down or not responding"),
+            (
+                "InternalError",
+                "UpdatePayloadClusterError",
+                "the control plane is reporting an internal error",
+            ),
+            ("Invalid", "UpdatePayloadResourceInvalid", "some cluster configuration is invalid"),
+            ("Unauthorized", "UpdatePayloadClusterUnauthorized", "could not authenticate to the server"),
+            ("Forbidden", "UpdatePayloadResourceForbidden", "the server is rejecting updates"),
+            (
+                "TooManyRequests",
+                "UpdatePayloadClusterOverloaded",
+                "the control plane is overloaded and is not accepting updates",
+            ),
+            (
+                "NoMatch",
+                "UpdatePayloadResourceTypeMissing",
+                "a required extension is not available to update",
+            ),
+            ("BadRequest", "UpdatePayloadFailed", "the update could not be applied"),
+        ] {
+            let failure = refused(refusal);
+            assert_eq!((failure.reason.as_str(), failure.summary().as_str()), (reason, summary));
+        }
+        let several = merge(vec![updating("dns"), updating("etcd")]).unwrap();
+        assert_eq!(several.summary(), "an unknown error has occurred: ClusterOperatorsUpdating");
     }
 }

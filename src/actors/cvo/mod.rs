@@ -12,12 +12,17 @@ mod capabilities;
 mod desired;
 mod events;
 mod failure;
+mod graph;
+mod health;
 mod history;
 mod lease;
 mod load;
 mod manifest;
+mod need;
 mod operators;
 mod outbox;
+mod overrides;
+mod pass;
 mod payload;
 mod preconditions;
 mod queue;
@@ -30,12 +35,13 @@ mod verify;
 mod version_pod;
 mod worker;
 
-pub use payload::{cluster_operator, installed_objects, installed_operators};
+pub use payload::{installed_cluster_operator, installed_objects, installed_operators};
 
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+use self::apply::Pace;
 use self::behaviour::Behaviour;
 use self::lease::{Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
@@ -46,7 +52,9 @@ use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::release::Release;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, JOBS, LEASES, PODS};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, JOBS, LEASES, PODS,
+};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Object, View, condition};
 
@@ -84,7 +92,8 @@ impl ClusterVersionOperator {
             verifier: Verifier::new(interval, now),
         };
         let holder = format!("{}_{}", pod.name(), draws.uuid());
-        let worker = Worker::new(release, interval, draws, now);
+        let pace = Pace { interval, jitter: draws, orders: *streams };
+        let worker = Worker::new(release, pace, now);
         Some(Self { holder, site, worker, election: None, out: Outbox::default(), ending: false })
     }
 
@@ -106,7 +115,7 @@ impl ClusterVersionOperator {
             Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
             Some(Purpose::Apply) => {
                 if let Some(apply) = &mut self.worker.apply {
-                    apply.answered(refusal.map_or(Ok(()), Err), now);
+                    apply.answered(answer, now);
                 }
             }
             Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
@@ -115,7 +124,7 @@ impl ClusterVersionOperator {
     }
 
     fn changed(&mut self, change: &Change, now: Time) {
-        if change.key.is(&CLUSTER_VERSIONS) {
+        if change.key.is(&CLUSTER_VERSIONS) || change.key.is(&FEATURE_GATES) {
             self.worker.queue.trigger(now);
         } else if change.key.is(&CONFIG_MAPS) {
             self.worker.upgradeable.outdated();
@@ -177,6 +186,7 @@ impl Actor for ClusterVersionOperator {
         vec![
             Interest::Object(CLUSTER_VERSIONS.key("", "version")),
             Interest::Kind(CLUSTER_OPERATORS),
+            Interest::Object(FEATURE_GATES.key("", "cluster")),
             Interest::Object(CONFIG_MAPS.key("openshift-config-managed", "admin-gates")),
             Interest::Object(CONFIG_MAPS.key("openshift-config", "admin-acks")),
             Interest::Object(LEASES.key(NAMESPACE, "version")),

@@ -5,33 +5,41 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::failure::{Effect, Failure};
+use super::graph::Mode;
 use crate::base::clock::Time;
-use crate::model::View;
+use crate::model::Object;
 use crate::model::condition;
-use crate::model::release::Operator;
-use crate::model::resources::CLUSTER_OPERATORS;
 
 /// How long an operator may stay degraded before that fails the update.
 const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
 const SLOW: SignedDuration = SignedDuration::from_mins(30);
 const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 
-/// Judges one ClusterOperator: is it there, healthy, and at `version`? Progressing does not count.
-pub(super) fn judge(view: &View, operator: &Operator, version: &str) -> Result<(), Failure> {
-    let name = operator.cluster_operator.as_str();
-    let fail = |reason, what, effect| Err(Failure::of_operator(reason, what, effect, name));
-    let Some(object) = view.get(&CLUSTER_OPERATORS, "", name) else {
-        return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
-    };
+/// What is wrong with one ClusterOperator: does it say what it should, is it healthy, and does it report these versions? Progressing
+/// does not count. In a cluster that is being installed, neither a degraded operator nor another version keeps the
+/// operator from going on.
+pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) -> Option<Failure> {
+    let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
+    if versions.is_empty() {
+        return fail("ClusterOperatorNoVersions", "does not declare expected versions", Effect::Fail);
+    }
     if !condition::is_true(object, "Available") {
         return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
+    }
+    if mode == Mode::Initializing {
+        return None;
     }
     if condition::of(object, "Degraded").is_none_or(|degraded| degraded["status"] != "False") {
         return fail("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval);
     }
-    let reports =
-        object.list("/status/versions").iter().any(|v| v["name"] == "operator" && v["version"] == version);
-    if reports { Ok(()) } else { fail("ClusterOperatorUpdating", "is updating versions", Effect::None) }
+    let reported = object.list("/status/versions");
+    let reports = |(name, version): &(String, String)| {
+        reported.iter().any(|entry| entry["name"] == name.as_str() && entry["version"] == version.as_str())
+    };
+    if versions.iter().all(reports) {
+        return None;
+    }
+    fail("ClusterOperatorUpdating", "is updating versions", Effect::None)
 }
 
 /// Since when each ClusterOperator has been waited for. Lost with the work, and with the process.

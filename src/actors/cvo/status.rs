@@ -14,7 +14,6 @@ use super::load::Load;
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
-use crate::base::rng::fnv1a;
 use crate::model::Object;
 use crate::model::condition::{self, Condition};
 use crate::model::release::Release;
@@ -50,7 +49,7 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     let status = &mut object["status"];
     status["desired"] = report.updates.desired(&work.release);
     status["observedGeneration"] = json!(work.generation);
-    status["versionHash"] = json!(version_hash(&work.release));
+    status["versionHash"] = json!(report.apply.payload.hash);
     status["capabilities"] = report.capabilities.status();
     let retrieved = report.updates.tell(cluster_version, status);
     let version = work.release.version.to_string();
@@ -101,11 +100,6 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
     }
     status["conditions"] = Value::Array(conditions);
     object
-}
-
-fn version_hash(release: &Release) -> String {
-    use base64::Engine as _;
-    base64::engine::general_purpose::URL_SAFE.encode(fnv1a(release.image.as_bytes()).to_be_bytes())
 }
 
 fn take_list(status: &mut Value, field: &str) -> Vec<Value> {

@@ -1,22 +1,25 @@
 //! The ClusterVersion worker: reads what spec asks for, gets its payload accepted, and writes status. It is the only
 //! writer of that status, and while it retrieves a payload it does nothing else.
 
-use jiff::SignedDuration;
+use serde_json::Value;
 
 use super::accept::accept;
-use super::apply::{ApplyLoop, Mode, Work};
+use super::apply::{ApplyLoop, Mode, Pace, Work};
 use super::capabilities::Capabilities;
 use super::desired;
 use super::events::{Events, Notice};
 use super::load::Load;
 use super::outbox::{Outbox, Purpose};
+use super::overrides::Overrides;
+use super::payload::Payload;
 use super::queue::Queue;
 use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
 use super::updates::{self, Updates};
 use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
-use crate::base::rng::Stream;
+use crate::model::manifests::is_preview;
+use crate::model::payload::Selection;
 use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_VERSIONS, FEATURE_GATES};
 use crate::model::{Answer, Object, Refusal, View, Write};
@@ -25,8 +28,8 @@ use crate::model::{Answer, Object, Refusal, View, Write};
 #[derive(Debug)]
 pub(super) struct Worker {
     own: Release,
-    interval: SignedDuration,
-    jitter: Stream,
+    pace: Pace,
+    selection: Selection,
     pub(super) queue: Queue,
     pub(super) apply: Option<ApplyLoop>,
     retrieval: Option<Retrieval>,
@@ -35,18 +38,17 @@ pub(super) struct Worker {
     pub(super) upgradeable: Upgradeable,
     events: Events,
     updates: Updates,
-    /// Whether the cluster has a feature set with previews.
-    previews: bool,
     invalid: Vec<String>,
 }
 
 impl Worker {
-    /// A worker of the operator of release `own`, with its reconcile interval.
-    pub(super) fn new(own: Release, interval: SignedDuration, jitter: Stream, now: Time) -> Self {
+    /// A worker of the operator of release `own`, with its pace.
+    pub(super) fn new(own: Release, pace: Pace, now: Time) -> Self {
+        let interval = pace.interval;
         Self {
             own,
-            interval,
-            jitter,
+            pace,
+            selection: Selection::default(),
             queue: Queue::new(interval, now),
             apply: None,
             retrieval: None,
@@ -55,7 +57,6 @@ impl Worker {
             upgradeable: Upgradeable::default(),
             events: Events::default(),
             updates: Updates::new(interval),
-            previews: false,
             invalid: Vec::new(),
         }
     }
@@ -80,6 +81,7 @@ impl Worker {
         let Some(apply) = &self.apply else { return "starting".to_owned() };
         match (&apply.progress.failure, apply.mode) {
             (Some(failure), _) => failure.message.clone(),
+            (None, Mode::Initializing) => format!("installing {}", apply.work.release.version),
             (None, Mode::Updating) => format!("applying {}", apply.work.release.version),
             (None, Mode::Reconciling) => String::new(),
         }
@@ -97,7 +99,7 @@ impl Worker {
         } else {
             self.retrieval = None;
             self.queue.take(now);
-            self.updates = Updates::new(self.interval);
+            self.updates = Updates::new(self.pace.interval);
         }
         if let (Some(apply), Some(capabilities)) = (&mut self.apply, &self.capabilities) {
             let before = (apply.mode, apply.progress.failure.is_some());
@@ -179,22 +181,23 @@ impl Worker {
     }
 
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
-        self.upgradeable.look(site.behaviour, cluster_version, view, now);
+        let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
+        self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
         if self.apply.is_none() {
             self.tell_of_own(now, out);
             self.adopt_own(view, cluster_version, now);
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
         }
-        if let Some(capabilities) = &mut self.capabilities {
-            capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
-        }
+        self.follow_settings(view, cluster_version, now);
         let work = self.apply.as_ref().map(|apply| &apply.work);
         let can_accept = updates::can_accept(&self.own, view);
         let (target, invalid) = desired::read(cluster_version, &self.own, work, can_accept);
         self.invalid = invalid;
+        // Nothing else is begun before the cluster is installed.
         let accepted = self.apply.as_ref().is_some_and(|apply| {
-            apply.work.release.image == target.image && apply.work.force == target.force
+            (apply.work.release.image == target.image && apply.work.force == target.force)
+                || apply.mode == Mode::Initializing
         });
         if accepted {
             if let (Load::Failed { .. }, Some(apply)) = (&self.load, &self.apply) {
@@ -204,7 +207,7 @@ impl Worker {
             if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
                 self.tell_of_own(now, out);
             }
-            self.adopt(self.own_work(target.generation, target.force), view, now);
+            self.adopt(self.own_work(target.generation, target.force), cluster_version, view, now);
         } else {
             self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));
@@ -227,11 +230,26 @@ impl Worker {
         self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
         let desired = &cluster_version["spec"]["desiredUpdate"];
         let forced = desired["image"] == self.own.image.as_str() && desired["force"] == true;
-        self.adopt(self.own_work(cluster_version.generation(), forced), view, now);
-        let head = &cluster_version["status"]["history"][0];
-        let reconciles = head["state"] == "Completed" && head["image"] == self.own.image.as_str();
-        if let Some(apply) = self.apply.as_mut().filter(|_| reconciles) {
-            apply.mode = Mode::Reconciling;
+        self.adopt(self.own_work(cluster_version.generation(), forced), cluster_version, view, now);
+    }
+
+    /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew.
+    fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) {
+        let Some(apply) = &mut self.apply else { return };
+        let mut changed = apply.set_overrides(Overrides::of(cluster_version));
+        if let Some(capabilities) = &mut self.capabilities {
+            let before = capabilities.clone();
+            capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
+            changed |= before.status() != capabilities.status();
+        }
+        let selection = selection(view, &apply.work.release);
+        if selection != self.selection {
+            apply.reload(Payload::load(&apply.work.release, &selection));
+            self.selection = selection;
+            changed = true;
+        }
+        if changed {
+            apply.restart(now);
         }
     }
 
@@ -241,13 +259,14 @@ impl Worker {
     }
 
     /// Makes an accepted payload the work of the apply loop.
-    fn adopt(&mut self, work: Work, view: &View, now: Time) {
-        let feature_set =
-            view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
-        self.previews = matches!(feature_set, "TechPreviewNoUpgrade" | "DevPreviewNoUpgrade");
+    fn adopt(&mut self, work: Work, cluster_version: &Object, view: &View, now: Time) {
         self.load = Load::loaded(&work.release, true);
-        let jitter = self.jitter.clone();
-        self.apply = Some(ApplyLoop::new(work, Mode::Updating, feature_set, self.interval, jitter, now));
+        self.selection = selection(view, &work.release);
+        let payload = Payload::load(&work.release, &self.selection);
+        let mode = mode(cluster_version, &work.release.image);
+        let mut apply = ApplyLoop::new(work, mode, payload, self.pace.clone(), now);
+        apply.set_overrides(Overrides::of(cluster_version));
+        self.apply = Some(apply);
     }
 
     /// A retrieval ended. That a payload was accepted is told before the apply loop reports its release.
@@ -269,10 +288,11 @@ impl Worker {
             Ok(work) => {
                 self.load = Load::loaded(&work.release, true);
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
-                    capabilities.enable_for(&apply.work.release, &work.release);
+                    let target = Payload::load(&work.release, &selection(view, &work.release));
+                    capabilities.enable_for(&apply.payload, &target);
                 }
                 self.write_status(site, cluster_version, now, out);
-                self.adopt(work, view, now);
+                self.adopt(work, cluster_version, view, now);
                 self.queue.trigger(now);
             }
         }
@@ -288,7 +308,7 @@ impl Worker {
             behaviour: site.behaviour,
             upgradeable: &self.upgradeable,
             updates: &self.updates,
-            previews: self.previews,
+            previews: is_preview(&self.selection.feature_set),
             invalid: &self.invalid,
         };
         let object = status::write(cluster_version, &report, now);
@@ -298,6 +318,22 @@ impl Worker {
             out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object));
         }
     }
+}
+
+/// In which frame of mind a release is applied, as history tells.
+fn mode(cluster_version: &Object, image: &str) -> Mode {
+    let history = cluster_version.list("/status/history");
+    let is_completed = |entry: &Value| entry["state"] == "Completed";
+    match history.first() {
+        _ if !history.iter().any(is_completed) => Mode::Initializing,
+        Some(head) if is_completed(head) && head["image"] == image => Mode::Reconciling,
+        _ => Mode::Updating,
+    }
+}
+
+/// Which manifests of a release this cluster takes.
+fn selection(view: &View, release: &Release) -> Selection {
+    Selection::of(view.get(&FEATURE_GATES, "", "cluster").map(|object| &**object), &release.version)
 }
 
 fn retrieving(version: &str, image: &str) -> Notice {

@@ -174,3 +174,21 @@ fn a_restarted_controller_comes_to_the_same_end() {
         });
     }
 }
+
+#[test]
+fn a_job_of_a_payload_succeeds_without_pods_unless_a_program_stands_for_it() {
+    let mut rig = rig("1.31.1");
+    let mut of_payload = job();
+    of_payload["metadata"]["ownerReferences"] =
+        json!([{ "kind": "ClusterVersion", "name": "version", "uid": "u" }]);
+    let mut program = of_payload.clone();
+    program["metadata"]["name"] = json!("program");
+    program["spec"]["template"]["metadata"]["annotations"] = json!({ "windtunnel.dev/program": "true" });
+    rig.put(&JOBS, of_payload);
+    rig.put(&JOBS, program);
+    rig.run(30);
+    let succeeded: Vec<Option<i64>> =
+        rig.view.list(&JOBS).map(|job| job.number("/status/succeeded")).collect();
+    assert_eq!(succeeded, [None, Some(1)], "{:#?}", rig.log);
+    assert_eq!(pods(&rig.view).len(), 1, "of the program");
+}

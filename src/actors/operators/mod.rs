@@ -1,6 +1,6 @@
 //! An operator, by the facts of its release: it follows its Deployment to another version and reports on the way.
 //!
-//! The version that it wants is the variable `RELEASE_VERSION` of the first container of its Deployment. A rollout
+//! The version that it wants is the variable `RELEASE_VERSION` of its Deployment. A rollout
 //! takes a time that the seed, the operator and the version fix. Its target stands in the message of `Progressing` and
 //! its start in that condition's `lastTransitionTime`, so that an operator that was restarted goes on where it was.
 //! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
@@ -24,8 +24,8 @@ use super::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after, parse_rfc3339};
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
-use crate::model::release::{self, Release};
-use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
+use crate::model::release::{self, Account, Release};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS};
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
 use health::{Health, Pace};
@@ -70,11 +70,7 @@ impl Operator {
 
     /// What to write now; a rollout's end may have an effect beneath the API.
     fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
-        let wanted = view
-            .get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment)
-            .and_then(wanted_version)
-            .map(str::to_owned);
-        let Some(wanted) = wanted else { return };
+        let Some(wanted) = self.wanted_version(view) else { return };
         let Some(object) = view.get_key(&self.key()) else {
             let object = json!({
                 "apiVersion": CLUSTER_OPERATORS.api_version(),
@@ -141,6 +137,24 @@ impl Operator {
         }
     }
 
+    /// What its Deployment says; without one in the payload, where the cluster is going once its ClusterOperator is there.
+    fn wanted_version(&self, view: &View) -> Option<String> {
+        if self.facts.deployment.is_empty() {
+            view.get_key(&self.key())?;
+            let version = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+            return self.has_facts(version).then(|| version.to_owned());
+        }
+        let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment)?;
+        release::version_in(deployment).map(str::to_owned)
+    }
+
+    /// Whether a release of this version has this operator.
+    fn has_facts(&self, version: &str) -> bool {
+        let components = self.release(version).into_iter().flat_map(|release| &release.components);
+        let mut operators = components.filter_map(|component| component.operator.as_ref());
+        operators.any(|facts| facts.cluster_operator == self.facts.cluster_operator)
+    }
+
     fn ask(&mut self, write: Write, step: &mut Step) {
         let key = self.key();
         self.queue.ask(&key, write, &mut step.writes);
@@ -188,11 +202,8 @@ impl Operator {
 
     /// The object as it is after a rollout.
     fn finish(&self, object: &Object, version: &str, now: Time) -> Value {
-        let operands = &self.facts_of(version).operands;
-        let versions = operands
-            .iter()
-            .map(|operand| json!({ "name": operand, "version": self.operand_version(operand, version) }))
-            .chain([json!({ "name": OPERATOR, "version": version })]);
+        let versions = self.versions(version).into_iter();
+        let versions = versions.map(|(name, version)| json!({ "name": name, "version": version }));
         let mut value = object.to_value();
         value["status"]["versions"] = versions.collect();
         let message = format!("Deployed {version}");
@@ -201,8 +212,16 @@ impl Operator {
         value
     }
 
-    fn operand_version(&self, operand: &str, version: &str) -> String {
-        self.release(version).map_or_else(|| version.to_owned(), |release| release.operand_version(operand))
+    /// What it reports at this version, its own version last.
+    fn versions(&self, version: &str) -> Vec<(String, String)> {
+        let facts = self.facts_of(version);
+        self.release(version).map_or_else(
+            || {
+                let names = facts.operands.iter().map(String::as_str).chain([OPERATOR]);
+                names.map(|name| (name.to_owned(), version.to_owned())).collect()
+            },
+            |release| release.versions_of(facts),
+        )
     }
 }
 
@@ -212,14 +231,20 @@ impl Actor for Operator {
     }
 
     fn identity(&self) -> Identity {
-        Identity::service_account(&self.facts.namespace, &self.facts.deployment)
+        match &self.facts.account {
+            Account::OfDeployment => Identity::service_account(&self.facts.namespace, &self.facts.deployment),
+            Account::Named(name) => Identity::service_account(&self.facts.namespace, name),
+            Account::Unknown => Identity::admin(),
+        }
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![
-            Interest::Object(DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)),
-            Interest::Object(self.key()),
-        ]
+        let wanted = if self.facts.deployment.is_empty() {
+            CLUSTER_VERSIONS.key("", "version")
+        } else {
+            DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)
+        };
+        vec![Interest::Object(wanted), Interest::Object(self.key())]
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
@@ -234,12 +259,6 @@ impl Actor for Operator {
         step.wake_at = self.queue.next();
         step
     }
-}
-
-/// `RELEASE_VERSION` of the first container of the pod template.
-fn wanted_version(deployment: &Object) -> Option<&str> {
-    let env = deployment.list("/spec/template/spec/containers/0/env");
-    env.iter().find(|variable| variable["name"] == "RELEASE_VERSION")?["value"].as_str()
 }
 
 fn reported_version(object: &Object) -> Option<&str> {

@@ -10,7 +10,7 @@ use super::Operator;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
 use crate::model::fault::{Fault, FaultKind};
-use crate::model::release::{self, Component, Release};
+use crate::model::release::{self, Account, Component, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
 use crate::model::world::World;
 use crate::model::{Object, Write};
@@ -24,6 +24,8 @@ fn facts() -> release::Operator {
         deployment: "kube-apiserver-operator".to_owned(),
         operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
         rollout_seconds: (600, 900),
+        versions: None,
+        account: Account::default(),
     }
 }
 
@@ -44,6 +46,7 @@ fn world() -> World {
             crds: Vec::new(),
             operator: Some(facts()),
         }],
+        payload: None,
     };
     let releases = [release("4.14.8", 27), release("4.15.2", 28)];
     World { releases: releases.map(|release| (release.version.clone(), release)).into(), ..World::default() }

@@ -16,12 +16,13 @@ use crate::apiserver::service::Shared;
 use crate::backends::in_process::InProcess;
 use crate::base::clock::{Clock as _, ScaledClock, WallClock};
 use crate::cli::args::ServeArgs;
+use crate::cli::payload::Releases;
 use crate::cli::{complain, files};
 use crate::engine::{Session, SessionError};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::scenario;
 use crate::scenario::plan::{ClusterPlan, Platform, ReleasePlan};
+use crate::scenario::{self, Releases as _};
 
 /// How often the components are looked after although nothing is due.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
@@ -39,29 +40,30 @@ pub(super) struct Simulated {
 /// # Errors
 /// What is wrong with them, or with the scenario.
 pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
+    let found = Releases::read(&args.payload)?;
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
-        let name = path.display().to_string();
-        let plan = scenario::read_with_folders(&name, &text, &Release::find, &files::read_beside);
+        let plan = scenario::read(&path.display().to_string(), &text, &found);
         return plan.map(|plan| Some(plan.cluster)).map_err(|problems| problems.to_string());
     }
     let Some(version) = &args.version else { return Ok(None) };
-    let release = Release::find(version).map_err(|error| format!("--version: {error}"))?;
+    let release = found.find(version).map_err(|error| format!("--version: {error}"))?;
     let mut releases = Vec::new();
     for version in &args.release {
-        let release = Release::find(version).map_err(|error| format!("--release: {error}"))?;
-        releases.push(ReleasePlan::plain(release));
+        releases.push(found.find(version).map_err(|error| format!("--release: {error}"))?);
     }
     if args.release.is_empty() {
-        releases.extend(
-            later(version).iter().filter_map(|version| Release::find(version).ok()).map(ReleasePlan::plain),
-        );
+        releases.extend(later(version).iter().filter_map(|version| found.find(version).ok()));
     }
+    let named = |other: &Release| other.version == *version || releases.contains(other);
+    let others: Vec<Release> = found.everywhere().into_iter().filter(|other| !named(other)).collect();
+    let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
     Ok(Some(ClusterPlan {
         channel: format!("stable-{}.{}", version.major, version.minor),
         release,
         releases,
         update_service: UpdateService::default(),
+        installed: true,
         control_plane_nodes: 3,
         worker_nodes: 3,
         platform: Platform::default(),

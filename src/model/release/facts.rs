@@ -7,24 +7,29 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Component;
-use crate::model::manifests;
+use crate::model::manifests::{self, Line};
 
 /// Facts by minor.
-pub(super) static FACTS: LazyLock<BTreeMap<u64, Facts>> = LazyLock::new(|| {
-    let mut merged: BTreeMap<u64, Value> = BTreeMap::new();
-    for (minor, file) in manifests::by_minor("releases") {
+pub(super) static FACTS: LazyLock<BTreeMap<Line, Facts>> = LazyLock::new(|| {
+    let mut merged: BTreeMap<Line, Value> = BTreeMap::new();
+    for (line, file) in manifests::by_line("releases") {
         let facts = match file["extends"].as_str() {
             Some(older) => {
-                let base = older.strip_prefix("4.").and_then(|text| text.parse().ok());
-                let base = base.and_then(|base: u64| merged.get(&base));
-                extend(base.unwrap_or_else(|| panic!("releases/4.{minor}.yaml: no older {older}")), file)
+                let base = manifests::line(older).and_then(|base| merged.get(&base));
+                let name = name(line);
+                extend(base.unwrap_or_else(|| panic!("releases/{name}.yaml: no older {older}")), file)
             }
             None => file,
         };
-        merged.insert(minor, facts);
+        merged.insert(line, facts);
     }
-    merged.into_iter().map(|(minor, facts)| (minor, Facts::read(minor, facts))).collect()
+    merged.into_iter().map(|(line, facts)| (line, Facts::read(line, facts))).collect()
 });
+
+/// `4.14`.
+pub(super) fn name((major, minor): Line) -> String {
+    format!("{major}.{minor}")
+}
 
 /// What is known of a minor.
 #[derive(Debug, Deserialize)]
@@ -41,9 +46,9 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    fn read(minor: u64, facts: Value) -> Self {
+    fn read(line: Line, facts: Value) -> Self {
         let mut facts: Self = serde_json::from_value(facts)
-            .unwrap_or_else(|error| panic!("manifests/releases/4.{minor}.yaml: {error}"));
+            .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)));
         facts.components.sort_by(|a, b| (a.run_level, &a.name).cmp(&(b.run_level, &b.name)));
         facts
     }

@@ -74,14 +74,16 @@ fn the_help_says_what_there_is() {
           [PATHS]...  Scenario files, or folders to search for `*.yaml` [default: scenarios]
 
         Options:
-              --seed <SEED>        Seed of everything that is drawn at random [default: 1]
-              --record <FILE>      Write the record of the run to FILE; with several scenarios, one record
-                                   each into the folder FILE
-              --junit <FILE>       Write results as JUnit XML
-              --check-determinism  Play each scenario twice and fail when the two records differ
-              --quiet              Leave the timelines out
-              --width <COLUMNS>    Columns of a timeline; 0 prints every line in full [default: 160]
-          -h, --help               Print help
+              --seed <SEED>            Seed of everything that is drawn at random [default: 1]
+              --payload <VERSION=DIR>  Take the payload of a release from a folder, as `oc adm release
+                                       extract` writes it; it exists in every scenario
+              --record <FILE>          Write the record of the run to FILE; with several scenarios, one
+                                       record each into the folder FILE
+              --junit <FILE>           Write results as JUnit XML
+              --check-determinism      Play each scenario twice and fail when the two records differ
+              --quiet                  Leave the timelines out
+              --width <COLUMNS>        Columns of a timeline; 0 prints every line in full [default: 160]
+          -h, --help                   Print help
         ");
     insta::assert_snapshot!(check(&[], &["report", "--help"]), @"
         exit 0

@@ -3,9 +3,11 @@
 use jiff::SignedDuration;
 
 use super::*;
-use crate::actors::cvo::apply::Work;
+use crate::actors::cvo::apply::{Pace, Work};
+use crate::actors::cvo::payload::Payload;
 use crate::base::rng::Streams;
 use crate::model::View;
+use crate::model::payload::Selection;
 use crate::model::world::World;
 
 const VERSION: &str = "4.16.3";
@@ -30,6 +32,14 @@ fn of_operator(reason: &str, name: &str) -> Failure {
     Failure::of_operator(reason, what, effect, name)
 }
 
+fn begin(work: Work, mode: Mode, start: Time) -> ApplyLoop {
+    let streams = Streams::new(1);
+    let pace =
+        Pace { interval: SignedDuration::from_mins(3), jitter: streams.stream("test"), orders: streams };
+    let payload = Payload::load(&work.release, &Selection::default());
+    ApplyLoop::new(work, mode, payload, pace, start)
+}
+
 /// Progressing and Failing as `status reason message`.
 fn check(situation: Situation, progressing_expected: &str, failing_expected: &str) {
     check_at(VERSION, situation, progressing_expected, failing_expected);
@@ -39,9 +49,8 @@ fn check_at(version: &str, situation: Situation, progressing_expected: &str, fai
     let release = Release::find(&version.parse().unwrap()).unwrap();
     let behaviour = Behaviour::of(&release);
     let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
-    let jitter = Streams::new(1).stream("test");
     let start = now() - situation.waited;
-    let mut apply = ApplyLoop::new(work, situation.mode, "", SignedDuration::from_mins(3), jitter, start);
+    let mut apply = begin(work, situation.mode, start);
     for operator in situation.failures.iter().flat_map(|failure| &failure.operators) {
         apply.watches.start(operator, start);
     }
@@ -233,13 +242,12 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
     });
     let work =
         Work { release: release.clone(), generation: 5, force: false, verified: false, accepted_risks: None };
-    let jitter = Streams::new(1).stream("test");
     let object = Object::new(object);
     // What is known of updates is known for what spec says.
     let mut updates = Updates::new(SignedDuration::from_mins(3));
     updates.run(&World::default(), &View::default(), &object, release, now());
     let report = Report {
-        apply: &ApplyLoop::new(work, Mode::Updating, "", SignedDuration::from_mins(3), jitter, now()),
+        apply: &begin(work, Mode::Updating, now()),
         load,
         capabilities: &Capabilities::at_start(release, &object),
         behaviour: Behaviour::of(release),

@@ -9,11 +9,17 @@ use crate::model::condition::{self, Condition};
 use crate::model::{Object, View};
 
 /// The conditions, sorted by type; none when nothing speaks against an update.
-pub(super) fn conditions(behaviour: Behaviour, cluster_version: &Object, view: &View) -> Vec<Condition> {
+pub(super) fn conditions(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    deletions: &[String],
+    view: &View,
+) -> Vec<Condition> {
     let mut failed: Vec<Condition> = [
         overrides(behaviour, cluster_version),
         admin_acks(cluster_version, view),
         cluster_operators(view),
+        deletes_in_progress(deletions),
         update_in_progress(behaviour, cluster_version),
     ]
     .into_iter()
@@ -75,6 +81,16 @@ fn admin_acks(cluster_version: &Object, view: &View) -> Option<Condition> {
         texts.join(" ")
     };
     failed(reason, in_order(by_reason.into_values().map(in_order).collect()))
+}
+
+fn deletes_in_progress(deletions: &[String]) -> Option<Condition> {
+    (!deletions.is_empty()).then(|| {
+        let message = format!(
+            "Cluster minor level upgrades are not allowed while resource deletions are in progress; resources={}",
+            deletions.join(",")
+        );
+        Condition::new("UpgradeableDeletesInProgress", "False", "ResourceDeletesInProgress", message)
+    })
 }
 
 fn cluster_operators(view: &View) -> Option<Condition> {

@@ -52,11 +52,19 @@ impl Upgradeable {
 
     /// Looks at the cluster, if it is time to. The ClusterVersion is the one that was read last, so the condition is
     /// always one status behind Progressing.
-    pub(super) fn look(&mut self, behaviour: Behaviour, cluster_version: &Object, view: &View, now: Time) {
+    /// `deletions` is what a payload wants removed and is still there.
+    pub(super) fn look(
+        &mut self,
+        behaviour: Behaviour,
+        cluster_version: &Object,
+        deletions: &[String],
+        view: &View,
+        now: Time,
+    ) {
         let conditions = match behaviour.upgradeable {
-            Style::Risks => risks::conditions(cluster_version, view),
+            Style::Risks => risks::conditions(cluster_version, deletions, view),
             Style::Checks { .. } if !self.is_due(cluster_version, now) => return,
-            Style::Checks { .. } => checks::conditions(behaviour, cluster_version, view),
+            Style::Checks { .. } => checks::conditions(behaviour, cluster_version, deletions, view),
         };
         *self = Self { conditions, looked_at: Some(now), outdated: false };
     }

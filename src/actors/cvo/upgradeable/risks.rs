@@ -11,7 +11,7 @@ pub(super) const OVERRIDES: &str = "Disabling ownership via cluster version over
 type Risk = (String, String);
 
 /// Upgradeable, where there is a risk or one that could not be evaluated.
-pub(super) fn conditions(cluster_version: &Object, view: &View) -> Vec<Condition> {
+pub(super) fn conditions(cluster_version: &Object, deletions: &[String], view: &View) -> Vec<Condition> {
     let (closed, error) = match gates::closed(cluster_version, view) {
         Ok(closed) => (closed, None),
         Err((namespace, name)) => {
@@ -22,6 +22,7 @@ pub(super) fn conditions(cluster_version: &Object, view: &View) -> Vec<Condition
         }
     };
     let mut risks: Vec<Risk> = own(cluster_version);
+    risks.extend(in_progress(deletions));
     risks.extend(closed.into_iter().map(|gate| (format!("AdminAck-{}", gate.name), gate.message)));
     let refusing = refusing_operators(view).into_iter();
     risks.extend(refusing.map(|(name, said)| (format!("ClusterOperatorUpgradeable-{name}"), said.message)));
@@ -49,6 +50,17 @@ fn own(cluster_version: &Object) -> Vec<Risk> {
     let overrides =
         has_overrides(cluster_version).then(|| ("ClusterVersionOverrides".to_owned(), OVERRIDES.to_owned()));
     updating.into_iter().chain(overrides).collect()
+}
+
+/// What the payload wants removed and is still there.
+fn in_progress(deletions: &[String]) -> Option<Risk> {
+    (!deletions.is_empty()).then(|| {
+        let message = format!(
+            "Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources={}",
+            deletions.join(",")
+        );
+        ("ResourceDeletionInProgress".to_owned(), message)
+    })
 }
 
 /// The name of a risk where a reason may be called so, which no name with a hyphen may.

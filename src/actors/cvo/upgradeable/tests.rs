@@ -51,7 +51,7 @@ fn cluster_version(version: &str, overrides: bool, progressing: &str) -> Object 
 fn look(object: &Object, view: &View) -> Vec<String> {
     let version = completed_version(object);
     let mut upgradeable = Upgradeable::default();
-    upgradeable.look(behaviour(version), object, view, at(0));
+    upgradeable.look(behaviour(version), object, &[], view, at(0));
     let mut list = vec![json!({ "type": "UpgradeableGone" }), json!({ "type": "Available" })];
     upgradeable.put(&mut list, at(0));
     assert_eq!(list.remove(0)["type"], "Available", "what no longer holds went");
@@ -165,12 +165,12 @@ fn notices(after: i64, accepted: &str, gates_changed: bool) -> bool {
     }]);
     let (object, mut view) = (Object::new(value), cluster(&json!({}), &json!({})));
     let mut upgradeable = Upgradeable::default();
-    upgradeable.look(behaviour("4.14.1"), &object, &view, at(0));
+    upgradeable.look(behaviour("4.14.1"), &object, &[], &view, at(0));
     operator(&mut view, "etcd", "False", "No quorum.");
     if gates_changed {
         upgradeable.outdated();
     }
-    upgradeable.look(behaviour("4.14.1"), &object, &view, at(after));
+    upgradeable.look(behaviour("4.14.1"), &object, &[], &view, at(after));
     !upgradeable.conditions.is_empty()
 }
 

@@ -6,6 +6,7 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::{Served, TestEnvironment, client, run};
+use crate::cli::payloads::write_payload;
 
 fn api(client: &kube::Client, group: &str, kind: &str) -> Api<DynamicObject> {
     Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind)))
@@ -87,4 +88,22 @@ fn a_cluster_that_cannot_be_is_told() {
     check(&["--version", "4.18.3", "--release", "5.1.1"], "error: --release: ");
     check(&["--version", "4.18.3", "--speed", "0x"], "expected a factor from 0.01x to 100000x");
     check(&["--scenario", "s.yaml"], "error: s.yaml:1:1: a scenario needs `cluster`");
+}
+
+#[test]
+fn a_release_by_a_payload_is_there_to_update_to() {
+    let environment = TestEnvironment::new();
+    write_payload(&environment, "payload", "4.18.9", 2);
+    let arguments = ["--version", "4.18.3", "--payload", "4.18.9=payload", "--kubeconfig", "config"];
+    let served = Served::start(&environment, &arguments);
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let version = api(&client, CONFIG, "ClusterVersion").get("version").await.unwrap();
+        let offered = version.data["status"]["availableUpdates"].as_array().cloned().unwrap_or_default();
+        let offered: Vec<&Value> = offered.iter().map(|update| &update["version"]).collect();
+        assert!(offered.contains(&&json!("4.18.9")), "{offered:?}");
+    });
+    served.signal("-TERM");
+    let (status, _, err) = served.end();
+    assert_eq!((status.code(), err.as_str()), (Some(0), ""));
 }

@@ -1,0 +1,68 @@
+//! What one task needs at a moment, by what the cluster holds.
+
+use super::failure::Failure;
+use super::graph::Mode;
+use super::health::{self, Health};
+use super::manifest::{existing, write_for};
+use super::payload::{Rule, Wanted};
+use crate::model::resources::CLUSTER_VERSIONS;
+use crate::model::{Object, Resource, View, Write};
+
+/// What was found, or made, as the payload wants it: seen again, it needs no second look.
+pub(super) type Settled = Option<(Resource, Object)>;
+
+/// What a task needs at this moment.
+#[derive(Debug)]
+pub(super) enum Need {
+    /// Nothing but the time of this many manifests.
+    Time(u32),
+    /// A write.
+    Write(Box<Write>),
+    /// To be looked at again later.
+    Poll,
+    /// To be tried again: the cluster cannot take it now.
+    Retry(Failure),
+    /// Something that is not so: its component cannot go on.
+    Fail(Failure),
+}
+
+/// What an object needs; `None` where no kind like its own is served.
+pub(super) fn of_object(wanted: &Wanted, settled: &mut Settled, view: &View, mode: Mode) -> Option<Need> {
+    // Only an update takes away what the release before it had.
+    if wanted.rule == Rule::Delete && mode != Mode::Updating {
+        return Some(Need::Time(1));
+    }
+    let resource = match settled {
+        Some((resource, _)) => resource.clone(),
+        None => match wanted.resource(view) {
+            None if wanted.rule == Rule::Delete => return Some(Need::Time(1)),
+            resource => resource?,
+        },
+    };
+    let existing = existing(view, &resource, &wanted.object);
+    let seen = settled.as_ref().zip(existing).is_some_and(|((_, seen), now)| same(seen, now));
+    if !seen {
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+        let write = write_for(existing, &resource, &wanted.object, wanted.rule, owner);
+        if let Some(write) = write {
+            return Some(Need::Write(Box::new(write)));
+        }
+        *settled = existing.map(|object| (resource, object.clone()));
+    }
+    let health = match existing {
+        Some(object) if wanted.rule != Rule::Delete && mode != Mode::Initializing => {
+            health::of(wanted.object["kind"].as_str().unwrap_or_default(), object)
+        }
+        _ => Health::Good,
+    };
+    Some(match health {
+        Health::Good => Need::Time(1),
+        Health::Busy => Need::Poll,
+        Health::Bad(failure) => Need::Fail(failure),
+    })
+}
+
+/// Whether this is the same state of an object.
+fn same(seen: &Object, now: &Object) -> bool {
+    seen.is_same(now) || (seen.uid() == now.uid() && seen.resource_version() == now.resource_version())
+}

@@ -1,0 +1,162 @@
+//! The payload of a release of which only facts are known: CRDs, Deployments, ClusterOperators and what lets operators work
+//! one by one, the rest of a component as a count of manifests that take their time and are not written.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What};
+use crate::actors::cvo::behaviour::Behaviour;
+use crate::actors::cvo::lease::NAMESPACE;
+use crate::actors::cvo::{NAME, access, version_pod};
+use crate::base::text::hex;
+use crate::model::manifests;
+use crate::model::release::{Component, Operator, Release};
+use crate::model::resources;
+
+/// The text in our manifests that stands for the image of the release.
+const RELEASE_IMAGE: &str = "RELEASE_IMAGE";
+
+/// The tasks of all components, in order of run level and name.
+pub(super) fn tasks(release: &Release, feature_set: &str) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (index, component) in release.components.iter().enumerate() {
+        tasks.extend(component_tasks(release, component, feature_set));
+        if index == 0 && feature_set == "DevPreviewNoUpgrade" {
+            tasks.extend(update_status_controller(release));
+        }
+    }
+    tasks
+}
+
+fn component_tasks(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
+    let place = Place::new(&format!("{:02}", component.run_level), &component.name, &component.capabilities);
+    let crds =
+        component.crds.iter().filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
+    let mut tasks: Vec<What> = crds.map(object).collect();
+    let mut own: Vec<What> = component.operator.as_ref().map(surroundings).unwrap_or_default();
+    if component.name == NAME {
+        tasks.extend(own_deployment(release));
+        own.extend(payload_account(release));
+    }
+    // The facts count these among the rest.
+    let counted = component.manifests.saturating_sub(u32::try_from(own.len()).unwrap_or(u32::MAX));
+    tasks.extend(own);
+    if counted > 0 {
+        tasks.push(What::Counted(counted));
+    }
+    if let Some(operator) = &component.operator {
+        tasks.push(object(deployment(release, operator)));
+        tasks.push(What::ClusterOperator(Box::new(ClusterOperatorTask {
+            object: cluster_operator(operator),
+            versions: release.versions_of(operator),
+        })));
+    }
+    tasks.into_iter().map(|what| Task::new(&place, what)).collect()
+}
+
+/// A ClusterOperator as the payload's manifest has it, without status.
+pub(super) fn cluster_operator(operator: &Operator) -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterOperator",
+        "metadata": {
+            "name": operator.cluster_operator,
+            "annotations": { "include.release.openshift.io/self-managed-high-availability": "true" },
+        },
+        "spec": {},
+    })
+}
+
+/// What an operator finds when it starts: its Namespace, and what lets it do its work.
+fn surroundings(operator: &Operator) -> Vec<What> {
+    let access = access::objects(operator).into_iter();
+    let access = access.map(object);
+    std::iter::once(namespace(&operator.namespace)).chain(access).collect()
+}
+
+fn namespace(name: &str) -> What {
+    object(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
+}
+
+/// What version pods run as, in releases that have it.
+fn payload_account(release: &Release) -> Option<What> {
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": { "name": version_pod::ACCOUNT, "namespace": NAMESPACE },
+    });
+    let has_it = Behaviour::of(release).has_payload_account;
+    has_it.then(|| object(account))
+}
+
+fn own_deployment(release: &Release) -> Option<What> {
+    let is_own = |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
+    let template = manifests::objects("base").iter().find(is_own)?;
+    Some(object(with_image(template.clone(), &release.image)))
+}
+
+/// What the payload has beside with feature set `DevPreviewNoUpgrade`.
+pub(super) fn update_status_controller(release: &Release) -> Vec<Task> {
+    let place = Place::new("00", "update-status-controller", &[]);
+    let objects = manifests::objects("update-status-controller").iter();
+    objects.map(|wanted| Task::new(&place, object(with_image(wanted.clone(), &release.image)))).collect()
+}
+
+/// What lies in the operator's own image and so in every payload: its schemas, and its Deployment.
+pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
+    let is_object = |task: &Task| matches!(task.what, What::Object(_));
+    component_tasks(release, component, feature_set).into_iter().filter(is_object).collect()
+}
+
+/// An object of a kind that is known.
+fn object(object: Value) -> What {
+    match resources::of(&object) {
+        Some(resource) => What::Object(Box::new(Wanted::new(Some(resource.clone()), object, Rule::Apply))),
+        None => What::Counted(1),
+    }
+}
+
+/// Puts the release's image where the manifest has its placeholder, in images and arguments.
+fn with_image(mut object: Value, image: &str) -> Value {
+    let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
+    for container in containers.into_iter().flatten() {
+        let arguments = container.get_mut("args").and_then(Value::as_array_mut).into_iter().flatten();
+        arguments.for_each(|argument| fill(argument, image));
+        if let Some(text) = container.get_mut("image") {
+            fill(text, image);
+        }
+    }
+    object
+}
+
+fn fill(text: &mut Value, image: &str) {
+    if let Value::String(text) = text {
+        *text = text.replace(RELEASE_IMAGE, image);
+    }
+}
+
+/// The Deployment of an operator: an image of its own, and the release's version in `RELEASE_VERSION`, from which an
+/// operator learns what it is to report.
+fn deployment(release: &Release, operator: &Operator) -> Value {
+    let version = release.version.to_string();
+    let digest = hex(&Sha256::digest(format!("{} {version}", operator.deployment)));
+    let image = format!("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest}");
+    let labels = json!({ "name": operator.deployment });
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": operator.deployment, "namespace": operator.namespace },
+        "spec": {
+            "replicas": 1,
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{
+                    "name": operator.deployment,
+                    "image": image,
+                    "env": [{ "name": "RELEASE_VERSION", "value": version }],
+                }] },
+            },
+        },
+    })
+}

@@ -1,0 +1,122 @@
+//! Payloads in folders: `--payload VERSION=DIR`, and those that scenarios name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use semver::Version;
+
+use super::files;
+use crate::model::payload::{File, METADATA, OWN, Payload, RELEASE, is_part};
+use crate::model::release::{Release, UnknownRelease};
+use crate::scenario;
+
+/// The releases of a command: those that there are facts for, and those whose payloads lie in folders.
+#[derive(Debug, Default)]
+pub struct Releases {
+    payloads: BTreeMap<Version, Release>,
+}
+
+impl Releases {
+    /// Reads the payloads of `--payload`.
+    ///
+    /// # Errors
+    /// All that is wrong with them, with file, line and column.
+    pub fn read(given: &[(Version, PathBuf)]) -> Result<Self, String> {
+        let (mut payloads, mut problems) = (BTreeMap::new(), Vec::new());
+        for (version, folder) in given {
+            match release(version, folder) {
+                Ok(release) => {
+                    if payloads.insert(version.clone(), release).is_some() {
+                        problems.push(format!("--payload: there are two for {version}"));
+                    }
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        if problems.is_empty() { Ok(Self { payloads }) } else { Err(problems.join("\n")) }
+    }
+}
+
+impl scenario::Releases for Releases {
+    fn find(&self, version: &Version) -> Result<Release, UnknownRelease> {
+        self.payloads.get(version).map_or_else(|| Release::find(version), |release| Ok(release.clone()))
+    }
+
+    fn extracted(&self, version: &Version, folder: &str, file: &str) -> Result<Release, Vec<String>> {
+        if let Some(release) = self.payloads.get(version) {
+            return Ok(release.clone());
+        }
+        let beside = Path::new(file).parent().unwrap_or(Path::new(""));
+        release(version, &beside.join(folder))
+    }
+
+    fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
+        files::read_beside(file, folder)
+    }
+
+    fn everywhere(&self) -> Vec<Release> {
+        self.payloads.values().cloned().collect()
+    }
+}
+
+/// Reads `VERSION=DIR`.
+///
+/// # Errors
+/// What was expected.
+pub(super) fn argument(text: &str) -> Result<(Version, PathBuf), String> {
+    let (version, folder) = text.split_once('=').ok_or("expected VERSION=DIR, such as 4.18.9=payload")?;
+    let version = Version::parse(version)
+        .map_err(|_| format!("expected a version such as 4.14.8 before `=`, found `{version}`"))?;
+    if folder.is_empty() {
+        return Err("expected a folder after `=`".to_owned());
+    }
+    Ok((version, PathBuf::from(folder)))
+}
+
+/// The release of this version by the payload in a folder.
+fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
+    let known = Release::find(version).map_err(|error| vec![error.to_string()])?;
+    let payload = Payload::read(parts(folder)?, &known.image);
+    let named = |problem: String| {
+        let problem_of_folder = problem.starts_with("expected ");
+        let between = if problem_of_folder { ": " } else { "/" };
+        format!("{}{between}{problem}", folder.display())
+    };
+    let payload = payload.map_err(|problems| problems.into_iter().map(named).collect::<Vec<_>>())?;
+    if payload.version != *version {
+        return Err(vec![format!(
+            "{}: expected the payload of {version}, found that of {} by its {METADATA}",
+            folder.display(),
+            payload.version
+        )]);
+    }
+    Release::with_payload(version, Arc::new(payload)).map_err(|error| vec![error.to_string()])
+}
+
+/// The files of a payload, by their paths below its folder.
+fn parts(folder: &Path) -> Result<Vec<File>, Vec<String>> {
+    let mut found = Vec::new();
+    let mut problems = Vec::new();
+    for below in ["", OWN, RELEASE] {
+        let place = folder.join(below);
+        let entries = match fs::read_dir(&place) {
+            Ok(entries) => entries,
+            Err(_) if !below.is_empty() => continue,
+            Err(error) => return Err(vec![format!("{}: {error}", folder.display())]),
+        };
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+            if is_part(&path) && !entry.path().is_dir() {
+                match files::read(&entry.path()) {
+                    Ok(text) => found.push((path, text)),
+                    Err(error) => problems.push(error),
+                }
+            }
+        }
+    }
+    problems.sort();
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}

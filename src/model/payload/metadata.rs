@@ -1,0 +1,112 @@
+//! The two files of a payload that are no manifests: `release-metadata` and `image-references`.
+
+use semver::Version;
+use serde_json::Value;
+
+use super::documents::json_error;
+use super::{File, IMAGES, METADATA, Manifest, Payload};
+
+/// What `release-metadata` must be (`cincinnati-metadata-v0`).
+const KIND: &str = "cincinnati-metadata-v0";
+/// Where the metadata names channels.
+const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
+/// Where an image tells of what it is built, such as `kubernetes=1.31.5`.
+const BUILT_OF: &str = "io.openshift.build.versions";
+
+/// What the two files say.
+pub(super) struct Metadata {
+    version: Version,
+    channels: Vec<String>,
+    url: String,
+    kubernetes_minor: Option<u32>,
+}
+
+impl Metadata {
+    pub(super) fn version(&self) -> &Version {
+        &self.version
+    }
+
+    pub(super) fn with(self, manifests: Vec<Manifest>) -> Payload {
+        let Self { version, channels, url, kubernetes_minor } = self;
+        Payload { version, channels, url, kubernetes_minor, manifests }
+    }
+}
+
+/// Reads both files; what is wrong goes to `problems`.
+pub(super) fn read(files: &[File], problems: &mut Vec<String>) -> Option<Metadata> {
+    let metadata = json(files, METADATA, problems);
+    let images = json(files, IMAGES, problems);
+    let ((path, text, metadata), (images_path, images_text, images)) = metadata.zip(images)?;
+    let at = |text: &str, key: &str| place(text, key);
+    let said = |value: &Value| match value {
+        Value::Null => "nothing".to_owned(),
+        Value::String(text) => format!("`{text}`"),
+        other => format!("`{other}`"),
+    };
+    if metadata["kind"] != KIND {
+        let found = said(&metadata["kind"]);
+        problems.push(format!("{path}:{}: expected `{KIND}` as `kind`, found {found}", at(text, "kind")));
+    }
+    let version = metadata["version"].as_str().and_then(|text| Version::parse(text).ok());
+    let Some(version) = version else {
+        let found = said(&metadata["version"]);
+        problems.push(format!(
+            "{path}:{}: expected a version such as `4.14.8` as `version`, found {found}",
+            at(text, "version")
+        ));
+        return None;
+    };
+    if (&images["kind"], &images["apiVersion"]) != (&"ImageStream".into(), &"image.openshift.io/v1".into()) {
+        let place = at(images_text, "kind");
+        problems.push(format!("{images_path}:{place}: expected an `ImageStream` of `image.openshift.io/v1`"));
+    } else if images["metadata"]["name"] != version.to_string() {
+        let (place, found) = (at(images_text, "name"), said(&images["metadata"]["name"]));
+        problems.push(format!(
+            "{images_path}:{place}: expected `{version}`, which {METADATA} names, as `metadata.name`, found {found}"
+        ));
+    }
+    let more = &metadata["metadata"];
+    let text = |key: &str| more[key].as_str().unwrap_or_default();
+    let mut channels: Vec<String> =
+        text(CHANNELS).split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    channels.sort();
+    Some(Metadata {
+        channels,
+        url: text("url").to_owned(),
+        kubernetes_minor: kubernetes_minor(&images),
+        version,
+    })
+}
+
+/// A file of this name, read; one that is missing is a problem.
+fn json<'f>(files: &'f [File], name: &str, problems: &mut Vec<String>) -> Option<(&'f str, &'f str, Value)> {
+    let Some((path, text)) = files.iter().find(|(path, _)| path.rsplit('/').next() == Some(name)) else {
+        problems.push(format!("{name}: expected this file, found none"));
+        return None;
+    };
+    match serde_json::from_str(text) {
+        Ok(value) => Some((path, text, value)),
+        Err(error) => {
+            problems.push(format!("{path}:{}", json_error(&error)));
+            None
+        }
+    }
+}
+
+/// Line and column of the first key of this name; the beginning where there is none.
+fn place(text: &str, key: &str) -> String {
+    let at = text.find(&format!("\"{key}\"")).unwrap_or(0);
+    let before = &text[..at];
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("{}:{column}", before.matches('\n').count() + 1)
+}
+
+/// The newest Kubernetes that images say they are built of.
+fn kubernetes_minor(images: &Value) -> Option<u32> {
+    let tags = images["spec"]["tags"].as_array()?;
+    let built_of = tags.iter().filter_map(|tag| tag["annotations"][BUILT_OF].as_str());
+    let versions =
+        built_of.flat_map(|text| text.split(',')).filter_map(|part| part.strip_prefix("kubernetes="));
+    let minors = versions.filter_map(|version| Version::parse(version).ok());
+    minors.filter(|version| version.major == 1).filter_map(|version| u32::try_from(version.minor).ok()).max()
+}

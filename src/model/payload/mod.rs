@@ -1,0 +1,177 @@
+//! A release payload as files: what `oc adm release extract` writes into a folder, or the two folders of a release image.
+//!
+//! Reading is pure: names and texts go in, manifests in the order in which a cluster-version operator loads them come out,
+//! or everything that is wrong with the files.
+
+mod documents;
+mod metadata;
+mod selection;
+mod template;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
+use semver::Version;
+use serde_json::Value;
+
+pub use selection::Selection;
+use template::Fault;
+
+/// The folder of the operator's own manifests in a release image, which are templates.
+pub const OWN: &str = "manifests";
+/// The folder of everybody else's.
+pub const RELEASE: &str = "release-manifests";
+/// The file that names the release.
+pub const METADATA: &str = "release-metadata";
+/// The file that lists the images of the release.
+pub const IMAGES: &str = "image-references";
+
+/// Since when templates that ask for unknown fields are passed over.
+const PASSES_OVER_UNKNOWN: Version = Version::new(4, 22, 0);
+/// The annotation that names the capabilities that a manifest needs, joined by `+`.
+const CAPABILITY: &str = "capability.openshift.io/name";
+/// `0000_<run level>_<component>_...`, as the operator reads names of files.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("^0000_([0-9]+)_([a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*?)_").expect("the pattern is one")
+});
+
+/// One file: its path below the payload's folder, with `/`, and its text.
+pub type File = (String, String);
+
+/// A payload that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Payload {
+    /// The release that its metadata names.
+    pub version: Version,
+    /// Channels that its metadata names, sorted.
+    pub channels: Vec<String>,
+    /// Advisory page; empty where the metadata names none.
+    pub url: String,
+    /// Minor of Kubernetes 1.x that its images are built of, where they tell.
+    pub kubernetes_minor: Option<u32>,
+    /// All manifests, those that some clusters leave out among them, in the order they are loaded.
+    pub manifests: Vec<Manifest>,
+}
+
+/// One object that a payload wants in the cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// Name of its file, without folders.
+    pub file: String,
+    /// Run level in the name of its file, as it is written; empty where the name has none.
+    pub run_level: String,
+    /// Component in the name of its file; the whole name where it is named otherwise.
+    pub component: String,
+    /// The object.
+    pub object: Arc<Value>,
+}
+
+impl Payload {
+    /// Reads the files of a folder; `release_image` is what the operator's own templates call so.
+    ///
+    /// # Errors
+    /// All mistakes, each as `<path>:<line>:<column>: <what>`.
+    pub fn read(mut files: Vec<File>, release_image: &str) -> Result<Self, Vec<String>> {
+        files.sort_by(|(a, _), (b, _)| (place(a), a).cmp(&(place(b), b)));
+        let mut problems = Vec::new();
+        let metadata = metadata::read(&files, &mut problems);
+        let passes_over =
+            metadata.as_ref().is_some_and(|metadata| metadata.version() >= &PASSES_OVER_UNKNOWN);
+        let mut manifests = Vec::new();
+        for (path, text) in files.iter().filter(|(path, _)| is_manifest(path)) {
+            let expanded = if is_template(path) { template::expand(text, release_image) } else { Ok(None) };
+            let expanded = match expanded {
+                Ok(expanded) => expanded,
+                Err(Fault::UnknownField(_)) if passes_over => continue,
+                Err(Fault::UnknownField(error) | Fault::Broken(error)) => {
+                    problems.push(format!("{path}:{error}"));
+                    continue;
+                }
+            };
+            match documents::read(path, expanded.as_deref().unwrap_or(text)) {
+                Ok(objects) => manifests.extend(objects.into_iter().map(|object| Manifest::of(path, object))),
+                Err(error) => problems.push(format!("{path}:{error}")),
+            }
+        }
+        if manifests.is_empty() && problems.is_empty() {
+            problems.push("expected manifests (*.yaml, *.yml or *.json), found none".to_owned());
+        }
+        match metadata {
+            Some(metadata) if problems.is_empty() => Ok(metadata.with(manifests)),
+            _ => Err(problems),
+        }
+    }
+
+    /// `status.versionHash`: FNV-1 of the manifests that this selection takes, as Go writes them in JSON, in base64.
+    pub fn version_hash(&self, selection: &Selection) -> String {
+        use base64::Engine as _;
+        let taken = self.manifests.iter().filter(|manifest| selection.takes(&manifest.object));
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for manifest in taken {
+            for byte in go_json(&manifest.object).bytes() {
+                hash = hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte);
+            }
+        }
+        base64::engine::general_purpose::URL_SAFE.encode(hash.to_be_bytes())
+    }
+}
+
+impl Manifest {
+    fn of(path: &str, object: Value) -> Self {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let (run_level, component) = match NAME.captures(file) {
+            Some(found) => (found[1].to_owned(), found[2].to_owned()),
+            None => (String::new(), file.to_owned()),
+        };
+        Self { file: file.to_owned(), run_level, component, object: Arc::new(object) }
+    }
+
+    /// Capabilities that must all be enabled for it to be applied.
+    pub fn capabilities(&self) -> Vec<String> {
+        let names = self.object["metadata"]["annotations"][CAPABILITY].as_str().unwrap_or_default();
+        names.split('+').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// Whether a path is one of the files that a payload has: those of a flat folder, or of its two folders.
+pub fn is_part(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    matches!(folder, "" | OWN | RELEASE) && (is_manifest(name) || name == METADATA || name == IMAGES)
+}
+
+/// JSON as Go's encoder writes it: what means something in HTML is escaped.
+fn go_json(value: &Value) -> String {
+    let mut text = value.to_string();
+    for (letter, escaped) in [
+        ("&", "\\u0026"),
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("\u{2028}", "\\u2028"),
+        ("\u{2029}", "\\u2029"),
+    ] {
+        if text.contains(letter) {
+            text = text.replace(letter, escaped);
+        }
+    }
+    text
+}
+
+/// The operator's own manifests come before all others.
+fn place(path: &str) -> u8 {
+    u8::from(!path.starts_with("manifests/"))
+}
+
+fn is_manifest(path: &str) -> bool {
+    matches!(extension(path), Some("yaml" | "yml" | "json"))
+}
+
+fn extension(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, extension)| extension)
+}
+
+/// Whether a file is a template: the operator's own are, which in a flat folder are told by their component.
+fn is_template(path: &str) -> bool {
+    path.starts_with("manifests/") || path.starts_with("0000_") && path.contains("_cluster-version-operator_")
+}

@@ -1,0 +1,93 @@
+//! The templates among the operator's own manifests: what it fills into them, of the template language of Go.
+
+/// The cluster profile of clusters that run their own control plane.
+pub(super) const PROFILE: &str = "self-managed-high-availability";
+
+/// Why a template cannot be filled in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It asks for something that only other operators know.
+    UnknownField(String),
+    /// It is none.
+    Broken(String),
+}
+
+/// The text with every action replaced; `None` where there is none. Known are `.ReleaseImage`, `.ClusterProfile`,
+/// `.Images`, and texts, which are how a template writes braces that are meant for someone else.
+///
+/// # Errors
+/// `<line>:<column>: <what>` of the first action that the operator does not know.
+pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, Fault> {
+    if !text.contains("{{") {
+        return Ok(None);
+    }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(begin) = rest.find("{{") {
+        let fault = |what: String| {
+            let before = &text[..text.len() - rest.len() + begin];
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            format!("{}:{column}: {what}", before.matches('\n').count() + 1)
+        };
+        let inside = &rest[begin + 2..];
+        let end =
+            end_of(inside).ok_or_else(|| Fault::Broken(fault("expected `}}` after this `{{`".to_owned())))?;
+        let action = &inside[..end];
+        let (trims_before, trims_after) = (action.starts_with("- "), action.ends_with(" -"));
+        let head = &rest[..begin];
+        out.push_str(if trims_before { head.trim_end() } else { head });
+        let said = action.strip_prefix('-').unwrap_or(action);
+        let said = said.strip_suffix('-').unwrap_or(said).trim();
+        let value = value(said, release_image).ok_or_else(|| {
+            let expected = "expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a text";
+            let what = fault(format!("{expected}, found `{said}`"));
+            if is_field(said) { Fault::UnknownField(what) } else { Fault::Broken(what) }
+        })?;
+        out.push_str(&value);
+        rest = &inside[end + 2..];
+        if trims_after {
+            rest = rest.trim_start();
+        }
+    }
+    out.push_str(rest);
+    Ok(Some(out))
+}
+
+/// Whether an action asks for a field, such as `.ReleaseImage`.
+fn is_field(action: &str) -> bool {
+    let names = action.strip_prefix('.').unwrap_or_default();
+    !names.is_empty()
+        && names.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_')
+}
+
+/// Where the action ends; braces within texts do not count.
+fn end_of(inside: &str) -> Option<usize> {
+    let (mut quote, mut escaped) = (None, false);
+    for (index, letter) in inside.char_indices() {
+        match quote {
+            Some('"') if escaped => escaped = false,
+            Some('"') if letter == '\\' => escaped = true,
+            Some(open) if letter == open => quote = None,
+            None if letter == '"' || letter == '`' => quote = Some(letter),
+            None if inside[index..].starts_with("}}") => return Some(index),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn value(action: &str, release_image: &str) -> Option<String> {
+    match action {
+        ".ReleaseImage" => return Some(release_image.to_owned()),
+        ".ClusterProfile" => return Some(PROFILE.to_owned()),
+        _ => {}
+    }
+    let raw = action.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    if let Some(raw) = raw.filter(|raw| !raw.contains('`')) {
+        return Some(raw.to_owned());
+    }
+    if action.starts_with('"') {
+        return serde_json::from_str(action).ok();
+    }
+    // Which image it is does not matter to anything that is simulated.
+    action.strip_prefix(".Images.").map(|name| format!("{release_image}-{}", name.to_lowercase()))
+}
