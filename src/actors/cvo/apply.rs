@@ -6,6 +6,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::capabilities::Capabilities;
 use super::failure::{self, Failure};
@@ -192,8 +193,8 @@ impl ApplyLoop {
                 } else {
                     self.settled[index] = Some((answer.write.resource.clone(), object.clone()));
                 }
-                // A Job is done when it has run.
-                if answer.write.resource != JOBS {
+                // A Job is done when it has run, a ClusterOperator when it is well.
+                if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
                     pass.task_done();
                     pass.depart(1, now);
                 }
@@ -263,14 +264,12 @@ impl ApplyLoop {
         let owner = view.get(&CLUSTER_VERSIONS, "", "version");
         match existing_operator(view, operator) {
             // Of what it is about it is told once, before its operator says anything.
-            Some(existing) => match (existing.get("status"), operator.object.get("status")) {
-                (None, Some(status)) => {
-                    let mut object = existing.to_value();
-                    object["status"] = status.clone();
-                    Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
-                }
-                _ => Need::Time(0),
-            },
+            Some(existing) if existing.get("status").is_none() && !operator.related_objects.is_null() => {
+                let mut object = existing.to_value();
+                object["status"] = json!({ "relatedObjects": operator.related_objects });
+                Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
+            }
+            Some(_) => Need::Time(0),
             None => write_for(None, &CLUSTER_OPERATORS, &operator.object, Rule::Apply, owner)
                 .map_or(Need::Time(0), |write| Need::Write(Box::new(write))),
         }
@@ -291,6 +290,12 @@ impl ApplyLoop {
                 let Some(object) = existing_operator(view, operator) else {
                     return Need::Retry(refused("NotFound"));
                 };
+                let settled = &mut self.settled[index];
+                if self.mode == Mode::Reconciling
+                    && let Some(write) = need::metadata(&operator.object, settled, object, view)
+                {
+                    return Need::Write(Box::new(write));
+                }
                 self.operator_need(object, &operator.versions.clone(), now)
             }
         }
