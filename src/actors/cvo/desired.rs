@@ -1,17 +1,15 @@
 //! `spec.desiredUpdate`: which payload it asks for.
 
-use super::apply::Work;
 use super::retrieve::Target;
 use super::validation;
 use crate::model::Object;
 use crate::model::release::Release;
 
-/// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release; that
-/// keeps the force with which it is the `work` at hand.
+/// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release, without
+/// force.
 pub(super) fn read(
     cluster_version: &Object,
     own: &Release,
-    work: Option<&Work>,
     can_accept_risks: bool,
 ) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
@@ -21,7 +19,7 @@ pub(super) fn read(
     let own_target = || Target {
         version: own.version.to_string(),
         image: own.image.clone(),
-        force: work.is_some_and(|work| work.release.image == own.image && work.force),
+        force: false,
         generation,
     };
     let invalid = validation::errors(cluster_version, can_accept_risks);
