@@ -80,6 +80,8 @@ pub(super) struct ApplyLoop {
     overrides: Overrides,
     /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
     settled: Vec<Settled>,
+    /// Uid of the ClusterVersion that owns what is applied.
+    owner: String,
     /// What was asked to be removed, by task.
     deletions: BTreeSet<usize>,
     pass: Option<Pass>,
@@ -99,6 +101,7 @@ impl ApplyLoop {
             watches: Watches::default(),
             overrides: Overrides::default(),
             settled: vec![None; payload.tasks.len()],
+            owner: String::new(),
             deletions: BTreeSet::new(),
             payload,
             pass: None,
@@ -170,6 +173,7 @@ impl ApplyLoop {
         out: &mut Outbox,
     ) -> bool {
         if self.pass.is_none() && self.next_pass_at <= now {
+            self.forget_other_owner(view);
             let graph = Graph::of(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
             let limit = self.pace.interval * if self.mode == Mode::Initializing { 1 } else { 2 };
             self.pass = Some(Pass::new(self.mode, graph, limit, now));
@@ -179,6 +183,15 @@ impl ApplyLoop {
             news |= self.advance(view, capabilities, now, out);
         }
         news
+    }
+
+    /// What was settled was so for the ClusterVersion that owned it: one that was made anew owns nothing.
+    fn forget_other_owner(&mut self, view: &View) {
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(|owner| owner.uid()).unwrap_or_default();
+        if self.owner != owner {
+            owner.clone_into(&mut self.owner);
+            self.settled.fill(None);
+        }
     }
 
     /// Takes the answer to a manifest's write in.

@@ -7,21 +7,13 @@ use crate::model::release::Release;
 
 /// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release, without
 /// force.
-pub(super) fn read(
-    cluster_version: &Object,
-    own: &Release,
-    can_accept_risks: bool,
-) -> (Target, Vec<String>) {
+pub(super) fn read(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
     let generation = cluster_version.generation();
     let force = cluster_version["spec"]["desiredUpdate"]["force"].as_bool().unwrap_or(false);
-    let own_target = || Target {
-        version: own.version.to_string(),
-        image: own.image.clone(),
-        force: false,
-        generation,
-    };
+    let own_target =
+        || Target { version: own.version.to_string(), image: own.image.clone(), force: false, generation };
     let invalid = validation::errors(cluster_version, can_accept_risks);
     // What is wrong within the request is taken back as a whole; an empty request asks for nothing anyway.
     if invalid.iter().any(|error| error.starts_with("spec.desiredUpdate.")) {

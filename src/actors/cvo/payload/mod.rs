@@ -141,6 +141,11 @@ impl Task {
         }
     }
 
+    /// Whether it is a Job, of which the operator waits for the end.
+    pub(super) fn is_job(&self) -> bool {
+        self.object().is_some_and(|object| object["kind"] == "Job" && object["apiVersion"] == "batch/v1")
+    }
+
     /// `kind "namespace/name"` as error messages name a manifest; a component's name for those that are counted.
     pub(super) fn name(&self) -> String {
         let Some(object) = self.object() else { return format!("manifest \"{}\"", self.place.component) };
