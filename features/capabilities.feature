@@ -22,6 +22,9 @@ Feature: Capabilities
     Then ClusterOperator/console does not exist
     And ClusterOperator/insights does not exist
     And ClusterOperator/etcd exists
+    And ClusterOperator/ingress exists
+    And ClusterVersion field "status.capabilities.enabledCapabilities" is /^\["Ingress"\]$/
+    And ClusterVersion condition ImplicitlyEnabledCapabilities is True with reason "CapabilitiesImplicitlyEnabled" and message "The following capabilities could not be disabled: Ingress"
 
   # OCP-49508
   Scenario: Asking for less later changes nothing but a condition

@@ -21,6 +21,21 @@ Feature: What is changed behind the operator's back is put right
     Then within 20 minutes Deployment/openshift-marketplace/marketplace-operator field "spec.replicas" is "1"
     And ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
 
+  # OCP-70931
+  Scenario: What the payload says of a ClusterOperator, and only that
+    Given a 4.19.3 cluster
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterOperator
+      metadata:
+        name: etcd
+        annotations: {include.release.openshift.io/self-managed-high-availability: "false", mine: stays}
+      """
+    Then within 10 minutes ClusterOperator/etcd field "metadata.annotations['include.release.openshift.io/self-managed-high-availability']" is "true"
+    And ClusterOperator/etcd field "metadata.annotations.mine" is "stays"
+    And ClusterOperator/etcd field "status.relatedObjects[0].name" is "openshift-etcd-operator"
+
   # OCP-46724
   Scenario Outline: A Deployment that was scaled to <replicas>
     Given a 4.19.3 cluster

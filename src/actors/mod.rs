@@ -190,6 +190,7 @@ mod tests {
                 operands: Vec::new(),
                 rollout_seconds: (1, 2),
                 versions: None,
+                related_objects: None,
                 account: Account::default(),
             }),
         };

@@ -278,6 +278,10 @@ fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Va
     ];
     let mut object = cvo::installed_cluster_operator(operator, cluster_version);
     object["status"] = json!({ "versions": versions, "conditions": conditions(&said, now - COMPLETED_AGO) });
+    let related = operator.related_objects();
+    if related.is_array() {
+        object["status"]["relatedObjects"] = related;
+    }
     object
 }
 

@@ -84,6 +84,9 @@ pub struct Operator {
     /// What its manifest says that it is to report in `status.versions`, where there is a manifest.
     #[serde(skip)]
     pub versions: Option<Vec<(String, String)>>,
+    /// What its manifest says in `status.relatedObjects`, where there is a manifest.
+    #[serde(skip)]
+    pub related_objects: Option<Value>,
     /// The ServiceAccount that it runs as, where its Deployment names one.
     #[serde(skip)]
     pub account: Account,

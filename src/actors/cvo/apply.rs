@@ -6,6 +6,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::capabilities::Capabilities;
 use super::failure::{self, Failure};
@@ -79,6 +80,8 @@ pub(super) struct ApplyLoop {
     overrides: Overrides,
     /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
     settled: Vec<Settled>,
+    /// Uid of the ClusterVersion that owns what is applied.
+    owner: String,
     /// What was asked to be removed, by task.
     deletions: BTreeSet<usize>,
     pass: Option<Pass>,
@@ -98,6 +101,7 @@ impl ApplyLoop {
             watches: Watches::default(),
             overrides: Overrides::default(),
             settled: vec![None; payload.tasks.len()],
+            owner: String::new(),
             deletions: BTreeSet::new(),
             payload,
             pass: None,
@@ -169,6 +173,7 @@ impl ApplyLoop {
         out: &mut Outbox,
     ) -> bool {
         if self.pass.is_none() && self.next_pass_at <= now {
+            self.forget_other_owner(view);
             let graph = Graph::of(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
             let limit = self.pace.interval * if self.mode == Mode::Initializing { 1 } else { 2 };
             self.pass = Some(Pass::new(self.mode, graph, limit, now));
@@ -178,6 +183,15 @@ impl ApplyLoop {
             news |= self.advance(view, capabilities, now, out);
         }
         news
+    }
+
+    /// What was settled was so for the ClusterVersion that owned it: one that was made anew owns nothing.
+    fn forget_other_owner(&mut self, view: &View) {
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(|owner| owner.uid()).unwrap_or_default();
+        if self.owner != owner {
+            owner.clone_into(&mut self.owner);
+            self.settled.fill(None);
+        }
     }
 
     /// Takes the answer to a manifest's write in.
@@ -192,8 +206,8 @@ impl ApplyLoop {
                 } else {
                     self.settled[index] = Some((answer.write.resource.clone(), object.clone()));
                 }
-                // A Job is done when it has run.
-                if answer.write.resource != JOBS {
+                // A Job is done when it has run, a ClusterOperator when it is well.
+                if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
                     pass.task_done();
                     pass.depart(1, now);
                 }
@@ -263,14 +277,12 @@ impl ApplyLoop {
         let owner = view.get(&CLUSTER_VERSIONS, "", "version");
         match existing_operator(view, operator) {
             // Of what it is about it is told once, before its operator says anything.
-            Some(existing) => match (existing.get("status"), operator.object.get("status")) {
-                (None, Some(status)) => {
-                    let mut object = existing.to_value();
-                    object["status"] = status.clone();
-                    Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
-                }
-                _ => Need::Time(0),
-            },
+            Some(existing) if existing.get("status").is_none() && !operator.related_objects.is_null() => {
+                let mut object = existing.to_value();
+                object["status"] = json!({ "relatedObjects": operator.related_objects });
+                Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
+            }
+            Some(_) => Need::Time(0),
             None => write_for(None, &CLUSTER_OPERATORS, &operator.object, Rule::Apply, owner)
                 .map_or(Need::Time(0), |write| Need::Write(Box::new(write))),
         }
@@ -291,6 +303,12 @@ impl ApplyLoop {
                 let Some(object) = existing_operator(view, operator) else {
                     return Need::Retry(refused("NotFound"));
                 };
+                let settled = &mut self.settled[index];
+                if self.mode == Mode::Reconciling
+                    && let Some(write) = need::metadata(&operator.object, settled, object, view)
+                {
+                    return Need::Write(Box::new(write));
+                }
                 self.operator_need(object, &operator.versions.clone(), now)
             }
         }

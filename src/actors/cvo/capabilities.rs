@@ -8,6 +8,19 @@ use serde_json::{Value, json};
 use super::payload::Payload;
 use crate::model::release::Release;
 
+/// What the operator's own Deployment has it enable always (`--always-enable-capabilities`), in releases that know it.
+const ALWAYS_ENABLED: &[&str] = &["Ingress"];
+
+/// The arguments with which a release's Deployment starts its operator for it.
+pub(super) fn arguments(release: &Release) -> impl Iterator<Item = String> {
+    always_enabled(release).map(|name| format!("--always-enable-capabilities={name}"))
+}
+
+fn always_enabled(release: &Release) -> impl Iterator<Item = &'static str> {
+    let known = |name: &&&str| release.known_capabilities.iter().any(|known| known == **name);
+    ALWAYS_ENABLED.iter().filter(known).copied()
+}
+
 /// The capability state of one operator process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Capabilities {
@@ -20,14 +33,15 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
-    /// The state at the start of a process: what spec asks for by the tables of `release`, and what status says was
-    /// enabled before.
+    /// The state at the start of a process: what spec asks for by the tables of `release`, what status says was enabled
+    /// before, and what is always enabled.
     pub(super) fn at_start(release: &Release, cluster_version: &Value) -> Self {
         let mut capabilities = Self {
             known: release.known_capabilities.iter().cloned().collect(),
             asked: BTreeSet::new(),
             implicit: texts(&cluster_version["status"]["capabilities"]["enabledCapabilities"]),
         };
+        capabilities.implicit.extend(always_enabled(release).map(str::to_owned));
         capabilities.ask(release, &cluster_version["spec"]["capabilities"]);
         capabilities
     }
@@ -133,6 +147,21 @@ mod tests {
         let mut capabilities = Capabilities::at_start(&release, &spec);
         capabilities.enable_for(&payload(&release), &payload(&release));
         assert_eq!(enabled(&capabilities), [""; 0]);
+    }
+
+    #[test]
+    fn ingress_is_always_enabled_where_it_is_known() {
+        let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
+        for (version, names) in [("4.15.0", [].as_slice()), ("4.16.0", &["Ingress"]), ("5.0.0", &["Ingress"])]
+        {
+            let release = release(version);
+            let capabilities = Capabilities::at_start(&release, &spec);
+            assert_eq!(enabled(&capabilities), names, "{version}");
+            assert_eq!(capabilities.implicit().len(), names.len(), "{version}: nobody asked for it");
+            assert_eq!(arguments(&release).count(), names.len(), "{version}");
+        }
+        let all = Capabilities::at_start(&release("4.16.0"), &json!({}));
+        assert!(all.implicit().is_empty(), "the default set has it");
     }
 
     #[test]

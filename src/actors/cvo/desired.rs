@@ -1,29 +1,19 @@
 //! `spec.desiredUpdate`: which payload it asks for.
 
-use super::apply::Work;
 use super::retrieve::Target;
 use super::validation;
 use crate::model::Object;
 use crate::model::release::Release;
 
-/// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release; that
-/// keeps the force with which it is the `work` at hand.
-pub(super) fn read(
-    cluster_version: &Object,
-    own: &Release,
-    work: Option<&Work>,
-    can_accept_risks: bool,
-) -> (Target, Vec<String>) {
+/// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release, without
+/// force.
+pub(super) fn read(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
     let generation = cluster_version.generation();
     let force = cluster_version["spec"]["desiredUpdate"]["force"].as_bool().unwrap_or(false);
-    let own_target = || Target {
-        version: own.version.to_string(),
-        image: own.image.clone(),
-        force: work.is_some_and(|work| work.release.image == own.image && work.force),
-        generation,
-    };
+    let own_target =
+        || Target { version: own.version.to_string(), image: own.image.clone(), force: false, generation };
     let invalid = validation::errors(cluster_version, can_accept_risks);
     // What is wrong within the request is taken back as a whole; an empty request asks for nothing anyway.
     if invalid.iter().any(|error| error.starts_with("spec.desiredUpdate.")) {

@@ -1,5 +1,7 @@
 //! In which order tasks are done, and how many at a time (`payload.TaskGraph`).
 
+use std::ops::Range;
+
 use super::payload::Task;
 use crate::base::rng::Streams;
 
@@ -36,28 +38,44 @@ pub(super) struct Graph {
 impl Graph {
     /// The order for a pass after `attempt` failed ones in a row.
     pub(super) fn of(tasks: &[Task], mode: Mode, attempt: u32, streams: Streams) -> Self {
-        let levels = by_level_and_component(tasks);
-        if mode == Mode::Updating {
-            return Self { steps: merged(levels), workers: WORKERS_UPDATING };
+        let mut steps = Vec::new();
+        for part in between_jobs(tasks) {
+            let levels = by_level_and_component(tasks, part);
+            if mode == Mode::Updating {
+                steps.extend(merged(levels));
+                continue;
+            }
+            let mut nodes: Vec<Node> = levels.into_iter().flatten().collect();
+            if mode == Mode::Reconciling {
+                permute(&mut nodes, attempt, streams);
+            }
+            steps.push(nodes);
         }
-        let mut nodes: Vec<Node> = levels.into_iter().flatten().collect();
-        let mut workers = nodes.len();
-        if mode == Mode::Reconciling {
-            shuffle(&mut nodes, attempt / ROTATIONS, streams);
-            let turn = usize::try_from(attempt % ROTATIONS).unwrap_or(0) * nodes.len();
-            let middle = turn / usize::try_from(ROTATIONS).unwrap_or(1);
-            nodes.rotate_left(middle);
-            workers = WORKERS_RECONCILING;
-        }
-        Self { steps: vec![nodes], workers }
+        let workers = match mode {
+            Mode::Initializing => steps.iter().map(Vec::len).max().unwrap_or(0),
+            Mode::Updating => WORKERS_UPDATING,
+            Mode::Reconciling => WORKERS_RECONCILING,
+        };
+        Self { steps, workers }
     }
 }
 
+/// The tasks in parts that follow each other: each Job is a part by itself, so that it finds all that is before it done
+/// and all that is after it waits (`SplitOnJobs`).
+fn between_jobs(tasks: &[Task]) -> Vec<Range<usize>> {
+    let mut cuts = vec![0];
+    for (index, _) in tasks.iter().enumerate().filter(|(_, task)| task.is_job()) {
+        cuts.extend([index, index + 1]);
+    }
+    cuts.push(tasks.len());
+    cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|part| !part.is_empty()).collect()
+}
+
 /// Run levels in order, each with a node for each component; files that are named otherwise stand by themselves.
-fn by_level_and_component(tasks: &[Task]) -> Vec<Vec<Node>> {
+fn by_level_and_component(tasks: &[Task], part: Range<usize>) -> Vec<Vec<Node>> {
     let mut levels: Vec<Vec<Node>> = Vec::new();
     let mut last: Option<&Task> = None;
-    for (index, task) in tasks.iter().enumerate() {
+    for (index, task) in part.clone().zip(&tasks[part]) {
         let same_level = last.is_some_and(|last| last.place.run_level == task.place.run_level);
         let same_component = last.is_some_and(|last| last.place.component == task.place.component);
         let numbered = !task.place.run_level.is_empty();
@@ -86,6 +104,13 @@ fn merged(levels: Vec<Vec<Node>>) -> Vec<Vec<Node>> {
     steps
 }
 
+/// Draws an order, and turns it on after each failed pass.
+fn permute(nodes: &mut [Node], attempt: u32, streams: Streams) {
+    shuffle(nodes, attempt / ROTATIONS, streams);
+    let turn = usize::try_from(attempt % ROTATIONS).unwrap_or(0) * nodes.len();
+    nodes.rotate_left(turn / usize::try_from(ROTATIONS).unwrap_or(1));
+}
+
 /// Draws an order (Fisher and Yates).
 fn shuffle(nodes: &mut [Node], draw: u32, streams: Streams) {
     let mut stream = streams.stream(&format!("reconcile-order/{draw}"));
@@ -98,7 +123,9 @@ fn shuffle(nodes: &mut [Node], draw: u32, streams: Streams) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actors::cvo::payload::testing::counted;
+    use serde_json::json;
+
+    use crate::actors::cvo::payload::testing::{counted, object};
 
     fn steps(names: &[(&str, &str)], mode: Mode, attempt: u32) -> Vec<Vec<Node>> {
         let tasks: Vec<Task> = names.iter().map(|(level, component)| counted(level, component)).collect();
@@ -125,6 +152,18 @@ mod tests {
         let names = [("10", "a"), ("10", "b"), ("", "x.yaml"), ("", "y.yaml")];
         assert_eq!(steps(&names, Mode::Updating, 0), [vec![vec![0], vec![1]], vec![vec![2, 3]]]);
         assert_eq!(steps(&names, Mode::Initializing, 0).len(), 1);
+    }
+
+    #[test]
+    fn a_job_waits_for_all_before_it_and_is_waited_for_by_all_after_it() {
+        let manifest = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j" } });
+        let tasks = [counted("10", "a"), object("10", "a", manifest), counted("10", "a"), counted("10", "b")];
+        let order = |mode| Graph::of(&tasks, mode, 0, Streams::new(1));
+        let parts = [vec![vec![0]], vec![vec![1]], vec![vec![2], vec![3]]];
+        assert_eq!(order(Mode::Updating).steps, parts);
+        assert_eq!(order(Mode::Initializing).steps, parts);
+        assert_eq!(order(Mode::Initializing).workers, 2);
+        assert_eq!(order(Mode::Reconciling).steps[..2], parts[..2]);
     }
 
     #[test]

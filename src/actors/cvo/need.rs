@@ -1,11 +1,13 @@
 //! What one task needs at a moment, by what the cluster holds.
 
+use serde_json::Value;
+
 use super::failure::Failure;
 use super::graph::Mode;
 use super::health::{self, Health};
 use super::manifest::{existing, write_for};
 use super::payload::{Rule, Wanted};
-use crate::model::resources::CLUSTER_VERSIONS;
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use crate::model::{Object, Resource, View, Write};
 
 /// What was found, or made, as the payload wants it: seen again, it needs no second look.
@@ -60,6 +62,24 @@ pub(super) fn of_object(wanted: &Wanted, settled: &mut Settled, view: &View, mod
         Health::Busy => Need::Poll,
         Health::Bad(failure) => Need::Fail(failure),
     })
+}
+
+/// The write that makes the metadata of a ClusterOperator what the payload says. The rest of it is its operator's.
+pub(super) fn metadata(
+    wanted: &Value,
+    settled: &mut Settled,
+    existing: &Object,
+    view: &View,
+) -> Option<Write> {
+    if settled.as_ref().is_some_and(|(_, seen)| same(seen, existing)) {
+        return None;
+    }
+    let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+    let write = write_for(Some(existing), &CLUSTER_OPERATORS, wanted, Rule::Apply, owner);
+    if write.is_none() {
+        *settled = Some((CLUSTER_OPERATORS, existing.clone()));
+    }
+    write
 }
 
 /// Whether this is the same state of an object.

@@ -190,9 +190,8 @@ impl Worker {
             return self.write_status(site, cluster_version, now, out);
         }
         self.follow_settings(view, cluster_version, now);
-        let work = self.apply.as_ref().map(|apply| &apply.work);
         let can_accept = updates::can_accept(&self.own, view);
-        let (target, invalid) = desired::read(cluster_version, &self.own, work, can_accept);
+        let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
         self.invalid = invalid;
         // Nothing else is begun before the cluster is installed.
         let accepted = self.apply.as_ref().is_some_and(|apply| {
@@ -225,12 +224,11 @@ impl Worker {
         self.events.tell(notices, now, out);
     }
 
-    /// The first work of a process: its own release, from its own image.
+    /// The first work of a process: its own release, from its own image. Where spec asks for that by force, the second
+    /// look at it begins it anew.
     fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
         self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
-        let desired = &cluster_version["spec"]["desiredUpdate"];
-        let forced = desired["image"] == self.own.image.as_str() && desired["force"] == true;
-        self.adopt(self.own_work(cluster_version.generation(), forced), cluster_version, view, now);
+        self.adopt(self.own_work(cluster_version.generation(), false), cluster_version, view, now);
     }
 
     /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew.

@@ -206,6 +206,10 @@ impl Operator {
         let versions = versions.map(|(name, version)| json!({ "name": name, "version": version }));
         let mut value = object.to_value();
         value["status"]["versions"] = versions.collect();
+        let related = self.facts_of(version).related_objects();
+        if related.is_array() {
+            value["status"]["relatedObjects"] = related;
+        }
         let message = format!("Deployed {version}");
         let progressing = Condition::new("Progressing", "False", health::WELL, message);
         set_conditions(&mut value, &progressing, &[("Available", "True"), ("Degraded", "False")], now);

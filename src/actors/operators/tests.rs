@@ -25,6 +25,7 @@ fn facts() -> release::Operator {
         operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
         rollout_seconds: (600, 900),
         versions: None,
+        related_objects: None,
         account: Account::default(),
     }
 }

@@ -1,6 +1,6 @@
 //! The operators of a payload: what its manifests tell of them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Account, Component, Operator, Release};
 use crate::model::payload::{Manifest, Payload};
@@ -65,8 +65,17 @@ fn operator<'a>(
         operands: Vec::new(),
         rollout_seconds: known(name).map_or(ROLLOUT_SECONDS, |operator| operator.rollout_seconds),
         versions: Some(versions(&manifest.object)),
+        related_objects: Some(manifest.object["status"]["relatedObjects"].clone()),
         account: if bound { Account::Named(account) } else { Account::Unknown },
         namespace,
+    }
+}
+
+impl Operator {
+    /// `status.relatedObjects`: by its manifest, or the namespace that it runs in; null where there are none.
+    pub fn related_objects(&self) -> Value {
+        let of_facts = || json!([{ "group": "", "resource": "namespaces", "name": self.namespace }]);
+        self.related_objects.clone().unwrap_or_else(of_facts)
     }
 }
 

@@ -130,7 +130,11 @@ fn operators_of_a_node_are_created_before_anything_else_of_it_and_then_waited_fo
     let tasks = vec![config_map("50", "dns", "a"), operator("50", "dns"), config_map("70", "b", "b")];
     let mut cluster = Cluster::new(Mode::Updating, tasks);
     cluster.run(5);
-    assert_eq!(cluster.log, ["0 create ClusterOperator/dns", "0 create ConfigMap/a"]);
+    assert_eq!(
+        cluster.log,
+        ["0 create ClusterOperator/dns", "0 update ClusterOperator/dns", "0 create ConfigMap/a"],
+        "what it is about is told at once"
+    );
     assert_eq!(cluster.failure(), ("ClusterOperatorNotAvailable", "Cluster operator dns is not available"));
     let created = cluster.view.get(&CLUSTER_OPERATORS, "", "dns").unwrap();
     assert_eq!(
@@ -145,7 +149,7 @@ fn operators_of_a_node_are_created_before_anything_else_of_it_and_then_waited_fo
     cluster.healthy("dns");
     cluster.apply.notify(cluster.now);
     cluster.run(5);
-    assert_eq!(cluster.log[2], "6 create ConfigMap/b");
+    assert_eq!(cluster.log[3], "6 create ConfigMap/b");
     assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (Mode::Reconciling, 1));
 }
 
@@ -161,7 +165,15 @@ fn an_error_stops_its_node_and_what_comes_after_but_not_its_siblings() {
     let mut cluster = Cluster::new(Mode::Updating, tasks.clone());
     cluster.healthy("first");
     cluster.run(5);
-    assert_eq!(cluster.log, ["0 create ConfigMap/a", "0 create ClusterOperator/b", "0 create ConfigMap/c"]);
+    assert_eq!(
+        cluster.log,
+        [
+            "0 create ConfigMap/a",
+            "0 create ClusterOperator/b",
+            "0 update ClusterOperator/b",
+            "0 create ConfigMap/c"
+        ]
+    );
     assert_eq!(cluster.failure().0, "ClusterOperatorNotAvailable");
     // While reconciling nothing waits for anything.
     let mut cluster = Cluster::new(Mode::Reconciling, tasks);
@@ -224,7 +236,7 @@ fn a_job_is_waited_for_and_what_never_ends_is_given_up_in_time() {
     assert_eq!(cluster.log, ["0 create ConfigMap/a", "0 create Job/job"]);
     assert_eq!(cluster.failure(), ("", ""));
     cluster.run(2 * R - 60);
-    let message = "1 incomplete task nodes, beginning with configmap \"ns/a\" (1 of 4)";
+    let message = "2 incomplete task nodes, beginning with job \"ns/job\" (2 of 4)";
     assert_eq!(cluster.failure(), ("", message));
     assert_eq!(cluster.apply.progress.failure.as_ref().unwrap().summary(), "an error occurred");
     let done = json!({ "metadata": { "name": "job", "namespace": "ns", "ownerReferences": [{ "uid": "cv-uid" }] },

@@ -166,13 +166,10 @@ fn cluster_operator(object: &Arc<Value>) -> ClusterOperatorTask {
     let versions = versions.collect();
     let mut object = (**object).clone();
     // Nothing is deployed yet: only what the ClusterOperator is about is told before its operator comes.
-    let related = object.pointer_mut("/status/relatedObjects").map(Value::take).unwrap_or_default();
+    let related_objects = object.pointer_mut("/status/relatedObjects").map(Value::take).unwrap_or_default();
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
         fields.entry("spec").or_insert_with(|| json!({}));
     }
-    if related.is_array() {
-        object["status"] = json!({ "relatedObjects": related });
-    }
-    ClusterOperatorTask { object, versions }
+    ClusterOperatorTask { object, related_objects, versions }
 }

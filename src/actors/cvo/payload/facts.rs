@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What};
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::actors::cvo::lease::NAMESPACE;
-use crate::actors::cvo::{NAME, access, version_pod};
+use crate::actors::cvo::{NAME, access, capabilities, version_pod};
 use crate::base::text::hex;
 use crate::model::manifests;
 use crate::model::release::{Component, Operator, Release};
@@ -48,6 +48,7 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
         tasks.push(object(deployment(release, operator)));
         tasks.push(What::ClusterOperator(Box::new(ClusterOperatorTask {
             object: cluster_operator(operator),
+            related_objects: operator.related_objects(),
             versions: release.versions_of(operator),
         })));
     }
@@ -92,7 +93,11 @@ fn payload_account(release: &Release) -> Option<What> {
 fn own_deployment(release: &Release) -> Option<What> {
     let is_own = |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
     let template = manifests::objects("base").iter().find(is_own)?;
-    Some(object(with_image(template.clone(), &release.image)))
+    let mut deployment = with_image(template.clone(), &release.image);
+    if let Some(Value::Array(list)) = deployment.pointer_mut("/spec/template/spec/containers/0/args") {
+        list.extend(capabilities::arguments(release).map(Value::from));
+    }
+    Some(object(deployment))
 }
 
 /// What the payload has beside with feature set `DevPreviewNoUpgrade`.

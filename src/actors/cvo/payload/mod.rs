@@ -75,8 +75,10 @@ pub(super) enum Rule {
 /// A ClusterOperator of the payload.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClusterOperatorTask {
-    /// What is made where nothing is there, with the status that it begins with.
+    /// What is made where nothing is there, and whose metadata is kept; without status.
     pub(super) object: Value,
+    /// The `status.relatedObjects` that it begins with; null where there are none.
+    pub(super) related_objects: Value,
     /// The versions that it must report.
     pub(super) versions: Vec<(String, String)>,
 }
@@ -137,6 +139,11 @@ impl Task {
             What::Object(wanted) => Some(&wanted.object),
             What::ClusterOperator(operator) => Some(&operator.object),
         }
+    }
+
+    /// Whether it is a Job, of which the operator waits for the end.
+    pub(super) fn is_job(&self) -> bool {
+        self.object().is_some_and(|object| object["kind"] == "Job" && object["apiVersion"] == "batch/v1")
     }
 
     /// `kind "namespace/name"` as error messages name a manifest; a component's name for those that are counted.
@@ -283,8 +290,9 @@ pub(super) mod testing {
             "metadata": { "name": name },
         });
         let versions = ["operator", "operand"].map(|part| (part.to_owned(), "2".to_owned())).to_vec();
-        let what = What::ClusterOperator(Box::new(ClusterOperatorTask { object, versions }));
-        Task::new(&Place::new(run_level, name, &[]), what)
+        let related_objects = serde_json::json!([{ "group": "", "resource": "namespaces", "name": name }]);
+        let what = ClusterOperatorTask { object, related_objects, versions };
+        Task::new(&Place::new(run_level, name, &[]), What::ClusterOperator(Box::new(what)))
     }
 
     /// A payload of these tasks.

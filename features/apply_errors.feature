@@ -1,0 +1,128 @@
+@apply
+Feature: What the API server refuses
+  The cluster-version operator tells of a manifest that it cannot apply, and goes on as soon as it can.
+
+  Scenario: The operator may do less than it must
+    Given a 4.19.3 cluster
+    When I apply this object:
+      """
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRole
+      metadata: {name: no-workloads}
+      rules:
+      - {apiGroups: ["", config.openshift.io, coordination.k8s.io], resources: ["*"], verbs: ["*"]}
+      - {apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}
+      """
+    And I apply this object:
+      """
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRoleBinding
+      metadata: {name: no-workloads}
+      roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: no-workloads}
+      subjects:
+      - {kind: ServiceAccount, name: default, namespace: openshift-cluster-version}
+      """
+    And I delete ClusterRoleBinding/cluster-version-operator
+    And I delete Deployment/openshift-dns-operator/dns-operator
+    Then within 10 minutes ClusterVersion condition Failing is True with reason "UpdatePayloadResourceForbidden" and message matching /^Could not update deployment "openshift-dns-operator\/dns-operator" \(\d+ of \d+\): the server has forbidden updates to this resource$/
+    And ClusterVersion condition Progressing is False with reason "UpdatePayloadResourceForbidden" and message "Error while reconciling 4.19.3: the server is rejecting updates"
+    And ClusterVersion condition Available is True with message "Done applying 4.19.3"
+    When I apply this object:
+      """
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRoleBinding
+      metadata: {name: cluster-version-operator}
+      roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+      subjects:
+      - {kind: ServiceAccount, name: default, namespace: openshift-cluster-version}
+      """
+    Then within 10 minutes ClusterVersion condition Failing is False
+    And ClusterVersion condition Progressing is False with message "Cluster version is 4.19.3"
+    And Deployment/openshift-dns-operator/dns-operator exists
+
+  Scenario: A policy that denies what an update brings
+    Given a 4.19.3 cluster
+    And release 4.19.5 exists
+    When I apply this object:
+      """
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingAdmissionPolicy
+      metadata: {name: frozen}
+      spec:
+        matchConstraints:
+          resourceRules:
+          - {apiGroups: [apps], apiVersions: [v1], operations: [UPDATE], resources: [deployments]}
+        validations:
+        - {expression: "object.metadata.name != 'dns-operator'", message: nobody touches this}
+      """
+    And I apply this object:
+      """
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingAdmissionPolicyBinding
+      metadata: {name: frozen}
+      spec: {policyName: frozen, validationActions: [Deny]}
+      """
+    And I update to 4.19.5
+    Then within 2 hours ClusterVersion condition Failing is True with reason "UpdatePayloadResourceInvalid" and message matching /^Could not update deployment "openshift-dns-operator\/dns-operator" \(\d+ of \d+\): the object is invalid, possibly due to local cluster configuration$/
+    And within 30 minutes ClusterVersion condition Progressing is True with reason "UpdatePayloadResourceInvalid" and message "Unable to apply 4.19.5: some cluster configuration is invalid"
+    When I delete ValidatingAdmissionPolicyBinding/frozen
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.19.5"
+    And ClusterVersion condition Failing is False
+
+  Scenario: A webhook that nobody answers
+    Given a 4.19.3 cluster
+    When I apply this object:
+      """
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingWebhookConfiguration
+      metadata: {name: gone}
+      webhooks:
+      - name: gone.example.com
+        admissionReviewVersions: [v1]
+        sideEffects: None
+        failurePolicy: Fail
+        clientConfig: {url: "https://webhook.example.com/validate"}
+        rules:
+        - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+      """
+    And I delete Deployment/openshift-dns-operator/dns-operator
+    Then within 10 minutes ClusterVersion condition Failing is True with reason "UpdatePayloadClusterError" and message containing "the server is reporting an internal error"
+    And ClusterVersion condition Progressing is False with reason "UpdatePayloadClusterError" and message "Error while reconciling 4.19.3: the control plane is reporting an internal error"
+    When I delete ValidatingWebhookConfiguration/gone
+    Then within 10 minutes ClusterVersion condition Failing is False
+
+  Scenario: A ClusterVersion that was made anew owns nothing
+    Given a 4.19.3 cluster
+    When I delete ClusterVersion/version
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {clusterID: 7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a41}
+      """
+    Then within 30 minutes ClusterVersion condition Failing is True with reason "MultipleErrors" and message matching /\* Could not update namespace "openshift-dns-operator" \(\d+ of \d+\): the object is invalid, possibly due to local cluster configuration/
+
+  # OCP-51973
+  Scenario: What is overridden is left alone, also when it is gone
+    Given a 4.19.3 cluster
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec:
+        overrides:
+        - {kind: Deployment, group: apps, namespace: openshift-dns-operator, name: dns-operator, unmanaged: true}
+      """
+    And I delete Deployment/openshift-dns-operator/dns-operator
+    Then within 1 minute ClusterVersion condition Upgradeable is False with reason "ClusterVersionOverridesSet"
+    And throughout 20 minutes Deployment/openshift-dns-operator/dns-operator does not exist
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {overrides: []}
+      """
+    Then within 1 minute Deployment/openshift-dns-operator/dns-operator exists
