@@ -12,6 +12,7 @@ use crate::base::text::short_duration;
 pub(super) fn of(step: &Step) -> String {
     match step {
         Step::Act(action) => act(action),
+        Step::Try(attempt) => format!("try to {}", act(&attempt.action)),
         Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
         Step::Expect(expectation) => expectation.to_string(),

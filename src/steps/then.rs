@@ -196,7 +196,7 @@ async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step
     command(world, check, step).await
 }
 
-/// The error that the command that was run last ended with.
+/// The error that the command that was run last ended with, or the refusal of what was tried after it.
 #[then(regex = r#"^it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
 async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) -> Result<(), StepError> {
     command(world, CommandCheck::Refused(printed(&text)?), step).await

@@ -28,6 +28,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("When", "I clear the update request"),
     ("When", "I ask for published insights"),
     ("When", "I apply this object:"),
+    ("When", "I try to apply this object:"),
     ("When", "I delete ConfigMap/openshift-config/admin-acks"),
     (
         "When",
