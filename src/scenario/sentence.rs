@@ -91,6 +91,7 @@ impl fmt::Display for Check {
             Self::Field { path, value } => write!(f, "{path} is {value}"),
             Self::Unchanged { path } => write!(f, "{path} unchanged"),
             Self::PodStatus(status) => write!(f, "STATUS {status}"),
+            Self::NoCondition(kind) => write!(f, "no {kind}"),
         }
     }
 }

@@ -18,6 +18,7 @@ use super::status::{self, Report};
 use super::updates::{self, Updates};
 use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
+use crate::model::alert::Alert;
 use crate::model::manifests::is_preview;
 use crate::model::payload::Selection;
 use crate::model::release::Release;
@@ -89,10 +90,17 @@ impl Worker {
 
     /// Goes on as far as it can at this moment. Without a ClusterVersion there is no request to follow; what was
     /// accepted last goes on being applied.
-    pub(super) fn run(&mut self, site: &mut Site, view: &View, now: Time, out: &mut Outbox) {
+    pub(super) fn run(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        alerts: &[Alert],
+        now: Time,
+        out: &mut Outbox,
+    ) {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             // Updates are looked for beside the worker, which tells of them when it is free.
-            if self.updates.run(&site.world, view, cluster_version, &self.own, now) {
+            if self.updates.run(&site.world, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
             self.follow(site, view, cluster_version, now, out);
