@@ -72,9 +72,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
             Some(Step::Act(action))
         }
         ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
-        ("update" | "apply" | "delete", Some(value)) => {
-            request(reader, name, value, versions).map(Step::Act)
-        }
+        ("update" | "apply" | "delete", Some(value)) => request(reader, name, value, versions).map(Step::Act),
         ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
         ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
@@ -106,8 +104,10 @@ fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Versio
 fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Attempt> {
     const REQUESTS: [&str; 3] = ["update", "apply", "delete"];
     let map = reader.map(node, "what is tried", &["update", "apply", "delete", "refused"])?;
-    let asked: Vec<(&str, &Node)> = REQUESTS.iter().filter_map(|name| Some((*name, map.get(name)?))).collect();
-    let refused = map.required(reader, "refused", "what the API server says, such as `{contains: Unsupported value}`");
+    let asked: Vec<(&str, &Node)> =
+        REQUESTS.iter().filter_map(|name| Some((*name, map.get(name)?))).collect();
+    let refused =
+        map.required(reader, "refused", "what the API server says, such as `{contains: Unsupported value}`");
     let refused = refused.map(|node| reader.text_matches(node));
     let [(name, value)] = asked.as_slice() else {
         reader.problem(node, "one thing is tried: expected one of `update`, `apply`, `delete`");

@@ -24,7 +24,8 @@ pub(super) fn may_speak(operator: &str) -> bool {
 pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<Condition> {
     let is_old = release.line() <= (4, 13);
     let speaker = if is_old { "kube-apiserver" } else { "config-operator" };
-    let set = view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == speaker)?.text("/spec/featureSet");
+    let set =
+        view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == speaker)?.text("/spec/featureSet");
     let refuses = !set.is_empty() && !(is_old && set == "LatencySensitive");
     let message = format!("FeatureGatesUpgradeable: \"{set}\" does not allow updates");
     refuses.then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))

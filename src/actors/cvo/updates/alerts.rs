@@ -89,14 +89,29 @@ mod tests {
         let alerts = [
             alert(&[("alertname", "Precheck"), ("openShiftUpdatePrecheck", "true")], &[], firing),
             alert(&[("alertname", "Other"), ("severity", "warning")], &[], firing),
-            alert(&[("alertname", "Down"), ("severity", "critical"), ("name", "a")], &[("summary", "A is down.")], firing),
-            alert(&[("alertname", "Down"), ("severity", "critical"), ("name", "b")], &[("summary", "B is down.")], firing),
+            alert(
+                &[("alertname", "Down"), ("severity", "critical"), ("name", "a")],
+                &[("summary", "A is down.")],
+                firing,
+            ),
+            alert(
+                &[("alertname", "Down"), ("severity", "critical"), ("name", "b")],
+                &[("summary", "B is down.")],
+                firing,
+            ),
             alert(&[("alertname", "Late"), ("severity", "critical")], &[], AlertState::Pending),
-            alert(&[("alertname", "KubeNodeNotReady")], &[("summary", "Not ready"), ("runbook_url", "https://r")], firing),
+            alert(
+                &[("alertname", "KubeNodeNotReady")],
+                &[("summary", "Not ready"), ("runbook_url", "https://r")],
+                firing,
+            ),
         ];
-        let told: Vec<String> =
-            risks(&alerts).iter().map(|risk| format!("{} {} {}", risk.name, risk.message, risk.url)).collect();
-        let (down, precheck) = (format!("Down A is down. {NO_RUNBOOK}"), format!("Precheck Precheck. {NO_RUNBOOK}"));
+        let told: Vec<String> = risks(&alerts)
+            .iter()
+            .map(|risk| format!("{} {} {}", risk.name, risk.message, risk.url))
+            .collect();
+        let (down, precheck) =
+            (format!("Down A is down. {NO_RUNBOOK}"), format!("Precheck Precheck. {NO_RUNBOOK}"));
         assert_eq!(told, [down, "KubeNodeNotReady Not ready. https://r".to_owned(), precheck]);
     }
 }

@@ -229,7 +229,10 @@ fn overrides_are_noted_from_4_22_on_for_patches_and_ways_back() {
     check("4.22.1", "4.22.2", "ClusterVersionOverridesSet", "upgrades");
     check("4.22.1", "4.21.9", "ClusterVersionOverridesSet", "upgrades");
     check("5.0.1", "5.0.2", "ClusterVersionOverrides", "updates");
-    assert_eq!(judge("4.22.1", "4.22.1", "5.0.0", "ClusterVersionOverridesSet"), "ClusterVersionOverridesSet: No.");
+    assert_eq!(
+        judge("4.22.1", "4.22.1", "5.0.0", "ClusterVersionOverridesSet"),
+        "ClusterVersionOverridesSet: No."
+    );
 }
 
 #[test]
