@@ -136,7 +136,7 @@ impl Worker {
                 let mut notices = Vec::new();
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load =
-                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, true));
+                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, &self.own));
                 notices.extend(load.notice());
                 self.events.tell(notices, now, out);
                 self.retrieved(accepted, site, view, cluster_version, now, out);
@@ -209,7 +209,7 @@ impl Worker {
         });
         if accepted {
             if let (Load::Failed { .. }, Some(apply)) = (&self.load, &self.apply) {
-                self.load = Load::loaded(&apply.work.release, false);
+                self.load = Load::returned(&apply.work.release);
             }
         } else if target.image == self.own.image {
             if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
@@ -229,7 +229,7 @@ impl Worker {
         let (version, image) = (self.own.version.to_string(), &self.own.image);
         let loading = format!("Loading payload version=\"{version}\" image=\"{image}\"");
         let mut notices = vec![retrieving(&version, image), Notice::normal("LoadPayload", loading)];
-        notices.extend(Load::loaded(&self.own, true).notice());
+        notices.extend(Load::loaded(&self.own, &self.own).notice());
         self.events.tell(notices, now, out);
     }
 
@@ -268,7 +268,7 @@ impl Worker {
 
     /// Makes an accepted payload the work of the apply loop.
     fn adopt(&mut self, work: Work, cluster_version: &Object, view: &View, now: Time) {
-        self.load = Load::loaded(&work.release, true);
+        self.load = Load::loaded(&work.release, &self.own);
         self.selection = selection(view, &work.release);
         let payload = Payload::load(&work.release, &self.selection);
         let mode = mode(cluster_version, &work.release.image);
@@ -294,7 +294,7 @@ impl Worker {
                 self.queue.news(now);
             }
             Ok(work) => {
-                self.load = Load::loaded(&work.release, true);
+                self.load = Load::loaded(&work.release, &self.own);
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
                     let target = Payload::load(&work.release, &selection(view, &work.release));
                     capabilities.enable_for(&apply.payload, &target);

@@ -26,9 +26,9 @@ pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<
     let speaker = if is_old { "kube-apiserver" } else { "config-operator" };
     let set =
         view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == speaker)?.text("/spec/featureSet");
-    let refuses = !set.is_empty() && !(is_old && set == "LatencySensitive");
+    let passes = set.is_empty() || is_old && set == "LatencySensitive";
     let message = format!("FeatureGatesUpgradeable: \"{set}\" does not allow updates");
-    refuses.then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
+    (!passes).then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
 }
 
 /// Puts the refusal into the status of a ClusterOperator, or takes out the one that stands there. Gives whether that changed
