@@ -31,3 +31,20 @@ Feature: Alerts about updates
     And ClusterVersion condition Progressing is False with message "Cluster version is 4.20.3"
     And alert "ClusterVersionOperatorDown" is not firing
     And alert "UpdateAvailable" is not firing
+
+  # OCP-41736
+  Scenario: An operator that is not available is told of after ten minutes, and soon no longer once it is
+    Given a 4.20.1 cluster
+    And release 4.20.5 exists
+    When operator image-registry becomes unavailable with reason "NoReplicasAvailable" and message "The deployment does not have available replicas"
+    Then within 1 minute alert "ClusterOperatorDown" about "image-registry" is pending
+    And within 5 minutes ClusterVersion condition Failing is True with reason "ClusterOperatorNotAvailable" and message "Cluster operator image-registry is not available"
+    And within 11 minutes alert "ClusterOperatorDown" about "image-registry" is firing
+    When I run "oc adm upgrade recommend --version 4.20.5"
+    Then it is refused with "issues that apply to this cluster but which were not included in --accept: ClusterOperatorDown,Failing"
+    And it prints a text with "critical alert ClusterOperatorDown firing, suggesting significant cluster issues worth investigating."
+    When I run "oc adm upgrade recommend --version 4.20.5 --accept ClusterOperatorDown,Failing"
+    Then it prints a text with "Update to 4.20.5 has no known issues relevant to this cluster other than the accepted ClusterOperatorDown,Failing."
+    When operator image-registry recovers
+    Then within 5 minutes alert "ClusterOperatorDown" is not firing
+    And within 5 minutes ClusterVersion condition Failing is False

@@ -55,3 +55,23 @@ Feature: Capabilities
     Then within 30 minutes ClusterOperator/console exists
     And within 30 minutes ClusterOperator/console condition Available is True
     And ClusterOperator/insights does not exist
+
+  # OCP-49670
+  Scenario: What no release knows is refused
+    Given a 4.20.1 cluster
+    When I try to apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {capabilities: {baselineCapabilitySet: Invalid}}
+      """
+    Then it is refused with a text with "spec.capabilities.baselineCapabilitySet: Unsupported value: "Invalid": supported values: "None", "v4.11", "v4.12", "v4.13""
+    When I try to apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {capabilities: {additionalEnabledCapabilities: [Invalid]}}
+      """
+    Then it is refused with a text with "spec.capabilities.additionalEnabledCapabilities[0]: Unsupported value: "Invalid": supported values: "openshift-samples", "baremetal", "marketplace""

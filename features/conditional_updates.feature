@@ -70,9 +70,9 @@ Feature: Updates with risks
     When I run "oc adm upgrade recommend --show-outdated-releases"
     Then it prints a text with "  4.17.0      RiskA"
     When I run "oc adm upgrade recommend --version 4.17.0"
-    Then it is refused with "issues that apply to this cluster but which were not included in --accept: ConditionalUpdateRisk,FailedToCompletePrecheck"
-    When I run "oc adm upgrade recommend --version 4.17.0 --accept ConditionalUpdateRisk,FailedToCompletePrecheck"
-    Then it prints a text with "Update to 4.17.0 has no known issues relevant to this cluster other than the accepted ConditionalUpdateRisk,FailedToCompletePrecheck."
+    Then it is refused with "issues that apply to this cluster but which were not included in --accept: ConditionalUpdateRisk"
+    When I run "oc adm upgrade recommend --version 4.17.0 --accept ConditionalUpdateRisk"
+    Then it prints a text with "Update to 4.17.0 has no known issues relevant to this cluster other than the accepted ConditionalUpdateRisk."
     When I run "oc adm upgrade recommend --version 4.999.999"
     Then it is refused with "no updates to 4.999 available, so cannot display context for the requested release 4.999.999"
 

@@ -28,3 +28,17 @@ Feature: What the history of a cluster tells
     And ClusterVersion field "status.desired.version" is "4.19.3"
     And ClusterVersion field "status.history[0].version" is "4.19.3"
     And ClusterVersion condition Failing is False
+
+  Scenario Outline: Risks are kept from 4.12 on, and the architecture is told, <from>
+    Given a <from> cluster
+    And the update channel ""
+    And release <to> exists
+    When I update to <to>
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with message matching /^Payload loaded version="<to>" image="[^"]+"(<architecture>)$/
+    And within 5 minutes ClusterVersion field "status.history[0].version" is "<to>"
+    And ClusterVersion field "status.history[0].acceptedRisks" is /^<risks>$/
+
+    Examples:
+      | from   | to     | architecture          | risks                                                                            |
+      | 4.11.3 | 4.11.9 |                       |                                                                                  |
+      | 4.12.3 | 4.12.9 | .architecture="amd64" | Precondition "ClusterVersionRecommendedUpdate" failed because of "NoChannel": .* |

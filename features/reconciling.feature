@@ -36,6 +36,41 @@ Feature: What is changed behind the operator's back is put right
     And ClusterOperator/etcd field "metadata.annotations.mine" is "stays"
     And ClusterOperator/etcd field "status.relatedObjects[0].name" is "openshift-etcd-operator"
 
+  # OCP-51973
+  Scenario: What an override takes out is left alone, also while an update is refused
+    Given a 4.17.3 cluster
+    And the update channel "stable-4.18"
+    And release 4.18.2 exists
+    When operator marketplace becomes not upgradeable with reason "Busy" and message "not now"
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "Busy"
+    When I update to 4.18.2
+    Then within 10 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec:
+        overrides:
+        - {kind: Deployment, group: apps, namespace: openshift-network-operator, name: network-operator, unmanaged: true}
+      """
+    And I apply this object:
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {namespace: openshift-network-operator, name: network-operator}
+      spec: {replicas: 3}
+      """
+    Then throughout 8 minutes Deployment/openshift-network-operator/network-operator field "spec.replicas" is "3"
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {overrides: null}
+      """
+    Then within 10 minutes Deployment/openshift-network-operator/network-operator field "spec.replicas" is "1"
+
   # OCP-46724
   Scenario Outline: A Deployment that was scaled to <replicas>
     Given a 4.19.3 cluster

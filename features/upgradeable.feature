@@ -3,6 +3,7 @@ Feature: What stands in the way of another minor
   The condition Upgradeable gathers what speaks against an update to the next minor; a precondition refuses one for as long
   as it is False. Patches go on.
 
+  # OCP-44827
   Scenario: An administrator has to agree to what the next minor brings
     Given a 4.14.8 cluster
     And release 4.15.3 exists
@@ -24,7 +25,8 @@ Feature: What stands in the way of another minor
       metadata: {name: admin-acks, namespace: openshift-config}
       data: {ack-4.14-apis-removed: "true"}
       """
-    Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.15.3"
+    Then within 5 minutes ClusterVersion has no condition Upgradeable
+    And within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.15.3"
 
   Scenario: A patch needs no agreement
     Given a 4.14.8 cluster
@@ -40,6 +42,61 @@ Feature: What stands in the way of another minor
     When I update to 4.14.12
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.14.12"
 
+  # OCPBUGS-42880
+  Scenario: A gate that comes while a minor update is under way does not hold back its patches
+    Given a 4.19.3 cluster
+    And release 4.20.1 exists
+    And release 4.20.5 exists
+    When I update to 4.20.1
+    Then within 30 minutes ClusterVersion condition Progressing is True with message matching /^Working towards 4\.20\.1/
+    When I apply this object:
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: admin-gates, namespace: openshift-config-managed}
+      data: {ack-4.19-apis-removed: Some APIs go away.}
+      """
+    Then within 10 minutes ClusterVersion condition Upgradeable is False with message containing "Some APIs go away."
+    When I update to 4.20.5
+    Then within 10 minutes ClusterVersion field "status.history[0].version" is "4.20.5"
+    And ClusterVersion field "status.history[0].acceptedRisks" is /"MinorVersionClusterUpdateInProgress": Retarget to 4\.20\.5 while a minor version update from 4\.19\.3 to 4\.20\.1 is in progress/
+
+  Scenario: An operator that waits for an annotation holds back the next minor
+    Given a 4.18.1 cluster
+    And release 4.19.1 exists
+    When operator cloud-credential becomes not upgradeable with reason "MissingUpgradeableAnnotation" and message "Annotate the cluster object."
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "MissingUpgradeableAnnotation" and message "Cluster operator cloud-credential should not be upgraded between minor versions: Annotate the cluster object."
+    When I update to 4.19.1
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "MissingUpgradeableAnnotation"
+    When operator cloud-credential recovers
+    Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.19.1"
+
+  # OTA-1860
+  Scenario Outline: Overrides <do> to a patch of <from>
+    Given a <from> cluster
+    And release <to> exists
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec:
+        overrides:
+        - {kind: Deployment, group: apps, namespace: openshift-network-operator, name: network-operator, unmanaged: true}
+      """
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "<reason>"
+    When I update to <to>
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is <accepted> with message containing "<to>"
+    And ClusterVersion field "<where>" is /failed because of .*ClusterVersionOverridesSet.*: <what>/
+
+    Examples:
+      | do           | from   | to     | reason                     | accepted | where                           | what                                                                     |
+      | are an end   | 4.13.3 | 4.13.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl |
+      | are an end   | 4.21.3 | 4.21.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl |
+      | are no harm  | 4.22.3 | 4.22.9 | ClusterVersionOverridesSet | True     | status.history[0].acceptedRisks | Retarget from 4\\.22\\.3 to 4\\.22\\.9 is not blocked by                 |
+      | are no harm  | 5.0.0  | 5.0.3  | ClusterVersionOverrides    | True     | status.history[0].acceptedRisks | Retarget from 5\\.0\\.0 to 5\\.0\\.3 is not blocked by                   |
+
+  # OTA-861
   Scenario: While an update is under way there is no other, from 4.19 on
     Given a 4.19.3 cluster
     And release 4.19.9 exists

@@ -79,6 +79,8 @@ pub struct Input<'a> {
     pub answers: &'a [Answer],
     /// What the container runtime tells it.
     pub signals: &'a [Signal],
+    /// The alerts that are pending or fire, as Prometheus answers who asks it.
+    pub alerts: &'a [Alert],
     /// The current moment.
     pub now: Time,
 }

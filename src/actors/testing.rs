@@ -144,6 +144,7 @@ impl Rig {
             changes: &changes,
             answers: &answers,
             signals: &signals,
+            alerts: &[],
             now: self.now,
         };
         let step = seat.actor.step(&input);

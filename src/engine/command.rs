@@ -1,15 +1,15 @@
 //! Commands that an administrator types: the client's questions and requests, what it printed, and whether that is what
 //! was expected.
 
+use serde_json::json;
+
 use super::simulation::Simulation;
+use crate::model::alert::Alert;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, Write};
-use crate::oc::{Command, Said, Sight, Turn};
+use crate::oc::{self, Command, Said, Sight, Turn};
 use crate::record::{ADMINISTRATOR, Event, Record};
 use crate::scenario::plan::{CommandCheck, CommandLine};
-
-/// What the client says of alerts to an administrator who has a certificate, as an installer makes it, and no token.
-const NO_TOKEN: &str = "no token is currently in use for this session";
 
 /// Runs a command and records what it printed. Components notice what it changed when the simulation settles.
 pub(super) fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
@@ -22,7 +22,8 @@ pub(super) fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
 
 fn play(simulation: &mut Simulation, command: &Command) -> Said {
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
-    match command.begin(&Sight { cluster_version, alerts: Err(NO_TOKEN) }) {
+    let alerts = alerts(simulation);
+    match command.begin(&Sight { cluster_version, alerts: Ok(&alerts) }) {
         Turn::Done(said) => said,
         Turn::Patch(patch) => {
             let write = Write::merge_patch(&CLUSTER_VERSIONS, "", "version", patch.to_value());
@@ -32,11 +33,24 @@ fn play(simulation: &mut Simulation, command: &Command) -> Said {
     }
 }
 
-/// Checks the command that was run last.
+/// What Prometheus answers to an administrator, who has logged in and so has a token.
+fn alerts(simulation: &Simulation) -> Vec<oc::Alert> {
+    let told = simulation.alerts.iter().map(|alert| {
+        let Alert { labels, annotations, state } = alert;
+        json!({ "state": state.as_str(), "labels": labels, "annotations": annotations })
+    });
+    told.map(|value| oc::Alert::read(&value)).collect()
+}
+
+/// Checks the command that was run last, or the request that was refused after it.
 pub(super) fn check_last(record: &Record, checks: &[CommandCheck]) -> Result<(), String> {
     let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Command { code, stdout, stderr, .. } => {
             Some(Said { stdout: stdout.clone(), stderr: stderr.clone(), code: *code })
+        }
+        // What a command asks for stands before the command.
+        Event::Write(write) if write.by == ADMINISTRATOR && write.code >= 400 => {
+            Some(Said { stdout: String::new(), stderr: write.message.clone(), code: 1 })
         }
         _ => None,
     });

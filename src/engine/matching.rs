@@ -70,6 +70,11 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
             }
             Err(in_words(condition))
         }
+        Check::NoCondition(wanted) => {
+            let list = found["status"]["conditions"].as_array().or_else(|| found["conditions"].as_array());
+            let there = list.and_then(|list| condition::find(list, wanted));
+            there.map_or(Ok(()), |condition| Err(in_words(condition)))
+        }
         Check::Field { path, value } => {
             let seen = path::text_at(found, path);
             if value.fits(&seen) { Ok(()) } else { Err(format!("{path} is `{seen}`")) }

@@ -16,7 +16,7 @@ use crate::base::rng::Streams;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, View, Write};
 use crate::record::{Event, Header, INSTALLER, Record};
-use crate::scenario::plan::{Action, ClusterPlan, Expectation, Run, Step, When};
+use crate::scenario::plan::{Action, Attempt, ClusterPlan, Expectation, Run, Step, When};
 
 /// When the clock of every run starts: 2024-01-15T08:00:00Z.
 const EPOCH: Time = Time::constant(1_705_305_600, 0);
@@ -168,10 +168,11 @@ impl Session {
     /// Plays one step of a timeline.
     ///
     /// # Errors
-    /// As [`Session::act`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
+    /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
         match step {
             Step::Act(action) => self.act(action),
+            Step::Try(attempt) => self.attempt(attempt),
             Step::Run(run) => self.run(run),
             Step::Advance(span) => self.advance(*span),
             Step::Expect(expectation) => self.expect(expectation),
@@ -220,6 +221,25 @@ impl Session {
             act::act(simulation, action)?;
             simulation.settle()
         })
+    }
+
+    /// Tries what the API server must refuse.
+    ///
+    /// # Errors
+    /// [`SessionError::Unmet`] if it is not refused, or with other words.
+    pub fn attempt(&mut self, attempt: &Attempt) -> Result<(), SessionError> {
+        match self.act(&attempt.action) {
+            Ok(()) => Err(SessionError::Unmet("the API server did not refuse it".to_owned())),
+            Err(SessionError::Refused { message, .. }) => {
+                match attempt.refused.iter().find(|text| !text.fits(&message)) {
+                    None => Ok(()),
+                    Some(text) => {
+                        Err(SessionError::Unmet(format!("expected a refusal with {text}; it is: {message}")))
+                    }
+                }
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Runs a command of an administrator, and checks what came of it.

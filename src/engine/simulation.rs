@@ -232,7 +232,8 @@ impl Simulation {
             std::mem::take(&mut slot.answers),
             std::mem::take(&mut slot.signals),
         );
-        let input = Input { view: &self.view, changes: &changes, answers: &answers, signals: &signals, now };
+        let (view, alerts) = (&self.view, self.alerts.as_slice());
+        let input = Input { view, changes: &changes, answers: &answers, signals: &signals, alerts, now };
         let step = slot.actor.step(&input);
         slot.why = step.why.into_owned();
         if let Some(old) = slot.wake_at.take() {

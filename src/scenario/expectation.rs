@@ -19,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "statuses",
     "condition",
     "conditions",
+    "no-condition",
     "fields",
     "pod-status",
     "unchanged",
@@ -27,7 +28,7 @@ pub(super) const KEYS: &[&str] = &[
     "throughout",
 ];
 const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses"];
-const CHECKS: &[&str] = &["condition", "conditions", "fields", "pod-status", "unchanged"];
+const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
 
@@ -158,6 +159,10 @@ fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
         let items =
             if let Kind::List(items) = &node.kind { items.as_slice() } else { std::slice::from_ref(node) };
         found.extend(items.iter().filter_map(|item| condition(reader, item)));
+    }
+    let missing = map.get("no-condition");
+    if let Some(kind) = missing.and_then(|node| reader.text(node, "a condition type such as `Upgradeable`")) {
+        found.push(Check::NoCondition(kind));
     }
     if let Some(fields) = map.get("fields") {
         for (key, value) in reader.entries(fields, "fields by path").unwrap_or_default() {

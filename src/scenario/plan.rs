@@ -164,6 +164,8 @@ pub struct PlannedStep {
 pub enum Step {
     /// Do something to the cluster, as its administrator.
     Act(Action),
+    /// Try something that the API server must refuse.
+    Try(Attempt),
     /// Run a command of the client `oc`, as its administrator.
     Run(Run),
     /// Let virtual time pass.
@@ -197,6 +199,15 @@ pub enum Action {
         /// How it fails; `None`: all is well.
         fault: Option<Fault>,
     },
+}
+
+/// Something that the API server must refuse, and how.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    /// What is tried.
+    pub action: Action,
+    /// What the refusal must say, all of it; empty: anything.
+    pub refused: Vec<TextMatch>,
 }
 
 /// A command, and what must come of it.

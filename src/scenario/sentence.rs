@@ -12,6 +12,7 @@ use crate::base::text::short_duration;
 pub(super) fn of(step: &Step) -> String {
     match step {
         Step::Act(action) => act(action),
+        Step::Try(attempt) => format!("try to {}", act(&attempt.action)),
         Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
         Step::Expect(expectation) => expectation.to_string(),
@@ -90,6 +91,7 @@ impl fmt::Display for Check {
             Self::Field { path, value } => write!(f, "{path} is {value}"),
             Self::Unchanged { path } => write!(f, "{path} unchanged"),
             Self::PodStatus(status) => write!(f, "STATUS {status}"),
+            Self::NoCondition(kind) => write!(f, "no {kind}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use semver::Version;
 
 use super::object::{self, Star};
-use super::plan::{Action, PlannedStep, Step, Target};
+use super::plan::{Action, Attempt, PlannedStep, Step, Target};
 use super::reader::Reader;
 use super::{command, expectation, fault, sentence};
 use crate::base::text::did_you_mean;
@@ -17,6 +17,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "publish-insights",
     "apply",
     "delete",
+    "try",
     "fault",
     "heal",
     "advance",
@@ -71,11 +72,8 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
             Some(Step::Act(action))
         }
         ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
-        ("update", Some(value)) => update(reader, value, versions).map(Step::Act),
-        ("apply", Some(value)) => object::whole(reader, value).map(|value| Step::Act(Action::Apply(value))),
-        ("delete", Some(value)) => {
-            object::reference(reader, value, Star::Refused).map(|object| Step::Act(Action::Delete(object)))
-        }
+        ("update" | "apply" | "delete", Some(value)) => request(reader, name, value, versions).map(Step::Act),
+        ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
         ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
@@ -91,6 +89,32 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
             None
         }
     }
+}
+
+/// A request to the API server: `update`, `apply` or `delete`.
+fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Version]) -> Option<Action> {
+    match name {
+        "update" => update(reader, value, versions),
+        "apply" => object::whole(reader, value).map(Action::Apply),
+        _ => object::reference(reader, value, Star::Refused).map(Action::Delete),
+    }
+}
+
+/// `try: {apply: ..., refused: ...}`.
+fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Attempt> {
+    const REQUESTS: [&str; 3] = ["update", "apply", "delete"];
+    let map = reader.map(node, "what is tried", &["update", "apply", "delete", "refused"])?;
+    let asked: Vec<(&str, &Node)> =
+        REQUESTS.iter().filter_map(|name| Some((*name, map.get(name)?))).collect();
+    let refused =
+        map.required(reader, "refused", "what the API server says, such as `{contains: Unsupported value}`");
+    let refused = refused.map(|node| reader.text_matches(node));
+    let [(name, value)] = asked.as_slice() else {
+        reader.problem(node, "one thing is tried: expected one of `update`, `apply`, `delete`");
+        return None;
+    };
+    let action = request(reader, name, value, versions);
+    Some(Attempt { action: action?, refused: refused? })
 }
 
 /// `update: {to: 4.14.8}` or `update: {image: ...}`.

@@ -25,6 +25,19 @@ async fn object_condition(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
+/// A condition that an object does not have.
+#[then(regex = r"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) has no condition (\w+)$")]
+async fn object_without_condition(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    kind: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = What::Object(object(&of)?, vec![Check::NoCondition(kind)]);
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
 /// A field of an object, by its path.
 #[then(regex = r#"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) field "([^"]+)" is ("[^"]*"|/.+/)$"#)]
 async fn object_field(
@@ -196,7 +209,7 @@ async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step
     command(world, check, step).await
 }
 
-/// The error that the command that was run last ended with.
+/// The error that the command that was run last ended with, or the refusal of what was tried after it.
 #[then(regex = r#"^it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
 async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) -> Result<(), StepError> {
     command(world, CommandCheck::Refused(printed(&text)?), step).await

@@ -28,6 +28,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("When", "I clear the update request"),
     ("When", "I ask for published insights"),
     ("When", "I apply this object:"),
+    ("When", "I try to apply this object:"),
     ("When", "I delete ConfigMap/openshift-config/admin-acks"),
     (
         "When",
@@ -38,6 +39,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "Then",
         "within 10 minutes ClusterVersion condition Progressing is True with reason \"X\" and message matching /Y/",
     ),
+    ("Then", "within 10 minutes ClusterVersion has no condition Upgradeable"),
     ("Then", "within 10 minutes ClusterVersion field \"status.history[0].state\" is \"Completed\""),
     ("Then", "throughout 30 minutes ClusterVersion field \"status\" does not change"),
     ("Then", "Pod/openshift-cluster-version/version-* does not exist"),

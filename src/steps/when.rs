@@ -5,7 +5,7 @@ use cucumber::when;
 
 use super::phrase::{docstring_object, duration, one_object};
 use super::world::{ClusterWorld, StepError};
-use crate::scenario::plan::{self, Action, CommandCheck, Run, Target};
+use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Run, Target};
 
 /// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
 /// for the image of a release. It must succeed, unless the steps that follow say how it is refused.
@@ -60,6 +60,14 @@ async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), S
 async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let object = docstring_object(step.docstring.as_ref())?;
     world.act(&step.value, Action::Apply(object)).await
+}
+
+/// Tries to create or change an object, as YAML in the doc string, which the API server must refuse. The steps that follow
+/// may say with which words.
+#[when(regex = r"^I try to apply this object:$")]
+async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let action = Action::Apply(docstring_object(step.docstring.as_ref())?);
+    world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
 /// Deletes an object.

@@ -26,6 +26,9 @@ pub(super) struct Behaviour {
     pub(super) asks_for_logs: bool,
     /// Whether spec may name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
+    /// Whether history keeps the risks that were taken, updates that nobody recommends are one of them, and what is told of a
+    /// payload names its architecture; and whether entries of history are weighed before one goes (all from 4.12).
+    pub(super) keeps_risks: bool,
     /// Whether going back to an earlier release is a precondition of its own (from 4.14).
     pub(super) guards_rollback: bool,
     /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
@@ -59,6 +62,7 @@ impl Behaviour {
             has_payload_account: at_least(22),
             asks_for_logs: at_least(23),
             custom_signature_stores: at_least(15),
+            keeps_risks: at_least(12),
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
             forgets_risks: at_least(23),

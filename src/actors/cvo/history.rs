@@ -22,9 +22,18 @@ pub(super) struct Applied<'a> {
     pub(super) accepted_risks: Option<&'a str>,
 }
 
+/// Which entry goes when there are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pruning {
+    /// The oldest, but not the release that the cluster was installed with (up to 4.11).
+    ByAge,
+    /// The one of least interest.
+    ByWeight,
+}
+
 /// Takes a report into the history (`mergeOperatorHistory`): the head entry is kept while it is about the same
 /// release; otherwise it is closed as it is (a Partial one stays Partial) and a new head goes before it.
-pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, now: Time) {
+pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, pruning: Pruning, now: Time) {
     if applied.image.is_empty() {
         return;
     }
@@ -50,7 +59,10 @@ pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, now: Time) {
         set_risks(head, risks);
     }
     if history.len() > ENTRIES_MAX {
-        prune(history);
+        match pruning {
+            Pruning::ByAge => prune_by_age(history),
+            Pruning::ByWeight => prune(history),
+        }
     }
 }
 
@@ -81,6 +93,13 @@ fn set_risks(head: &mut Value, risks: &str) {
     } else {
         head["acceptedRisks"] = json!(risks);
     }
+}
+
+/// Drops the oldest entry, or the one after it where the oldest completed.
+fn prune_by_age(history: &mut Vec<Value>) {
+    let oldest = history.len() - 1;
+    let stays = history[oldest]["state"] == "Completed";
+    history.remove(if stays { oldest - 1 } else { oldest });
 }
 
 /// Drops the entry of least interest: those at both ends, the newest completed one, and the first and last completed
@@ -127,6 +146,28 @@ mod tests {
 
     fn applied<'a>(version: &'a str, image: &'a str, completed: bool) -> Applied<'a> {
         Applied { version, image, completed, verified: false, accepted_risks: None }
+    }
+
+    fn merge(history: &mut Vec<Value>, applied: Applied<'_>, now: Time) {
+        super::merge(history, applied, Pruning::ByWeight, now);
+    }
+
+    #[test]
+    fn up_to_4_11_the_oldest_goes_but_what_was_installed_stays() {
+        let check = |oldest: &str, gone: &str| {
+            let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+            let mut history: Vec<Value> = (0..100)
+                .map(|i| json!({ "state": "Completed", "version": format!("4.1.{i}"), "image": "i" }))
+                .collect();
+            history[99]["state"] = json!(oldest);
+            let before = history.clone();
+            super::merge(&mut history, applied("4.2.0", "new", false), Pruning::ByAge, now);
+            assert_eq!(history.len(), 100);
+            let missing = before.iter().find(|entry| !history.contains(entry)).unwrap();
+            assert_eq!(missing["version"], gone);
+        };
+        check("Completed", "4.1.98");
+        check("Partial", "4.1.99");
     }
 
     fn check(reports: &[(&str, &str, bool)], expected: &[&str]) {

@@ -1,5 +1,6 @@
 //! The last attempt to load a payload, as the condition ReleaseAccepted tells it.
 
+use super::behaviour::Behaviour;
 use super::events::Notice;
 use super::retrieve::Target;
 use super::version_pod::payload_path;
@@ -17,8 +18,8 @@ pub(super) enum Load {
         version: String,
         /// Image of the payload.
         image: String,
-        /// Whether this tells of the load itself, or of a return to what was loaded before.
-        fresh: bool,
+        /// Whether this tells of the architecture; a return to what was loaded before does not.
+        names_architecture: bool,
     },
     /// It was not.
     Failed {
@@ -30,9 +31,17 @@ pub(super) enum Load {
 }
 
 impl Load {
-    /// The payload of `release` was loaded.
-    pub(super) fn loaded(release: &Release, fresh: bool) -> Self {
-        Self::Loaded { version: release.version.to_string(), image: release.image.clone(), fresh }
+    /// The payload of `release` was loaded, by the operator of release `own`.
+    pub(super) fn loaded(release: &Release, own: &Release) -> Self {
+        let names_architecture = Behaviour::of(own).keeps_risks;
+        let (version, image) = (release.version.to_string(), release.image.clone());
+        Self::Loaded { version, image, names_architecture }
+    }
+
+    /// The payload of `release` is still loaded: the operator returned to it.
+    pub(super) fn returned(release: &Release) -> Self {
+        let (version, image) = (release.version.to_string(), release.image.clone());
+        Self::Loaded { version, image, names_architecture: false }
     }
 
     /// The payload could not be fetched.
@@ -111,8 +120,8 @@ impl Load {
     pub(super) fn condition(&self) -> Option<Condition> {
         match self {
             Self::Untried => None,
-            Self::Loaded { version, image, fresh } => {
-                let architecture = if *fresh { " architecture=\"amd64\"" } else { "" };
+            Self::Loaded { version, image, names_architecture } => {
+                let architecture = if *names_architecture { " architecture=\"amd64\"" } else { "" };
                 let message = format!("Payload loaded version=\"{version}\" image=\"{image}\"{architecture}");
                 Some(Condition::new("ReleaseAccepted", "True", "PayloadLoaded", message))
             }

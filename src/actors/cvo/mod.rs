@@ -51,6 +51,7 @@ use self::worker::Worker;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
+use crate::model::alert::Alert;
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, JOBS, LEASES, PODS,
@@ -146,7 +147,7 @@ impl ClusterVersionOperator {
         }
     }
 
-    fn run(&mut self, view: &View, now: Time) -> Step {
+    fn run(&mut self, view: &View, alerts: &[Alert], now: Time) -> Step {
         let election = self.election.get_or_insert_with(|| Election::new(self.holder.clone(), view, now));
         if self.ending {
             let writes = self.out.take();
@@ -156,7 +157,7 @@ impl ClusterVersionOperator {
         election.run(view, now, &mut self.out);
         let leads = election.leads();
         if leads {
-            self.worker.run(&mut self.site, view, now, &mut self.out);
+            self.worker.run(&mut self.site, view, alerts, now, &mut self.out);
             if let Some(write) = self.site.verifier.persist(view, now) {
                 self.out.push(Purpose::Signatures, write);
             }
@@ -205,7 +206,7 @@ impl Actor for ClusterVersionOperator {
         if input.signals.contains(&Signal::Terminate) && !self.ending {
             self.end(input.view, input.now);
         }
-        self.run(input.view, input.now)
+        self.run(input.view, input.alerts, input.now)
     }
 }
 

@@ -9,7 +9,7 @@ use super::apply::{ApplyLoop, Mode};
 use super::behaviour::Behaviour;
 use super::capabilities::Capabilities;
 use super::failure::{self, Effect, Failure};
-use super::history::{self, Applied};
+use super::history::{self, Applied, Pruning};
 use super::load::Load;
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
@@ -62,9 +62,10 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
         image: &work.release.image,
         completed: report.apply.progress.completed > 0,
         verified: work.verified,
-        accepted_risks: work.accepted_risks.as_deref().or(forgotten),
+        accepted_risks: work.accepted_risks.as_deref().or(forgotten).filter(|_| report.behaviour.keeps_risks),
     };
-    history::merge(&mut entries, applied, now);
+    let pruning = if report.behaviour.keeps_risks { Pruning::ByWeight } else { Pruning::ByAge };
+    history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
     set_conditions(&mut conditions, report, retrieved, &version, now);
@@ -85,7 +86,8 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
         verified: false,
         accepted_risks: None,
     };
-    history::merge(&mut entries, applied, now);
+    let pruning = if Behaviour::of(own).keeps_risks { Pruning::ByWeight } else { Pruning::ByAge };
+    history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
     let progressing = condition::find(&conditions, "Progressing")

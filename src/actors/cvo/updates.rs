@@ -1,6 +1,7 @@
 //! The loop of available updates: when the update service is asked, and what of its answers is told in status.
 
 mod accepted;
+mod alerts;
 mod fetch;
 mod recommend;
 mod risks;
@@ -16,6 +17,7 @@ use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
 use crate::actors::monitoring;
 use crate::base::clock::Time;
+use crate::model::alert::Alert;
 use crate::model::condition::{self, Condition};
 use crate::model::graph::{Node, Risk};
 use crate::model::release::Release;
@@ -32,6 +34,10 @@ pub(super) struct Updates {
     interval: SignedDuration,
     last: Option<Look>,
     fetched: Fetched,
+    /// Risks that the cluster's own alerts are.
+    alerts: Vec<Risk>,
+    /// What was fetched, with those.
+    offered: Fetched,
     retrieved: Condition,
     /// Recommended of each conditional update, by image, as a list of conditions.
     recommended: Vec<(String, Vec<Value>)>,
@@ -66,6 +72,8 @@ impl Updates {
             interval,
             last: None,
             fetched: Fetched::default(),
+            alerts: Vec::new(),
+            offered: Fetched::default(),
             retrieved: Condition::new("RetrievedUpdates", "False", "", ""),
             recommended: Vec::new(),
             accepted: None,
@@ -87,6 +95,7 @@ impl Updates {
         &mut self,
         world: &World,
         view: &View,
+        alerts: &[Alert],
         cluster_version: &Object,
         own: &Release,
         now: Time,
@@ -94,12 +103,14 @@ impl Updates {
         let same = self.last.as_ref().is_some_and(|last| last.is_for(cluster_version));
         let due = self.last.as_ref().is_none_or(|last| last.at + self.interval <= now) || !same;
         let accepted = can_accept(own, view).then(|| Accepted::read(cluster_version));
-        let changed = accepted != self.accepted;
+        let looks = accepted.is_some() && alerts::are_risks(own);
+        let alerts = if looks { alerts::risks(alerts) } else { Vec::new() };
+        let changed = accepted != self.accepted || alerts != self.alerts;
         if !due && !changed && self.queries.retry_at().is_none_or(|at| at > now) {
             return false;
         }
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
-        self.accepted = accepted;
+        (self.accepted, self.alerts) = (accepted, alerts);
         if due {
             self.look(world, cluster_version, own, same, now);
         }
@@ -136,10 +147,11 @@ impl Updates {
 
     /// Makes Recommended of all conditional updates anew.
     fn evaluate(&mut self, view: &View, now: Time) {
+        self.offered = alerts::merge(&self.fetched, &self.alerts);
         self.queries.begin();
         let query = |text: &str| monitoring::is_true(text, view, now);
         let mut recommended = Vec::new();
-        for (node, risks) in &self.fetched.conditional {
+        for (node, risks) in &self.offered.conditional {
             let exposed: Vec<_> =
                 risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
             let old = self.recommended.iter().find(|(image, _)| *image == node.image);
@@ -151,7 +163,7 @@ impl Updates {
         self.recommended = recommended;
         self.applies = match &self.accepted {
             None => Vec::new(),
-            Some(_) => accepted::applies(&self.fetched.conditional, &self.applies, now, |risk| {
+            Some(_) => accepted::applies(&self.offered.conditional, &self.applies, now, |risk| {
                 self.queries.exposed(risk, &query, now)
             }),
         };
@@ -161,8 +173,8 @@ impl Updates {
     /// than the last look was for, what stands there stays.
     pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
         self.last.as_ref().filter(|last| last.is_for(cluster_version))?;
-        let mut available: Vec<&Node> = self.fetched.updates.iter().collect();
-        let conditional = || self.fetched.conditional.iter().zip(&self.recommended);
+        let mut available: Vec<&Node> = self.offered.updates.iter().collect();
+        let conditional = || self.offered.conditional.iter().zip(&self.recommended);
         let is_good = |conditions: &[Value]| {
             condition::find(conditions, "Recommended").is_some_and(|found| found["status"] == "True")
         };

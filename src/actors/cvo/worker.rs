@@ -18,6 +18,7 @@ use super::status::{self, Report};
 use super::updates::{self, Updates};
 use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
+use crate::model::alert::Alert;
 use crate::model::manifests::is_preview;
 use crate::model::payload::Selection;
 use crate::model::release::Release;
@@ -89,10 +90,17 @@ impl Worker {
 
     /// Goes on as far as it can at this moment. Without a ClusterVersion there is no request to follow; what was
     /// accepted last goes on being applied.
-    pub(super) fn run(&mut self, site: &mut Site, view: &View, now: Time, out: &mut Outbox) {
+    pub(super) fn run(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        alerts: &[Alert],
+        now: Time,
+        out: &mut Outbox,
+    ) {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             // Updates are looked for beside the worker, which tells of them when it is free.
-            if self.updates.run(&site.world, view, cluster_version, &self.own, now) {
+            if self.updates.run(&site.world, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
             self.follow(site, view, cluster_version, now, out);
@@ -128,7 +136,7 @@ impl Worker {
                 let mut notices = Vec::new();
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load =
-                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, true));
+                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, &self.own));
                 notices.extend(load.notice());
                 self.events.tell(notices, now, out);
                 self.retrieved(accepted, site, view, cluster_version, now, out);
@@ -200,7 +208,7 @@ impl Worker {
         });
         if accepted {
             if let (Load::Failed { .. }, Some(apply)) = (&self.load, &self.apply) {
-                self.load = Load::loaded(&apply.work.release, false);
+                self.load = Load::returned(&apply.work.release);
             }
         } else if target.image == self.own.image {
             if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
@@ -220,7 +228,7 @@ impl Worker {
         let (version, image) = (self.own.version.to_string(), &self.own.image);
         let loading = format!("Loading payload version=\"{version}\" image=\"{image}\"");
         let mut notices = vec![retrieving(&version, image), Notice::normal("LoadPayload", loading)];
-        notices.extend(Load::loaded(&self.own, true).notice());
+        notices.extend(Load::loaded(&self.own, &self.own).notice());
         self.events.tell(notices, now, out);
     }
 
@@ -258,7 +266,7 @@ impl Worker {
 
     /// Makes an accepted payload the work of the apply loop.
     fn adopt(&mut self, work: Work, cluster_version: &Object, view: &View, now: Time) {
-        self.load = Load::loaded(&work.release, true);
+        self.load = Load::loaded(&work.release, &self.own);
         self.selection = selection(view, &work.release);
         let payload = Payload::load(&work.release, &self.selection);
         let mode = mode(cluster_version, &work.release.image);
@@ -284,7 +292,7 @@ impl Worker {
                 self.queue.news(now);
             }
             Ok(work) => {
-                self.load = Load::loaded(&work.release, true);
+                self.load = Load::loaded(&work.release, &self.own);
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
                     let target = Payload::load(&work.release, &selection(view, &work.release));
                     capabilities.enable_for(&apply.payload, &target);

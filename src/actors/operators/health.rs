@@ -64,12 +64,13 @@ impl Health {
         self.is(FaultKind::Flapping).then(|| after(now, SignedDuration::from_secs(FLAP.as_secs() - into)))
     }
 
-    /// Puts the conditions into the status of `object`. Gives whether that changed anything.
-    pub(super) fn report(&self, object: &mut Value, now: Time) -> bool {
+    /// Puts the conditions into the status of `object`, with what the feature set has against another minor. Gives whether
+    /// that changed anything.
+    pub(super) fn report(&self, refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
         let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         // What was never deployed is not available, whoever says that all is well.
         let deployed = condition::find(&list, "Available").is_some();
-        for condition in self.conditions(now) {
+        for condition in self.conditions(refusal, now) {
             if deployed || condition.kind != "Available" || condition.status == "False" {
                 condition::set(&mut list, &condition, now);
             }
@@ -80,13 +81,16 @@ impl Health {
         changed
     }
 
-    fn conditions(&self, now: Time) -> [Condition; 3] {
+    fn conditions(&self, refusal: Option<&Condition>, now: Time) -> [Condition; 3] {
         let up = now.as_second().div_euclid(FLAP.as_secs()) % 2 == 0;
         let unavailable = self.is(FaultKind::Unavailable) || self.is(FaultKind::Flapping) && !up;
         [
             self.condition("Available", if unavailable { "False" } else { "True" }, unavailable),
             self.faulty("Degraded", FaultKind::Degraded, "True", "False"),
-            self.faulty("Upgradeable", FaultKind::NotUpgradeable, "False", "True"),
+            match refusal.filter(|_| !self.is(FaultKind::NotUpgradeable)) {
+                Some(refusal) => refusal.clone(),
+                None => self.faulty("Upgradeable", FaultKind::NotUpgradeable, "False", "True"),
+            },
         ]
     }
 

@@ -7,6 +7,7 @@
 //! left to whoever changed them, unless an annotation tells the operator what to report.
 
 mod backup;
+mod feature_sets;
 mod health;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use crate::base::clock::{Time, after, parse_rfc3339};
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
 use crate::model::release::{self, Account, Release};
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES};
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
 use health::{Health, Pace};
@@ -91,11 +92,18 @@ impl Operator {
         }
         let pace = health.as_ref().map_or(Pace::Seeded, |health| health.pace(object));
         let mut next = self.roll_out(object, &wanted, pace, now, step);
-        if let Some(health) = health {
-            self.look_again(health.changes_at(now));
+        let operator = &self.facts.cluster_operator;
+        let speaks = feature_sets::may_speak(operator);
+        if speaks || health.is_some() {
+            let refusal =
+                self.release(&wanted).and_then(|release| feature_sets::refusal(operator, release, view));
             let rolled = next.is_some();
             let mut value = next.unwrap_or_else(|| object.to_value());
-            let changed = health.report(&mut value, now);
+            let changed = match &health {
+                Some(health) => health.report(refusal.as_ref(), &mut value, now),
+                None => feature_sets::report(refusal.as_ref(), &mut value, now),
+            };
+            self.look_again(health.and_then(|health| health.changes_at(now)));
             next = (rolled || changed).then_some(value);
         }
         if let Some(value) = next {
@@ -248,7 +256,9 @@ impl Actor for Operator {
         } else {
             DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)
         };
-        vec![Interest::Object(wanted), Interest::Object(self.key())]
+        let gates = feature_sets::may_speak(&self.facts.cluster_operator)
+            .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
+        [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(gates).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

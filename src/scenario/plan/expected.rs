@@ -107,6 +107,8 @@ pub enum Check {
     },
     /// The STATUS column that `oc get pods` prints.
     PodStatus(TextMatch),
+    /// There is no condition of this type.
+    NoCondition(String),
 }
 
 /// An alert of Prometheus.

@@ -136,7 +136,7 @@ fn another_minor_needs_a_backup_of_etcd_up_to_4_14() {
 
 #[test]
 fn upgradeable_refuses_another_minor_and_is_counted_from_where_the_cluster_goes_from_4_18_on() {
-    let conditions = &["Upgradeable=False NotReady Console is not ready."][..];
+    let conditions = &["Upgradeable=False NotReady Console is not ready.", "Progressing=True"][..];
     let to = |operator, history, target| Case { operator, history, conditions, target, ..SETTLED };
     let refused = "ClusterVersionUpgradeable NotReady\": Console is not ready.";
     check_case(&to("4.20.1", &["4.20.1+"], "4.21.0"), true, &[refused]);

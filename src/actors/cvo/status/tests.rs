@@ -229,7 +229,7 @@ fn while_reconciling_an_operator_that_updates_fails_at_once() {
 /// A ClusterVersion without status, and what the operator of 4.16.3 makes of it when it begins.
 fn begun(invalid: &[String]) -> Value {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
-    let load = Load::loaded(&release, true);
+    let load = Load::loaded(&release, &release);
     told(&release, &json!([]), &load, invalid)
 }
 
@@ -245,7 +245,7 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
     let object = Object::new(object);
     // What is known of updates is known for what spec says.
     let mut updates = Updates::new(SignedDuration::from_mins(3));
-    updates.run(&World::default(), &View::default(), &object, release, now());
+    updates.run(&World::default(), &View::default(), &[], &object, release, now());
     let report = Report {
         apply: &begin(work, Mode::Updating, now()),
         load,

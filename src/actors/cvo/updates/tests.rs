@@ -71,7 +71,7 @@ impl Bench {
     fn after(&mut self, seconds: i64) -> bool {
         self.now += SignedDuration::from_secs(seconds);
         let object = self.cluster_version();
-        self.updates.run(&self.world, &self.view, &object, &release_of(OWN), self.now)
+        self.updates.run(&self.world, &self.view, &[], &object, &release_of(OWN), self.now)
     }
 
     fn status(&self) -> Value {

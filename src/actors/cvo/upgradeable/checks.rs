@@ -8,6 +8,9 @@ use crate::actors::cvo::behaviour::Behaviour;
 use crate::model::condition::{self, Condition};
 use crate::model::{Object, View};
 
+/// Why overrides stand in the way.
+pub(super) const OVERRIDES_SET: &str = "ClusterVersionOverridesSet";
+
 /// The conditions, sorted by type; none when nothing speaks against an update.
 pub(super) fn conditions(
     behaviour: Behaviour,
@@ -44,14 +47,23 @@ pub(super) fn conditions(
 }
 
 fn overrides(behaviour: Behaviour, cluster_version: &Object) -> Option<Condition> {
-    let message = if behaviour.overrides_block_patches {
-        "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing."
-    } else {
-        super::risks::OVERRIDES
-    };
     has_overrides(cluster_version).then(|| {
-        Condition::new("UpgradeableClusterVersionOverrides", "False", "ClusterVersionOverridesSet", message)
+        let message = overrides_message(behaviour);
+        Condition::new("UpgradeableClusterVersionOverrides", "False", OVERRIDES_SET, message)
     })
+}
+
+/// What the operator of a release says of overrides.
+pub(super) fn overrides_message(behaviour: Behaviour) -> &'static str {
+    match behaviour.upgradeable {
+        Style::Risks => super::risks::OVERRIDES,
+        Style::Checks { .. } if behaviour.overrides_block_patches => {
+            "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing."
+        }
+        Style::Checks { .. } => {
+            "Disabling ownership via cluster version overrides prevents upgrades between minor or major versions. Please remove overrides before requesting a minor or major version update."
+        }
+    }
 }
 
 fn admin_acks(cluster_version: &Object, view: &View) -> Option<Condition> {

@@ -102,10 +102,11 @@ fn has_overrides(cluster_version: &Object) -> bool {
     cluster_version.list("/spec/overrides").iter().any(|entry| entry["unmanaged"] == true)
 }
 
-/// The version that was applied in full last; empty before the first one was.
+/// The version that was applied in full last, or while there is none the one that is being installed; empty before that
+/// is known.
 pub(super) fn completed_version(cluster_version: &Object) -> &str {
-    let completed =
-        cluster_version.list("/status/history").iter().find(|entry| entry["state"] == "Completed");
+    let history = cluster_version.list("/status/history");
+    let completed = history.iter().find(|entry| entry["state"] == "Completed").or(history.last());
     completed.and_then(|entry| entry["version"].as_str()).unwrap_or_default()
 }
 

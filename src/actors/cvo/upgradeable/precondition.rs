@@ -2,7 +2,7 @@
 
 use semver::Version;
 
-use super::{KIND, completed_version};
+use super::{KIND, checks, completed_version, has_overrides};
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::model::Object;
 use crate::model::condition::{self, Condition};
@@ -37,13 +37,26 @@ pub(in crate::actors::cvo) fn judge(
     if line(target) > line(current) {
         return refused(condition);
     }
+    if !behaviour.overrides_block_patches && has_overrides(cluster_version) {
+        return Some(unmanaged(checks::overrides_message(behaviour), current, target));
+    }
     if behaviour.overrides_block_patches
         && let Some(overrides) = overrides(cluster_version, condition)
     {
         return refused(overrides);
     }
-    let notes = behaviour.notes_retargets && line(target) == line(current);
+    let moves = condition::is_true(cluster_version, "Progressing");
+    let notes = behaviour.notes_retargets && moves && line(target) == line(current);
     completed.as_ref().filter(|_| notes).and_then(|completed| retarget(completed, current, target))
+}
+
+/// Overrides that do not stand in the way, but that nobody updates.
+fn unmanaged(overrides: &str, current: &Version, target: &Version) -> Objection {
+    let reason = checks::OVERRIDES_SET;
+    let message = format!(
+        "Retarget from {current} to {target} is not blocked by {reason}. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: {overrides}"
+    );
+    Objection { reason: reason.to_owned(), message, blocks: false }
 }
 
 /// Major and minor.
@@ -53,7 +66,7 @@ fn line(version: &Version) -> (u64, u64) {
 
 /// What tells of overrides: Upgradeable itself, or the condition beside it when there are several reasons.
 fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Condition> {
-    if upgradeable.reason == "ClusterVersionOverridesSet" {
+    if upgradeable.reason == checks::OVERRIDES_SET {
         return Some(upgradeable);
     }
     let beside = condition::of(cluster_version, "UpgradeableClusterVersionOverrides")?;

@@ -4,7 +4,7 @@ use super::{KIND, gates, has_overrides, refusing_operators};
 use crate::model::condition::{self, Condition};
 use crate::model::{Object, View};
 
-/// What is said of overrides (also by the checks of 4.22).
+/// What is said of overrides.
 pub(super) const OVERRIDES: &str = "Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.";
 
 /// A name and a sentence.

@@ -185,9 +185,14 @@ fn checks_are_run_each_two_minutes_and_sooner_while_preconditions_refuse() {
 
 /// Judges an update of a cluster at `desired`, whose last release was `completed` and which says `reason`.
 fn judge(completed: &str, desired: &str, target: &str, reason: &str) -> String {
-    let object = Object::new(json!({ "status": {
+    let moves = if completed == desired { "False" } else { "True" };
+    let overrides = json!([{ "kind": "Deployment", "unmanaged": reason.contains("Overrides") }]);
+    let object = Object::new(json!({ "spec": { "overrides": overrides }, "status": {
         "history": [{ "state": "Partial", "version": desired }, { "state": "Completed", "version": completed }],
-        "conditions": [{ "type": "Upgradeable", "status": "False", "reason": reason, "message": "No." }],
+        "conditions": [
+            { "type": "Progressing", "status": moves },
+            { "type": "Upgradeable", "status": "False", "reason": reason, "message": "No." },
+        ],
     } }));
     let [desired, target] = [desired, target].map(|version| version.parse().unwrap());
     let objection = precondition::judge(behaviour(completed), &object, &desired, &target);
@@ -209,7 +214,25 @@ fn overrides_refuse_patches_up_to_4_21() {
         judge("4.21.1", "4.21.1", "4.21.2", "ClusterVersionOverridesSet"),
         "ClusterVersionOverridesSet: No."
     );
-    assert_eq!(judge("4.22.1", "4.22.1", "4.22.2", "ClusterVersionOverridesSet"), "");
+}
+
+#[test]
+fn overrides_are_noted_from_4_22_on_for_patches_and_ways_back() {
+    let noted = |version: &str, target, what| {
+        format!(
+            "(noted) ClusterVersionOverridesSet: Retarget from {version} to {target} is not blocked by ClusterVersionOverridesSet. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: Disabling ownership via cluster version overrides prevents {what} between minor or major versions. Please remove overrides before requesting a minor or major version update."
+        )
+    };
+    let check = |version, target, reason, what| {
+        assert_eq!(judge(version, version, target, reason), noted(version, target, what));
+    };
+    check("4.22.1", "4.22.2", "ClusterVersionOverridesSet", "upgrades");
+    check("4.22.1", "4.21.9", "ClusterVersionOverridesSet", "upgrades");
+    check("5.0.1", "5.0.2", "ClusterVersionOverrides", "updates");
+    assert_eq!(
+        judge("4.22.1", "4.22.1", "5.0.0", "ClusterVersionOverridesSet"),
+        "ClusterVersionOverridesSet: No."
+    );
 }
 
 #[test]

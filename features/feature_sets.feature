@@ -1,0 +1,49 @@
+@upgradeable @alerts
+Feature: Feature sets that no other release promises to know
+  Once they are on they stay on, and the cluster takes patches alone.
+
+  # OCP-32747 OCP-47160 OCP-47200
+  Scenario Outline: <set> is told of by Upgradeable, and after an hour by an alert
+    Given a <version> cluster
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: FeatureGate
+      metadata: {name: cluster}
+      spec: {featureSet: <set>}
+      """
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_<set>" and message matching /^Cluster operator <speaker> should not be upgraded between minor versions: FeatureGatesUpgradeable: "<set>" does not allow updates$/
+    And within 1 minute alert "ClusterNotUpgradeable" is pending
+    And throughout 58 minutes alert "ClusterNotUpgradeable" is not firing
+    And within 3 minutes alert "ClusterNotUpgradeable" is firing
+
+    Examples:
+      | version | set                  | speaker         |
+      | 4.12.3  | TechPreviewNoUpgrade | kube-apiserver  |
+      | 4.20.1  | TechPreviewNoUpgrade | config-operator |
+      | 4.20.1  | CustomNoUpgrade      | config-operator |
+
+  # OCP-47160
+  Scenario: It cannot be taken back
+    Given a 4.20.1 cluster
+    And the feature set "TechPreviewNoUpgrade"
+    When I try to apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: FeatureGate
+      metadata: {name: cluster}
+      spec: {featureSet: ""}
+      """
+    Then it is refused with a text with "TechPreviewNoUpgrade may not be changed"
+
+  # OCP-47197
+  Scenario: A cluster with one takes patches, and no other minor
+    Given a 4.20.1 cluster
+    And the feature set "TechPreviewNoUpgrade"
+    And release 4.20.5 exists
+    And release 4.21.1 exists
+    Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_TechPreviewNoUpgrade"
+    When I update to 4.21.1
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "FeatureGates_RestrictedFeatureGates_TechPreviewNoUpgrade"
+    When I update to 4.20.5
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"

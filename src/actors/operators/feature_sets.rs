@@ -1,0 +1,50 @@
+//! The operator that stands in the way of another minor while the cluster has a feature set that no other release promises to
+//! know.
+
+use serde_json::{Value, json};
+
+use super::health::{WELL, WELL_MESSAGE};
+use crate::base::clock::Time;
+use crate::model::View;
+use crate::model::condition::{self, Condition};
+use crate::model::release::Release;
+use crate::model::resources::FEATURE_GATES;
+
+const KIND: &str = "Upgradeable";
+/// How reasons begin that are about feature sets.
+const ABOUT: &str = "FeatureGates_RestrictedFeatureGates_";
+
+/// Whether an operator, by the name of its ClusterOperator, speaks for feature sets in some release.
+pub(super) fn may_speak(operator: &str) -> bool {
+    ["kube-apiserver", "config-operator"].contains(&operator)
+}
+
+/// What an operator has against another minor because of the feature set. Up to 4.13 it is kube-apiserver's that speaks, and
+/// it lets LatencySensitive pass; later it is config-operator's.
+pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<Condition> {
+    let is_old = release.line() <= (4, 13);
+    let speaker = if is_old { "kube-apiserver" } else { "config-operator" };
+    let set =
+        view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == speaker)?.text("/spec/featureSet");
+    let passes = set.is_empty() || is_old && set == "LatencySensitive";
+    let message = format!("FeatureGatesUpgradeable: \"{set}\" does not allow updates");
+    (!passes).then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
+}
+
+/// Puts the refusal into the status of a ClusterOperator, or takes out the one that stands there. Gives whether that changed
+/// anything.
+pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
+    let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let stands = condition::find(&list, KIND)
+        .is_some_and(|found| found["reason"].as_str().is_some_and(|reason| reason.starts_with(ABOUT)));
+    let wanted = match refusal {
+        Some(refusal) => refusal.clone(),
+        None if stands => Condition::new(KIND, "True", WELL, WELL_MESSAGE),
+        None => return false,
+    };
+    condition::set(&mut list, &wanted, now);
+    let list = json!(list);
+    let changed = object["status"]["conditions"] != list;
+    object["status"]["conditions"] = list;
+    changed
+}
