@@ -194,13 +194,14 @@ fn whole_numbers(value: &mut Value) -> bool {
                 *number = Number::from(whole);
             }
         }
-        Value::Array(items) => {
-            return items.iter_mut().fold(false, |nulls, item| whole_numbers(item) | nulls);
-        }
-        Value::Object(map) => {
-            return map.values_mut().fold(false, |nulls, item| whole_numbers(item) | nulls);
-        }
-        _ => {}
+        Value::Array(items) => return all_whole_numbers(items.iter_mut()),
+        Value::Object(map) => return all_whole_numbers(map.values_mut()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
     false
+}
+
+fn all_whole_numbers<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    // Most values are texts.
+    values.filter(|value| !value.is_string()).fold(false, |nulls, value| whole_numbers(value) | nulls)
 }

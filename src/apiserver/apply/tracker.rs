@@ -40,7 +40,7 @@ pub(crate) struct Tracker<'a> {
     /// Through which subresource; empty for the object itself.
     pub(crate) subresource: &'a str,
     /// What the endpoint resets whatever is written: nobody gets to own that through it.
-    pub(crate) reset: FieldSet,
+    pub(crate) reset: Cow<'a, FieldSet>,
     /// The time of the write, RFC 3339.
     pub(crate) now: String,
 }

@@ -1,11 +1,13 @@
 //! Keeps `metadata.managedFields` with every write.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use crate::apiserver::apply::{FieldSet, Managers, Tracker, Versions};
 use crate::apiserver::call::{Call, Owners};
+use crate::apiserver::delta::Delta;
 use crate::apiserver::kinds::{Kind, StatusMetadata};
 use crate::apiserver::metadata;
 use crate::apiserver::options::{MANAGER_MAX, is_printable};
@@ -14,8 +16,14 @@ use crate::base::clock::rfc3339;
 
 impl ApiServer {
     /// Whose the fields of an object will be, as `metadata.managedFields` has it. It is asked about the object as it was
-    /// decoded: what admission and the strategy of the kind do to it later is nobody's. `old` is the object before.
-    pub(super) fn owners(&self, call: &mut Call<'_>, object: &Value, old: Option<&Value>) -> Option<Value> {
+    /// decoded: what admission and the strategy of the kind do to it later is nobody's. `old` is the object before, and
+    /// how the two differ.
+    pub(super) fn owners(
+        &self,
+        call: &mut Call<'_>,
+        object: &Value,
+        old: Option<(&Value, &Delta)>,
+    ) -> Option<Value> {
         let owners = std::mem::replace(&mut call.owners, Owners::Given(None));
         if !self.managed_fields {
             return None;
@@ -24,9 +32,11 @@ impl ApiServer {
             Owners::Decided(managers) => managers,
             Owners::Given(given) => {
                 let tracker = self.tracker(call);
-                if let Some(entries) = old.and_then(|old| renewed(&tracker, object, old, given.as_ref())) {
+                let renew = |(old, delta)| renewed(&tracker, object, old, delta, given.as_ref());
+                if let Some(entries) = old.and_then(renew) {
                     return Some(entries);
                 }
+                let old = old.map(|(old, _)| old);
                 let managers = match old {
                     None => Managers::given(given),
                     // Through a subresource nobody changes the entries themselves.
@@ -58,11 +68,19 @@ impl ApiServer {
 
 /// The entries after an update, if it changes nothing but whose values they are already. Through a subresource nobody
 /// changes the entries themselves.
-fn renewed(tracker: &Tracker<'_>, object: &Value, old: &Value, given: Option<&Value>) -> Option<Value> {
+fn renewed(
+    tracker: &Tracker<'_>,
+    object: &Value,
+    old: &Value,
+    delta: &Delta,
+    given: Option<&Value>,
+) -> Option<Value> {
     let stored = old["metadata"].get("managedFields")?;
     let taken = tracker.subresource.is_empty() && given.is_some_and(|given| given != stored);
-    let entries =
-        if taken { None } else { tracker.renewed(old, object, stored.as_array()?).map(Value::Array) };
+    if taken {
+        return None;
+    }
+    let entries = tracker.renewed(old, object, delta, stored.as_array()?).map(Value::Array);
     // All tests are tests of this too.
     debug_assert!(entries.as_ref().is_none_or(|entries| {
         *entries == tracker.update(Some(old), object, Managers::stored(old)).into_value()
@@ -130,23 +148,20 @@ fn of_user_agent(agent: &str) -> Cow<'_, str> {
 }
 
 /// What an endpoint resets whatever is written to it (`GetResetFields`).
-fn reset_fields(kind: &Kind, subresource: &str) -> FieldSet {
-    match (subresource, &kind.custom) {
-        ("", _) if kind.rules.status => FieldSet::of_names(&[&["status"]]),
-        ("status", Some(custom)) => {
-            let mut reset = FieldSet::of_names(&[&["metadata"], &["spec"]]);
-            let others = custom.version.schema.properties.keys().filter(|name| *name != "status");
-            others.for_each(|name| reset.add(FieldSet::of_names(&[&[name]])));
-            reset
-        }
+fn reset_fields<'a>(kind: &'a Kind, subresource: &str) -> Cow<'a, FieldSet> {
+    static STATUS: LazyLock<FieldSet> = LazyLock::new(|| FieldSet::of_names(&[&["status"]]));
+    let reset: &[&[&str]] = match (subresource, &kind.custom) {
+        ("", _) if kind.rules.status => return Cow::Borrowed(&STATUS),
+        ("status", Some(custom)) => return Cow::Borrowed(&custom.version.status_reset),
         ("status", None) => match kind.rules.status_metadata {
-            StatusMetadata::Ignored => FieldSet::of_names(&[&["spec"], &["metadata"]]),
-            StatusMetadata::TakenButLabels => FieldSet::of_names(&[&["spec"], &["metadata", "labels"]]),
-            StatusMetadata::Taken => FieldSet::of_names(&[&["spec"]]),
+            StatusMetadata::Ignored => &[&["spec"], &["metadata"]],
+            StatusMetadata::TakenButLabels => &[&["spec"], &["metadata", "labels"]],
+            StatusMetadata::Taken => &[&["spec"]],
         },
-        ("finalize", _) => FieldSet::of_names(&[&["status"], &["metadata"]]),
-        _ => FieldSet::default(),
-    }
+        ("finalize", _) => &[&["status"], &["metadata"]],
+        _ => &[],
+    };
+    Cow::Owned(FieldSet::of_names(reset))
 }
 
 #[cfg(test)]

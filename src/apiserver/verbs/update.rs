@@ -9,6 +9,7 @@ use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::decode;
+use crate::apiserver::delta::Delta;
 use crate::apiserver::etcd;
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::{Generation, Kind, StatusMetadata, strategy};
@@ -53,8 +54,13 @@ impl ApiServer {
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let attributes =
             Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
-        let owners = self.owners(call, &object, Some(&old));
+        let mut delta = self.delta(call, &old, &object);
+        let owners = self.owners(call, &object, Some((&old, &delta)));
         self.mutate(call, attributes, Some(&mut object))?;
+        if self.admission.may_mutate() {
+            delta = self.delta(call, &old, &object);
+        }
+        let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
         self.check_escalation(call, &object, Some(&old))?;
@@ -63,7 +69,7 @@ impl ApiServer {
         }
         owners::set(&mut object, owners, Some(&old));
         count_generation(&kind, &mut object, &old);
-        let part = call.writes_part();
+        let part = call.writes_part().then_some(status);
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;
@@ -71,6 +77,13 @@ impl ApiServer {
         }
         self.validate(call, attributes, Some(&object))?;
         self.store_update(call, &kind, object, &entry, &old)
+    }
+
+    /// How an object differs from what it was, where somebody will ask: who keeps the owners of fields, and who checks
+    /// the status of a custom resource.
+    fn delta(&self, call: &Call<'_>, old: &Value, object: &Value) -> Delta {
+        let checked = call.kind.custom.is_some() && call.writes_part();
+        if self.managed_fields || checked { Delta::between(old, object) } else { Delta::Other }
     }
 
     /// The uid and the resource version that the client knew.
@@ -263,6 +276,10 @@ fn restore(object: &mut Value, old: &Value, written: &[&str]) {
 
 /// Makes the entries of a map those of another, but for some that stay as they are.
 fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, stays: impl Fn(&str) -> bool) {
+    let given = map.iter().filter(|(name, _)| !stays(name));
+    if given.eq(other.iter().filter(|(name, _)| !stays(name))) {
+        return;
+    }
     map.retain(|name, _| stays(name) || other.contains_key(name));
     for (name, value) in other.iter().filter(|(name, _)| !stays(name)) {
         if map.get(name) != Some(value) {

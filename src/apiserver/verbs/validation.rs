@@ -6,6 +6,7 @@ use crate::apiserver::admission::policy;
 use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
+use crate::apiserver::delta::Delta;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext;
 use crate::apiserver::kinds::validation as builtin;
@@ -13,6 +14,7 @@ use crate::apiserver::kinds::{Custom, Kind};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::{Profile, StatusScope};
+use crate::apiserver::schema::ratchet::Before;
 use crate::apiserver::schema::rules::{self, Judged};
 use crate::apiserver::schema::{embedded, list_type, validate};
 use crate::apiserver::status::{Outcome, Refused};
@@ -60,12 +62,13 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// Checks an updated object, or with `status` a written status. What is tolerated goes into `warnings`.
+/// Checks an updated object, or with `status` a written status, which is how it differs from what it was. What is
+/// tolerated goes into `warnings`.
 pub(super) fn updated(
     kind: &Kind,
     object: &Value,
     old: &Value,
-    status: bool,
+    status: Option<&Delta>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Outcome<()> {
@@ -73,10 +76,10 @@ pub(super) fn updated(
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile, warnings));
     } else {
-        errors.extend(builtin::check(kind, object, Some(old), status, profile));
+        errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
-        errors.extend(if status {
+        errors.extend(if status.is_some() {
             crd::validation::check_status(object)
         } else {
             crd::validation::check(object, Some(old), profile)
@@ -102,13 +105,14 @@ fn custom_update(
     custom: &Custom,
     object: &Value,
     old: &Value,
-    status: bool,
+    status: Option<&Delta>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
-    let ratchets = if status { profile.ratchets_status } else { profile.ratchets_objects };
-    let mut errors = if status && profile.status_scope == StatusScope::StatusOnly {
+    let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
+    let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
+    let mut errors = if let Some(delta) = status_only {
         let prefix = |named: bool| if named { "status" } else { "" };
         let context = validate::Context {
             profile,
@@ -117,14 +121,14 @@ fn custom_update(
         };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
-                let old = old.get("status").filter(|_| ratchets);
+                let old = old.get("status").filter(|_| ratchets).map(|old| Before::new(old, delta));
                 validate::validate(value, old, schema, context)
             }
             _ => Vec::new(),
         }
     } else {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
-        validate::validate(object, ratchets.then_some(old), schema, context)
+        validate::validate(object, ratchets.then_some(old.into()), schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old)));
     let judged = Judged { object, old: Some(old), ratchets };
