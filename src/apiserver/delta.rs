@@ -25,7 +25,7 @@ impl Delta {
             (Value::Object(old), Value::Object(new)) => fields(old, new),
             (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
                 let mut found = Found::of(new.len());
-                old.iter().zip(new).for_each(|(was, is)| found.push(Some(was), is));
+                old.iter().zip(new).for_each(|(was, is)| found.compare(was, is));
                 found.delta(true)
             }
             _ if old == new => Self::Same,
@@ -38,41 +38,51 @@ impl Delta {
         matches!(self, Self::Same)
     }
 
-    /// That of a field of this map.
+    /// That of what stands at a place of the new map or list.
+    pub(crate) fn inner(&self, place: usize) -> &Self {
+        match self {
+            Self::Within { inner, .. } => inner.get(place).unwrap_or(&Self::Other),
+            whole => whole,
+        }
+    }
+
+    /// That of a field of the new map.
     pub(crate) fn field(&self, map: &Value, name: &str) -> &Self {
         match self {
-            Self::Within { inner, .. } => {
+            Self::Within { .. } => {
                 let place = map.as_object().and_then(|map| map.keys().position(|found| found == name));
-                place.and_then(|place| inner.get(place)).unwrap_or(&Self::Other)
+                place.map_or(&Self::Other, |place| self.inner(place))
             }
             whole => whole,
         }
     }
 }
 
-/// Both maps are sorted, so one walk along both finds what belongs together.
+/// Both maps are sorted, and mostly have the same names: then they are walked along in step.
 fn fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Delta {
     let mut found = Found::of(new.len());
-    let mut same_names = old.len() == new.len();
-    let mut rest = old.iter();
-    let mut before = rest.next();
-    for (name, is) in new {
-        let was = loop {
-            match before {
-                // Most names are as they were, which is seen sooner than which of two comes first.
-                Some((known, was)) if known == name => {
-                    before = rest.next();
-                    break Some(was);
-                }
-                Some((known, _)) if known < name => before = rest.next(),
-                _ => break None,
-            }
-            same_names = false;
-        };
-        same_names &= was.is_some();
-        found.push(was, is);
+    let mut same_names = 0;
+    for ((known, was), (name, is)) in old.iter().zip(new) {
+        if known != name {
+            break;
+        }
+        same_names += 1;
+        // Most values are texts, and as they were.
+        match (was, is) {
+            (Value::String(was), Value::String(is)) if was == is => found.push_same(),
+            _ => found.compare(was, is),
+        }
     }
-    found.delta(same_names)
+    if same_names == old.len() && same_names == new.len() {
+        return found.delta(true);
+    }
+    for (name, is) in new.iter().skip(same_names) {
+        match old.get(name) {
+            Some(was) => found.compare(was, is),
+            None => found.push(Delta::Other),
+        }
+    }
+    found.delta(false)
 }
 
 /// The differences within a value. Of most there are none, so there is no list of them before the first one.
@@ -87,17 +97,23 @@ impl Found {
         Self { count, same: 0, inner: Vec::new() }
     }
 
-    fn push(&mut self, was: Option<&Value>, is: &Value) {
-        let delta = match (was, is) {
-            // Most values are texts, and as they were.
-            (Some(Value::String(was)), Value::String(is)) if was == is => Delta::Same,
-            (Some(was), is) => Delta::between(was, is),
-            (None, _) => Delta::Other,
-        };
-        if self.inner.is_empty() && delta.is_same() {
-            self.same += 1;
-            return;
+    /// Adds a value that was there.
+    fn compare(&mut self, was: &Value, is: &Value) {
+        match Delta::between(was, is) {
+            Delta::Same => self.push_same(),
+            delta => self.push(delta),
         }
+    }
+
+    fn push_same(&mut self) {
+        if self.inner.is_empty() {
+            self.same += 1;
+        } else {
+            self.inner.push(Delta::Same);
+        }
+    }
+
+    fn push(&mut self, delta: Delta) {
         if self.inner.is_empty() {
             self.inner.reserve_exact(self.count);
             self.inner.resize_with(self.same, || Delta::Same);

@@ -114,11 +114,11 @@ pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
 
 /// The metadata of an object; makes it where there is none.
 pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
-    if !object["metadata"].is_object() {
+    if !object.get("metadata").is_some_and(Value::is_object) {
         object["metadata"] = json!({});
     }
-    match &mut object["metadata"] {
-        Value::Object(map) => map,
+    match object.get_mut("metadata") {
+        Some(Value::Object(map)) => map,
         _ => unreachable!("metadata was made an object above"),
     }
 }

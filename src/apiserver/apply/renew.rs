@@ -43,28 +43,30 @@ struct Unclear;
 
 impl Tracker<'_> {
     /// The entries after an update from `old`, whose entries are `stored`, to `new`; `None` if it takes
-    /// [`Tracker::update`] to tell.
+    /// [`Tracker::update`] to tell. `reconciled`: the entries are known to be in line with the schema of today.
     pub(crate) fn renewed(
         &self,
         old: &Value,
         new: &Value,
         delta: &Delta,
         stored: &[Value],
+        reconciled: bool,
     ) -> Option<Vec<Value>> {
-        let own = self.versions.own();
+        let me = self.manager(super::managers::Operation::Update);
         let shape = self.versions.shape();
         let trees = stored.iter().map(|entry| {
             let fields = entry.get("fieldsV1")?.as_object()?;
-            let clear = entry["apiVersion"] == *own && typed::is_reconciled(fields, shape);
+            let clear =
+                entry["apiVersion"] == *me.api_version && (reconciled || typed::is_reconciled(fields, shape));
             clear.then_some(fields)
         });
         let mut others: Vec<&Tree> = trees.collect::<Option<_>>()?;
-        let me = self.manager(super::managers::Operation::Update);
         let place = stored.iter().position(|entry| is_of(entry, &me));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
         walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
         let mut entries = stored.to_vec();
-        if walk.changed {
+        // Of writes within a second the first one alone changes the time.
+        if walk.changed && entries[place?]["time"] != *self.now {
             entries[place?]["time"] = Value::String(self.now.clone());
             entries.sort_by(order);
         }
@@ -256,7 +258,7 @@ mod tests {
         let old = map(json!({ "a": "1", "b": "2" }));
         let renewed = |data: Value| {
             let new = map(data);
-            tracker.renewed(&old, &new, &Delta::between(&old, &new), &stored)
+            tracker.renewed(&old, &new, &Delta::between(&old, &new), &stored, false)
         };
         assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(stored.to_vec()));
         let later = entry("me", "2024-01-02T00:00:00Z", "f:a");

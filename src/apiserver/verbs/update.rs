@@ -19,7 +19,7 @@ use crate::apiserver::reply::Reply;
 use crate::apiserver::schema::default;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
-use crate::apiserver::store::Entry;
+use crate::apiserver::store::{Entry, KnownOwners};
 use crate::base::clock::Time;
 use crate::model::Key;
 
@@ -55,7 +55,8 @@ impl ApiServer {
         let attributes =
             Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
         let mut delta = self.delta(call, &old, &object);
-        let owners = self.owners(call, &object, Some((&old, &delta)));
+        let before = owners::Before { object: &old, delta: &delta, known: entry.owners() };
+        let owners = self.owners(call, &object, Some(before));
         self.mutate(call, attributes, Some(&mut object))?;
         if self.admission.may_mutate() {
             delta = self.delta(call, &old, &object);
@@ -67,7 +68,7 @@ impl ApiServer {
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
-        owners::set(&mut object, owners, Some(&old));
+        owners::set(&mut object, owners.entries, Some(&old));
         count_generation(&kind, &mut object, &old);
         let part = call.writes_part().then_some(status);
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
@@ -76,7 +77,7 @@ impl ApiServer {
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
         self.validate(call, attributes, Some(&object))?;
-        self.store_update(call, &kind, object, &entry, &old)
+        self.store_update(call, &kind, object, owners.known, &entry, &old)
     }
 
     /// How an object differs from what it was, where somebody will ask: who keeps the owners of fields, and who checks
@@ -131,6 +132,7 @@ impl ApiServer {
         call: &mut Call<'_>,
         kind: &Arc<Kind>,
         object: Value,
+        owners: Option<KnownOwners>,
         entry: &Entry,
         old: &Arc<Value>,
     ) -> Outcome<Reply> {
@@ -151,8 +153,8 @@ impl ApiServer {
         if call.dry_run {
             return Ok(Reply::object(200, Self::just_stored(kind, &Arc::new(object))));
         }
-        etcd::check(kind, &key, &object)?;
-        let stored = self.store.put(kind.table, &key, kind.epoch(), object);
+        etcd::check(kind, &key, &object, owners.map(|owners| owners.weight))?;
+        let stored = self.store.put_with_owners(kind.table, &key, kind.epoch(), object, owners);
         let reply = Self::just_stored(kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
         self.written(kind, &key, Some(old), call.now);

@@ -31,7 +31,9 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+    if given.is_empty() {
+        metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+    }
     Ok(())
 }
 
@@ -45,7 +47,7 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
-        errors.extend(beyond_schema(custom, object, None));
+        errors.extend(beyond_schema(custom, object, None, None));
         let judged = Judged { object, old: None, ratchets: false };
         let version = &custom.version;
         errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
@@ -130,7 +132,7 @@ fn custom_update(
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         validate::validate(object, ratchets.then_some(old.into()), schema, context)
     };
-    errors.extend(beyond_schema(custom, object, Some(old)));
+    errors.extend(beyond_schema(custom, object, Some(old), status));
     let judged = Judged { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
     errors.extend(broken);
@@ -138,12 +140,18 @@ fn custom_update(
     errors
 }
 
-/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some.
-fn beyond_schema(custom: &Custom, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some, so that
+/// those need not be found which it has.
+fn beyond_schema(
+    custom: &Custom,
+    object: &Value,
+    old: Option<&Value>,
+    status: Option<&Delta>,
+) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let mut errors = embedded::check(object, schema);
-    let duplicates = list_type::check(object, schema);
-    let tolerated = || old.is_some_and(|old| !list_type::check(old, schema).is_empty());
+    let duplicates = list_type::check(object, status, schema);
+    let tolerated = || old.is_some_and(|old| !list_type::check(old, None, schema).is_empty());
     if !duplicates.is_empty() && !tolerated() {
         errors.extend(duplicates);
     }
