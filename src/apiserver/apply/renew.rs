@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 
 use super::element;
-use super::managers::Manager;
 use super::set::{Tree, child, is_member};
 use super::shape::{Form, Keys, ListMerge, Member, Shape};
 use super::tracker::{Tracker, UNOWNED};
@@ -52,16 +51,14 @@ impl Tracker<'_> {
         stored: &[Value],
         reconciled: bool,
     ) -> Option<Vec<Value>> {
-        let me = self.manager(super::managers::Operation::Update);
         let shape = self.versions.shape();
         let trees = stored.iter().map(|entry| {
             let fields = entry.get("fieldsV1")?.as_object()?;
-            let clear =
-                entry["apiVersion"] == *me.api_version && (reconciled || typed::is_reconciled(fields, shape));
-            clear.then_some(fields)
+            let clear = reconciled || typed::is_reconciled(fields, shape);
+            (self.versions.is_own(text_of(entry, "apiVersion")) && clear).then_some(fields)
         });
         let mut others: Vec<&Tree> = trees.collect::<Option<_>>()?;
-        let place = stored.iter().position(|entry| is_of(entry, &me));
+        let place = stored.iter().position(|entry| self.is_updaters(entry));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
         walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
         let mut entries = stored.to_vec();
@@ -72,12 +69,13 @@ impl Tracker<'_> {
         }
         Some(entries)
     }
-}
 
-/// Whether an entry is that of a manager who updates.
-fn is_of(entry: &Value, me: &Manager) -> bool {
-    let text = |field: &str| text_of(entry, field);
-    text("operation") == "Update" && text("manager") == me.name && text("subresource") == me.subresource
+    /// Whether an entry is that of this manager's updates.
+    fn is_updaters(&self, entry: &Value) -> bool {
+        text_of(entry, "operation") == "Update"
+            && text_of(entry, "manager") == self.manager_name()
+            && text_of(entry, "subresource") == self.subresource
+    }
 }
 
 fn text_of<'a>(entry: &'a Value, field: &str) -> &'a str {
@@ -116,10 +114,7 @@ impl<'a> Walk<'a> {
         way: Option<&Way<'_>>,
         skipped: &[&Tree],
     ) -> Result<(), Unclear> {
-        let (old, new) = match (pair.old, pair.new) {
-            (Value::Object(old), Value::Object(new)) => (old, new),
-            _ => return Err(Unclear),
-        };
+        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else { return Err(Unclear) };
         let Delta::Within { same_names, inner } = pair.delta else {
             return if pair.delta.is_same() { Ok(()) } else { Err(Unclear) };
         };

@@ -212,10 +212,14 @@ impl Tracker<'_> {
         }
     }
 
-    pub(super) fn manager(&self, operation: Operation) -> Manager {
-        let name = if self.name.is_empty() { "unknown" } else { &self.name };
+    /// What the manager is called whose write it is.
+    pub(super) fn manager_name(&self) -> &str {
+        if self.name.is_empty() { "unknown" } else { &self.name }
+    }
+
+    fn manager(&self, operation: Operation) -> Manager {
         Manager {
-            name: name.to_owned(),
+            name: self.manager_name().to_owned(),
             operation,
             api_version: self.versions.own(),
             subresource: self.subresource.to_owned(),
