@@ -123,7 +123,6 @@ pub(crate) fn unhandled_as(kind: &Kind) -> String {
 /// Checks `apiVersion` and `kind`; built-in kinds fill them in where they are missing.
 fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> {
     let resource = &kind.resource;
-    let expected = resource.api_version();
     if value.is_null() {
         *value = json!({});
     }
@@ -155,13 +154,17 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
             resource.kind
         )));
     }
-    if !version.is_empty() && version != expected {
+    if version.is_empty() {
+        map.insert("apiVersion".to_owned(), json!(resource.api_version()));
+    } else if !resource.is_of(&version) {
+        let expected = resource.api_version();
         return Err(Refused::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({expected})"
         )));
     }
-    map.insert("apiVersion".to_owned(), json!(expected));
-    map.insert("kind".to_owned(), json!(resource.kind));
+    if given.is_empty() {
+        map.insert("kind".to_owned(), json!(resource.kind));
+    }
     Ok(())
 }
 
@@ -194,13 +197,14 @@ fn whole_numbers(value: &mut Value) -> bool {
                 *number = Number::from(whole);
             }
         }
-        Value::Array(items) => {
-            return items.iter_mut().fold(false, |nulls, item| whole_numbers(item) | nulls);
-        }
-        Value::Object(map) => {
-            return map.values_mut().fold(false, |nulls, item| whole_numbers(item) | nulls);
-        }
-        _ => {}
+        Value::Array(items) => return all_whole_numbers(items.iter_mut()),
+        Value::Object(map) => return all_whole_numbers(map.values_mut()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
     false
+}
+
+fn all_whole_numbers<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    // Most values are texts.
+    values.filter(|value| !value.is_string()).fold(false, |nulls, value| whole_numbers(value) | nulls)
 }

@@ -16,6 +16,9 @@ const HEADER: usize = 16;
 /// Bytes that one byte of text takes at most in JSON.
 const WORST: usize = 6;
 
+/// More than what the names `metadata` and `managedFields` weigh.
+const NAMES: usize = 48;
+
 /// Fields that are maps of texts; of all others the names are not stored in protobuf.
 const MAPS: [&str; 12] = [
     "allocatable",
@@ -32,12 +35,13 @@ const MAPS: [&str; 12] = [
     "used",
 ];
 
-/// Refuses an object that is too long to be stored under its key.
+/// Refuses an object that is too long to be stored under its key. `owners` is the weight of its `metadata.managedFields`,
+/// if that is known.
 ///
 /// # Errors
 /// The error of etcd, or of its client, passed on as it is: an internal error without a reason.
-pub(crate) fn check(kind: &Kind, key: &Key, object: &Value) -> Outcome<()> {
-    if weight(object) < TAKEN / WORST {
+pub(crate) fn check(kind: &Kind, key: &Key, object: &Value, owners: Option<usize>) -> Outcome<()> {
+    if owners.map_or_else(|| weight(object), |owners| weight_beside(object, owners)) < TAKEN / WORST {
         return Ok(());
     }
     // Custom resources are stored as JSON with a line's end, others in protobuf with a short head.
@@ -74,16 +78,26 @@ fn field(length: usize) -> usize {
     1 + digits + length
 }
 
+/// The weight of an object whose owners of fields weigh that much.
+fn weight_beside(object: &Value, owners: usize) -> usize {
+    let Some(metadata) = object["metadata"].as_object() else { return weight(object) };
+    let others = object.as_object().into_iter().flatten().filter(|(name, _)| *name != "metadata");
+    let metadata = metadata.iter().filter(|(name, _)| *name != "managedFields");
+    others.chain(metadata).map(weight_of_field).sum::<usize>() + owners + NAMES
+}
+
 /// All texts of an object, and a little for everything else: quickly counted, and not much less than its length.
-fn weight(value: &Value) -> usize {
+pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 4,
         Value::Array(items) => items.iter().map(weight).sum::<usize>() + 4,
-        Value::Object(map) => {
-            map.iter().map(|(name, value)| name.len() + 4 + weight(value)).sum::<usize>() + 4
-        }
+        Value::Object(map) => map.iter().map(weight_of_field).sum::<usize>() + 4,
         _ => 8,
     }
+}
+
+fn weight_of_field((name, value): (&String, &Value)) -> usize {
+    name.len() + 4 + weight(value)
 }
 
 /// About the length of a value in protobuf, without its own tag.
@@ -123,5 +137,8 @@ mod tests {
     fn the_quick_count_is_never_so_low_that_a_long_object_passes_unseen() {
         let object = json!({ "spec": { "list": ["\u{1}".repeat(1000), null, 1.5, true] } });
         assert!(weight(&object) * WORST >= object.to_string().len());
+        let owners = json!([{ "manager": "m", "fieldsV1": { "f:spec": {} } }]);
+        let object = json!({ "metadata": { "name": "n", "managedFields": owners }, "spec": { "a": "b" } });
+        assert!(weight_beside(&object, weight(&owners)) >= weight(&object));
     }
 }

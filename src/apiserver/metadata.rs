@@ -8,7 +8,7 @@ pub(crate) use check::{check, check_maps, finalizer_warnings};
 
 use super::gotext::json_type;
 
-/// How each field of `metadata` is encoded in Go.
+/// How each field of `metadata` is encoded in Go, in the order of their names.
 const FIELDS: [(&str, Type); 15] = [
     ("annotations", Type::Strings),
     ("creationTimestamp", Type::Text),
@@ -54,8 +54,8 @@ pub(crate) fn check_types(metadata: &Value, at: &str) -> Result<(), String> {
             "json: cannot unmarshal {is} into Go struct field .metadata of type v1.ObjectMeta"
         ));
     };
-    for (field, kind) in FIELDS {
-        let Some(value) = map.get(field).filter(|value| !value.is_null()) else { continue };
+    for (field, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+        let Some(kind) = type_of(field) else { continue };
         match (kind, value) {
             (Type::Text, Value::String(_))
             | (Type::Number, Value::Number(_))
@@ -80,12 +80,18 @@ pub(crate) fn check_types(metadata: &Value, at: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The type of a field that metadata has.
+fn type_of(name: &str) -> Option<Type> {
+    let place = FIELDS.binary_search_by(|(field, _)| (*field).cmp(name)).ok()?;
+    Some(FIELDS[place].1)
+}
+
 /// Makes metadata as Go would encode it again: unknown fields, nulls and empty values go. Gives the unknown fields.
 pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
     let mut unknown = Vec::new();
     let Some(map) = metadata.as_object_mut() else { return unknown };
     map.retain(|name, value| {
-        let Some((_, kind)) = FIELDS.iter().find(|(field, _)| field == name) else {
+        let Some(kind) = type_of(name) else {
             unknown.push(name.clone());
             return false;
         };
@@ -94,7 +100,7 @@ pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
             Value::String(text) => !text.is_empty(),
             Value::Array(items) => !items.is_empty(),
             Value::Object(inner) => {
-                if *kind == Type::Strings {
+                if kind == Type::Strings {
                     inner.values_mut().filter(|value| value.is_null()).for_each(|value| *value = json!(""));
                 }
                 !inner.is_empty()
@@ -108,11 +114,11 @@ pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
 
 /// The metadata of an object; makes it where there is none.
 pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
-    if !object["metadata"].is_object() {
+    if !object.get("metadata").is_some_and(Value::is_object) {
         object["metadata"] = json!({});
     }
-    match &mut object["metadata"] {
-        Value::Object(map) => map,
+    match object.get_mut("metadata") {
+        Some(Value::Object(map)) => map,
         _ => unreachable!("metadata was made an object above"),
     }
 }

@@ -54,6 +54,7 @@ mod call;
 mod cel;
 mod crd;
 mod decode;
+mod delta;
 mod discovery;
 mod documents;
 mod duplicates;

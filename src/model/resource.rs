@@ -56,6 +56,12 @@ impl Resource {
         }
     }
 
+    /// Whether that is the `apiVersion` of this kind's objects.
+    pub(crate) fn is_of(&self, api_version: &str) -> bool {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        group == self.group && version == self.version && !(group.is_empty() && api_version.contains('/'))
+    }
+
     /// The key of one object of this kind; `namespace` is ignored for cluster-scoped kinds.
     pub fn key(&self, namespace: &str, name: &str) -> Key {
         Key {

@@ -69,6 +69,11 @@ impl Admission {
         Self { service_accounts, ..Self::default() }
     }
 
+    /// Whether objects that are there already may be changed.
+    pub(crate) fn may_mutate(&self) -> bool {
+        !self.mutating.is_empty() || !self.policies.mutating_bindings.is_empty()
+    }
+
     /// Whether there are expressions, which may ask what users may do.
     pub(crate) fn asks_authorizer(&self) -> bool {
         let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);

@@ -1,15 +1,16 @@
 //! The commonest write: a manager changes values that it owns already, and that alone. Whose the fields are stays as it
 //! is then, but for the time of its entry; so the long way, which makes sets of fields, is not taken.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value};
 
 use super::element;
-use super::managers::Manager;
 use super::set::{Tree, child, is_member};
 use super::shape::{Form, Keys, ListMerge, Member, Shape};
 use super::tracker::{Tracker, UNOWNED};
 use super::typed;
-use crate::apiserver::schema::ratchet::is_same_scalar;
+use crate::apiserver::delta::Delta;
 
 /// The way from the root, or from an element of a list, to a value: field names, from the last one.
 #[derive(Debug, Clone, Copy)]
@@ -27,66 +28,79 @@ struct Walk<'a> {
     changed: bool,
 }
 
+/// A value that changed, with what it was and where.
+#[derive(Clone, Copy)]
+struct Pair<'v, 's> {
+    old: &'v Value,
+    new: &'v Value,
+    delta: &'v Delta,
+    shape: Shape<'s>,
+}
+
 /// It takes the long way to tell whose the fields are.
 struct Unclear;
 
 impl Tracker<'_> {
     /// The entries after an update from `old`, whose entries are `stored`, to `new`; `None` if it takes
-    /// [`Tracker::update`] to tell.
-    pub(crate) fn renewed(&self, old: &Value, new: &Value, stored: &[Value]) -> Option<Vec<Value>> {
-        let own = self.versions.own();
+    /// [`Tracker::update`] to tell. `reconciled`: the entries are known to be in line with the schema of today.
+    pub(crate) fn renewed(
+        &self,
+        old: &Value,
+        new: &Value,
+        delta: &Delta,
+        stored: &[Value],
+        reconciled: bool,
+    ) -> Option<Vec<Value>> {
         let shape = self.versions.shape();
         let trees = stored.iter().map(|entry| {
             let fields = entry.get("fieldsV1")?.as_object()?;
-            let clear = entry["apiVersion"] == *own && typed::is_reconciled(fields, shape);
-            clear.then_some(fields)
+            let clear = reconciled || typed::is_reconciled(fields, shape);
+            (self.versions.is_own(text_of(entry, "apiVersion")) && clear).then_some(fields)
         });
-        let trees: Vec<&Tree> = trees.collect::<Option<_>>()?;
-        let me = self.manager(super::managers::Operation::Update);
-        let place = stored.iter().position(|entry| is_of(entry, &me));
-        let mut others = trees.clone();
+        let mut others: Vec<&Tree> = trees.collect::<Option<_>>()?;
+        let place = stored.iter().position(|entry| self.is_updaters(entry));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
-        walk.members(old, new, shape, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
+        walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
         let mut entries = stored.to_vec();
-        if walk.changed {
+        // Of writes within a second the first one alone changes the time.
+        if walk.changed && entries[place?]["time"] != *self.now {
             entries[place?]["time"] = Value::String(self.now.clone());
-            entries.sort_by(|one, other| order(one).cmp(&order(other)));
+            entries.sort_by(order);
         }
         Some(entries)
     }
+
+    /// Whether an entry is that of this manager's updates.
+    fn is_updaters(&self, entry: &Value) -> bool {
+        text_of(entry, "operation") == "Update"
+            && text_of(entry, "manager") == self.manager_name()
+            && text_of(entry, "subresource") == self.subresource
+    }
 }
 
-/// Whether an entry is that of a manager who updates.
-fn is_of(entry: &Value, me: &Manager) -> bool {
-    let text = |field: &str| entry[field].as_str().unwrap_or_default();
-    text("operation") == "Update" && text("manager") == me.name && text("subresource") == me.subresource
+fn text_of<'a>(entry: &'a Value, field: &str) -> &'a str {
+    entry[field].as_str().unwrap_or_default()
 }
 
-/// What entries are sorted by, as `Managers` has it: applies come first, by chance of the alphabet too.
-fn order(entry: &Value) -> [&str; 4] {
-    ["operation", "time", "manager", "subresource"].map(|field| entry[field].as_str().unwrap_or_default())
+/// The order of entries, as `Managers` has it: applies come first, by chance of the alphabet too.
+fn order(one: &Value, other: &Value) -> Ordering {
+    let by = |field: &str| text_of(one, field).cmp(text_of(other, field));
+    by("operation").then_with(|| by("time")).then_with(|| by("manager")).then_with(|| by("subresource"))
 }
 
 impl<'a> Walk<'a> {
-    fn value(
-        &mut self,
-        old: &'a Value,
-        new: &'a Value,
-        shape: Shape<'a>,
-        way: &Way<'_>,
-        skipped: &[&Tree],
-    ) -> Result<(), Unclear> {
+    fn value(&mut self, pair: Pair<'_, '_>, way: &Way<'_>, skipped: &[&Tree]) -> Result<(), Unclear> {
+        let Pair { old, new, shape, .. } = pair;
         match (shape.form(Some(old)), shape.form(Some(new)), old, new) {
             (
                 Form::Map { atomic: false },
                 Form::Map { atomic: false },
                 Value::Object(_),
                 Value::Object(_),
-            ) => self.members(old, new, shape, Some(way), skipped),
+            ) => self.members(pair, Some(way), skipped),
             (Form::List(ListMerge::Map(keys), inner), _, Value::Array(old), Value::Array(new)) => {
-                self.items(old, new, keys, inner, way)
+                self.items(old, new, pair.delta, keys, inner, way)
             }
-            _ if old == new => Ok(()),
             (Form::List(ListMerge::Set, _), ..) => Err(Unclear),
             (was, is, ..) if is_leaf(was) && is_leaf(is) => self.leaf(way),
             _ => Err(Unclear),
@@ -96,72 +110,59 @@ impl<'a> Walk<'a> {
     /// Fields of a map. Of those that are skipped, nobody is asked.
     fn members(
         &mut self,
-        old: &'a Value,
-        new: &'a Value,
-        shape: Shape<'a>,
+        pair: Pair<'_, '_>,
         way: Option<&Way<'_>>,
         skipped: &[&Tree],
     ) -> Result<(), Unclear> {
-        let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return Err(Unclear) };
-        if skipped.is_empty() {
-            return self.pairs(old.iter(), new.iter(), shape, way, skipped);
+        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else { return Err(Unclear) };
+        let Delta::Within { same_names, inner } = pair.delta else {
+            return if pair.delta.is_same() { Ok(()) } else { Err(Unclear) };
+        };
+        if !same_names && !have_same_names(old, new, skipped) {
+            return Err(Unclear);
         }
-        self.pairs(without(old, skipped), without(new, skipped), shape, way, skipped)
-    }
-
-    /// The same for the fields that are looked at, in the order of their names.
-    fn pairs(
-        &mut self,
-        mut old: impl Iterator<Item = (&'a String, &'a Value)>,
-        mut new: impl Iterator<Item = (&'a String, &'a Value)>,
-        shape: Shape<'a>,
-        way: Option<&Way<'_>>,
-        skipped: &[&Tree],
-    ) -> Result<(), Unclear> {
-        loop {
-            match (old.next(), new.next()) {
-                (None, None) => return Ok(()),
-                // Most values are as they were, which is seen before it is asked what they are.
-                (Some((name, was)), Some((found, is))) if name == found && is_same_scalar(was, is) => {}
-                (Some((name, was)), Some((found, is))) if name == found => {
-                    let inner = match shape.member(name) {
-                        Member::Declared(inner) | Member::Key(inner) => inner,
-                        Member::Unknown => Shape::Deduced,
-                    };
-                    let way = Way { name, before: way };
-                    let below: Vec<&Tree> =
-                        skipped.iter().filter_map(|tree| child(tree, &element::field(name))).collect();
-                    self.value(was, is, inner, &way, &below)?;
-                }
-                _ => return Err(Unclear),
+        for ((name, new), delta) in new.iter().zip(inner).filter(|(_, delta)| !delta.is_same()) {
+            let field = if skipped.is_empty() { String::new() } else { element::field(name) };
+            if is_skipped(&field, skipped) {
+                continue;
             }
+            let old = old.get(name).ok_or(Unclear)?;
+            let shape = match pair.shape.member(name) {
+                Member::Declared(inner) | Member::Key(inner) => inner,
+                Member::Unknown => Shape::Deduced,
+            };
+            let way = Way { name, before: way };
+            let below: Vec<&Tree> = skipped.iter().filter_map(|tree| child(tree, &field)).collect();
+            self.value(Pair { old, new, delta, shape }, &way, &below)?;
         }
+        Ok(())
     }
 
     /// Elements of a list that have keys.
     fn items(
         &mut self,
-        old: &'a [Value],
-        new: &'a [Value],
-        keys: Keys<'a>,
-        inner: Shape<'a>,
+        old: &[Value],
+        new: &[Value],
+        delta: &Delta,
+        keys: Keys<'_>,
+        shape: Shape<'_>,
         way: &Way<'_>,
     ) -> Result<(), Unclear> {
-        if old.len() != new.len() || !are_distinct(old, keys) {
+        let Delta::Within { inner, .. } = delta else { return Err(Unclear) };
+        if !are_distinct(old, keys) {
             return Err(Unclear);
         }
-        // Whose the list is is looked up once, and only if it changed.
-        let mut list = None;
-        for (was, is) in old.iter().zip(new).filter(|(was, is)| was != is) {
+        let list = self.at(|tree| way.node(tree));
+        let pairs = old.iter().zip(new).zip(inner).filter(|(_, delta)| !delta.is_same());
+        for ((old, new), delta) in pairs {
             let maps =
-                [was, is].iter().all(|item| matches!(inner.form(Some(item)), Form::Map { atomic: false }));
-            if !maps || !keys.names().all(|key| was.get(key) == is.get(key)) {
+                [old, new].iter().all(|item| matches!(shape.form(Some(item)), Form::Map { atomic: false }));
+            if !maps || !keys.names().all(|key| old.get(key) == new.get(key)) {
                 return Err(Unclear);
             }
-            let list: &Self = list.get_or_insert_with(|| self.at(|tree| way.node(tree)));
-            let element = element::of_map(is, keys).map_err(|_| Unclear)?;
+            let element = element::of_map(new, keys).map_err(|_| Unclear)?;
             let mut item = list.at(|tree| child(tree, &element));
-            item.members(was, is, inner, None, &[])?;
+            item.members(Pair { old, new, delta, shape }, None, &[])?;
             self.changed |= item.changed;
         }
         Ok(())
@@ -210,15 +211,15 @@ fn is_leaf(form: Form<'_>) -> bool {
     matches!(form, Form::Scalar(_) | Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
 }
 
-/// The fields of a map but for those that a tree takes whole.
-fn without<'a>(
-    map: &'a Map<String, Value>,
-    skipped: &[&Tree],
-) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    map.iter().filter(move |(name, _)| {
-        let field = element::field(name);
-        !skipped.iter().any(|tree| child(tree, &field).is_some_and(Map::is_empty))
-    })
+/// Whether two maps have the same names, but for those of fields that are skipped.
+fn have_same_names(old: &Map<String, Value>, new: &Map<String, Value>, skipped: &[&Tree]) -> bool {
+    let asked = |name: &&String| !is_skipped(&element::field(name), skipped);
+    !skipped.is_empty() && old.keys().filter(asked).eq(new.keys().filter(asked))
+}
+
+/// Whether one of these trees takes a field whole.
+fn is_skipped(field: &str, skipped: &[&Tree]) -> bool {
+    skipped.iter().any(|tree| child(tree, field).is_some_and(Map::is_empty))
 }
 
 #[cfg(test)]
@@ -239,7 +240,7 @@ mod tests {
             versions: Versions::new(&[], kind),
             name: Cow::Borrowed("me"),
             subresource: "",
-            reset: FieldSet::default(),
+            reset: Cow::Owned(FieldSet::default()),
             now: "2024-01-02T00:00:00Z".to_owned(),
         };
         let entry = |manager: &str, time: &str, field: &str| {
@@ -249,7 +250,11 @@ mod tests {
         let stored =
             [entry("me", "2024-01-01T00:00:00Z", "f:a"), entry("you", "2024-01-01T01:00:00Z", "f:b")];
         let map = |data: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": data });
-        let renewed = |data: Value| tracker.renewed(&map(json!({ "a": "1", "b": "2" })), &map(data), &stored);
+        let old = map(json!({ "a": "1", "b": "2" }));
+        let renewed = |data: Value| {
+            let new = map(data);
+            tracker.renewed(&old, &new, &Delta::between(&old, &new), &stored, false)
+        };
         assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(stored.to_vec()));
         let later = entry("me", "2024-01-02T00:00:00Z", "f:a");
         assert_eq!(renewed(json!({ "a": "9", "b": "2" })), Some(vec![stored[1].clone(), later]));

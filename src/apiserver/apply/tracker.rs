@@ -40,7 +40,7 @@ pub(crate) struct Tracker<'a> {
     /// Through which subresource; empty for the object itself.
     pub(crate) subresource: &'a str,
     /// What the endpoint resets whatever is written: nobody gets to own that through it.
-    pub(crate) reset: FieldSet,
+    pub(crate) reset: Cow<'a, FieldSet>,
     /// The time of the write, RFC 3339.
     pub(crate) now: String,
 }
@@ -212,10 +212,14 @@ impl Tracker<'_> {
         }
     }
 
-    pub(super) fn manager(&self, operation: Operation) -> Manager {
-        let name = if self.name.is_empty() { "unknown" } else { &self.name };
+    /// What the manager is called whose write it is.
+    pub(super) fn manager_name(&self) -> &str {
+        if self.name.is_empty() { "unknown" } else { &self.name }
+    }
+
+    fn manager(&self, operation: Operation) -> Manager {
         Manager {
-            name: name.to_owned(),
+            name: self.manager_name().to_owned(),
             operation,
             api_version: self.versions.own(),
             subresource: self.subresource.to_owned(),

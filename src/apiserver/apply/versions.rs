@@ -30,6 +30,11 @@ impl<'a> Versions<'a> {
         self.own.resource.api_version()
     }
 
+    /// Whether that is the version of the request.
+    pub(crate) fn is_own(&self, api_version: &str) -> bool {
+        self.own.resource.is_of(api_version)
+    }
+
     /// An object and its shape in another version; `None` if that is not served. What a webhook has to convert is as it
     /// is until the webhook has answered, which the request then begins anew for.
     pub(crate) fn convert<'v>(

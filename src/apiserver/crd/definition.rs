@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::Conversion;
+use crate::apiserver::apply::FieldSet;
 use crate::apiserver::schema::rules::Rules;
 use crate::apiserver::schema::{Structural, default, prune};
 use crate::apiserver::subresources::ScalePaths;
@@ -47,6 +48,8 @@ pub(crate) struct Version {
     rules: OnceLock<Rules>,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
+    /// What the status subresource resets whatever is written to it: all but the status (`GetResetFields`).
+    pub(crate) status_reset: FieldSet,
     /// Where the scale subresource finds its numbers, if there is one.
     pub(crate) scale: Option<ScalePaths>,
     /// Paths that field selectors may name, such as `spec.color`.
@@ -104,6 +107,7 @@ impl Version {
         Self {
             served: version["served"] == true,
             storage: version["storage"] == true,
+            status_reset: all_but_status(&schema),
             schema,
             rules: OnceLock::new(),
             status: version["subresources"]["status"].is_object(),
@@ -141,4 +145,11 @@ impl Version {
         prune::prune(&mut object, &self.schema);
         object
     }
+}
+
+fn all_but_status(schema: &Structural) -> FieldSet {
+    let mut fields = FieldSet::of_names(&[&["metadata"], &["spec"]]);
+    let others = schema.properties.keys().filter(|name| *name != "status");
+    others.for_each(|name| fields.add(FieldSet::of_names(&[&[name]])));
+    fields
 }

@@ -23,7 +23,7 @@ pub(crate) fn fill(value: &mut Value, schema: &Structural) {
                 }
             }
             if let Some(additional) = schema.additional().filter(|additional| additional.has_defaults) {
-                let others = map.iter_mut().filter(|(name, _)| !schema.properties.contains_key(*name));
+                let others = map.iter_mut().filter(|(name, _)| !schema.properties.contains_key(name));
                 others.for_each(|(_, inner)| fill_property(inner, additional));
             }
         }

@@ -4,42 +4,58 @@ use serde_json::{Map, Value};
 
 use super::path::Path;
 use super::structural::{ListType, Structural};
+use crate::apiserver::delta::Delta;
 use crate::apiserver::field::{Cause, FieldError};
 
-/// All duplicates of a whole object, parents first.
-pub(crate) fn check(value: &Value, schema: &Structural) -> Vec<FieldError> {
+/// All duplicates of a whole object, parents first. With `status`, which is how the status differs from what it was,
+/// those in it are left out that were there before: in lists whose keys are as they were.
+pub(crate) fn check(object: &Value, status: Option<&Delta>, schema: &Structural) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    walk(value, schema, &Path::Root, &mut errors);
+    for (name, value, property) in schema.along(object.as_object().into_iter().flatten()) {
+        if let Some(property) = property.or_else(|| schema.additional()) {
+            let delta = status.filter(|_| name == "status").unwrap_or(&Delta::Other);
+            walk(value, delta, property, &Path::Root.key(name), &mut errors);
+        }
+    }
     errors
 }
 
-fn walk(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    if !schema.has_keyed_lists {
+fn walk(value: &Value, delta: &Delta, schema: &Structural, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if !schema.has_keyed_lists || delta.is_same() {
         return;
     }
     match value {
         Value::Object(map) => {
-            for (name, inner, property) in schema.along(map.iter()) {
+            for (place, (name, inner, property)) in schema.along(map.iter()).enumerate() {
                 if let Some(property) = property.or_else(|| schema.additional()) {
-                    walk(inner, property, &path.key(name), errors);
+                    walk(inner, delta.inner(place), property, &path.key(name), errors);
                 }
             }
         }
         Value::Array(items) => {
             match schema.list_type {
-                _ if are_distinct(items, schema) => {}
+                _ if keeps_keys(items, delta, schema) || are_distinct(items, schema) => {}
                 ListType::Set => duplicates(items, path, errors),
                 ListType::Map => duplicates(&keys_of(items, schema), path, errors),
                 ListType::Atomic => {}
             }
             if let Some(schema) = &schema.items {
                 for (index, item) in items.iter().enumerate() {
-                    walk(item, schema, &path.index(index), errors);
+                    walk(item, delta.inner(index), schema, &path.index(index), errors);
                 }
             }
         }
         _ => {}
     }
+}
+
+/// Whether each element of a list has the keys that the one in its place had.
+fn keeps_keys(items: &[Value], delta: &Delta, schema: &Structural) -> bool {
+    let keeps = |(place, item)| {
+        let delta: &Delta = delta.inner(place);
+        delta.is_same() || schema.list_map_keys.iter().all(|key| delta.field(item, key).is_same())
+    };
+    schema.list_type == ListType::Map && items.iter().enumerate().all(keeps)
 }
 
 /// Whether no element is there twice, where a look at texts alone tells: sorting them is quicker than comparing each with
@@ -76,5 +92,31 @@ fn duplicates(items: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
             let field = path.index(index).to_string();
             errors.push(FieldError::new(Cause::Duplicate, field, item.clone(), ""));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_changed_status_is_searched_for_duplicates_that_were_not_there() {
+        let item = json!({ "type": "object", "properties": { "k": { "type": "string" }, "v": { "type": "string" } } });
+        let list = json!({ "type": "array", "items": item,
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] });
+        let schema = Structural::read(&json!({ "type": "object", "properties": {
+            "status": { "type": "object", "properties": { "l": list } } } }));
+        let status = |items: Value| json!({ "status": { "l": items } });
+        let old = status(json!([{ "k": "a", "v": "1" }, { "k": "a", "v": "2" }]));
+        let duplicates = |new: &Value| {
+            let delta = Delta::between(&old["status"], &new["status"]);
+            [check(new, None, &schema).len(), check(new, Some(&delta), &schema).len()]
+        };
+        assert_eq!(duplicates(&old), [1, 0]);
+        assert_eq!(duplicates(&status(json!([{ "k": "a", "v": "3" }, { "k": "a", "v": "2" }]))), [1, 0]);
+        assert_eq!(duplicates(&status(json!([{ "k": "b", "v": "1" }, { "k": "b", "v": "2" }]))), [1, 1]);
+        assert_eq!(duplicates(&status(json!([{ "k": "a", "v": "1" }]))), [0, 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! Which part of the stored object a value is compared with (`CRDValidationRatcheting`).
 //!
-//! Properties correlate by name, elements of `map` lists by their keys, other elements not at all.
+//! Counterparts correlate by name, elements of `map` lists by their keys, other elements not at all.
 
 use std::iter::Peekable;
 
@@ -8,6 +8,45 @@ use serde_json::Value;
 use serde_json::map::Iter;
 
 use super::structural::{ListType, Structural};
+use crate::apiserver::delta::Delta;
+
+/// The counterpart of a value in the stored object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Before<'a> {
+    pub(crate) value: &'a Value,
+    /// How the two differ, if that was found out.
+    delta: Option<&'a Delta>,
+}
+
+impl<'a> From<&'a Value> for Before<'a> {
+    fn from(value: &'a Value) -> Self {
+        Self { value, delta: None }
+    }
+}
+
+impl<'a> Before<'a> {
+    /// A counterpart that differs as is known.
+    pub(crate) fn new(value: &'a Value, delta: &'a Delta) -> Self {
+        Self { value, delta: Some(delta) }
+    }
+
+    /// The counterpart of what stands at a place of the new map or list.
+    fn inner(self, place: usize, value: &'a Value) -> Self {
+        // Of what is in another value than it was nothing is known.
+        let delta = self.delta.filter(|delta| **delta != Delta::Other).map(|delta| delta.inner(place));
+        Self { value, delta }
+    }
+
+    /// Whether it is known that nothing changed.
+    fn is_known_same(self) -> bool {
+        self.delta.is_some_and(Delta::is_same)
+    }
+
+    /// Whether `new` is the same value.
+    fn is_equal(self, new: &Value) -> bool {
+        self.delta.map_or_else(|| new == self.value, Delta::is_same)
+    }
+}
 
 /// The counterpart of a property.
 pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Value> {
@@ -15,22 +54,24 @@ pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Val
 }
 
 /// The counterparts of properties that are asked for in the order of their names, so that one walk finds all of them.
-pub(crate) struct Properties<'a> {
+pub(crate) struct Counterparts<'a> {
+    old: Option<Before<'a>>,
     rest: Option<Peekable<Iter<'a>>>,
 }
 
-impl<'a> Properties<'a> {
-    pub(crate) fn of(old: Option<&'a Value>) -> Self {
-        Self { rest: old.and_then(Value::as_object).map(|map| map.iter().peekable()) }
+impl<'a> Counterparts<'a> {
+    pub(crate) fn of(old: Option<Before<'a>>) -> Self {
+        let map = old.and_then(|old| old.value.as_object());
+        Self { old, rest: map.map(|map| map.iter().peekable()) }
     }
 
-    /// The next one; names come in ascending order.
-    pub(crate) fn find(&mut self, name: &str) -> Option<&'a Value> {
+    /// That of the property at a place of the new map; names come in ascending order.
+    pub(crate) fn find(&mut self, place: usize, name: &str) -> Option<Before<'a>> {
         let rest = self.rest.as_mut()?;
         while let Some((found, value)) = rest.peek().copied() {
             if found == name {
                 rest.next();
-                return Some(value);
+                return self.old.map(|old| old.inner(place, value));
             }
             if found.as_str() > name {
                 return None;
@@ -43,48 +84,60 @@ impl<'a> Properties<'a> {
 
 /// The counterpart of the element at `index` of a list of this schema. Mostly it is where it was.
 pub(crate) fn element<'a>(
-    old: Option<&'a Value>,
+    old: Option<Before<'a>>,
     schema: &Structural,
     index: usize,
     item: &Value,
-) -> Option<&'a Value> {
+) -> Option<Before<'a>> {
     if schema.list_type != ListType::Map {
         return None;
     }
     let keys = &schema.list_map_keys;
-    let same = |other: &&Value| keys.iter().all(|key| other.get(key) == item.get(key));
-    let old = old?.as_array()?;
-    old.get(index).filter(same).or_else(|| old.iter().find(same))
+    let same = |other: &Value| keys.iter().all(|key| other.get(key) == item.get(key));
+    let old = old?;
+    let items = old.value.as_array()?;
+    let here = items.get(index).map(|value| old.inner(index, value));
+    // What did not change has the keys that it had.
+    here.filter(|here| here.is_known_same() || same(here.value))
+        .or_else(|| items.iter().find(|item| same(item)).map(Before::from))
 }
 
 /// Whether a value is none that has others in it, and unchanged.
-pub(crate) fn is_same_scalar(new: &Value, old: &Value) -> bool {
-    match (new, old) {
-        (Value::String(new), Value::String(old)) => new == old,
+pub(crate) fn is_same_scalar(new: &Value, old: Before<'_>) -> bool {
+    match (new, old.value) {
         (Value::Object(_) | Value::Array(_), _) => false,
-        _ => new == old,
+        _ if old.delta.is_some() => old.is_known_same(),
+        (Value::String(new), Value::String(old)) => new == old,
+        (_, old) => new == old,
     }
 }
 
 /// Whether a value counts as unchanged (`CachedDeepEqual`): elements of `map` lists may have moved, and an object with
 /// fields that the schema does not know never is.
-pub(crate) fn is_same(new: &Value, old: &Value, schema: &Structural) -> bool {
-    match (new, old) {
+pub(crate) fn is_same(new: &Value, old: Before<'_>, schema: &Structural) -> bool {
+    // Pruned objects of a closed schema have no fields that it does not know.
+    if old.is_known_same() && schema.is_closed {
+        debug_assert!(is_same(new, old.value.into(), schema));
+        return true;
+    }
+    match (new, old.value) {
         (Value::Object(fields), Value::Object(before)) => {
+            let pairs = schema.along(fields.iter()).zip(before).enumerate();
             fields.len() == before.len()
-                && schema.along(fields.iter()).zip(before).all(|((name, value, property), (was, old))| {
+                && pairs.into_iter().all(|(place, ((name, value, property), (was, before)))| {
                     let property = property.or_else(|| schema.additional());
-                    name == was && property.is_some_and(|schema| is_same(value, old, schema))
+                    name == was
+                        && property.is_some_and(|schema| is_same(value, old.inner(place, before), schema))
                 })
         }
         (Value::Array(items), Value::Array(before)) if schema.list_type == ListType::Map => {
-            let Some(inner) = &schema.items else { return new == old };
+            let Some(inner) = &schema.items else { return old.is_equal(new) };
             items.len() == before.len()
                 && items.iter().enumerate().all(|(index, item)| {
                     element(Some(old), schema, index, item).is_some_and(|old| is_same(item, old, inner))
                 })
         }
-        _ => new == old,
+        _ => old.is_equal(new),
     }
 }
 
@@ -95,7 +148,10 @@ mod tests {
     use super::*;
 
     fn check(schema: &Value, new: &Value, old: &Value, same: bool) {
-        assert_eq!(is_same(new, old, &Structural::read(schema)), same, "{new} {old}");
+        let schema = Structural::read(schema);
+        assert_eq!(is_same(new, old.into(), &schema), same, "{new} {old}");
+        let delta = Delta::between(old, new);
+        assert_eq!(is_same(new, Before::new(old, &delta), &schema), same, "{new} {old}");
     }
 
     #[test]

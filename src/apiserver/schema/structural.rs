@@ -1,12 +1,11 @@
 //! A structural schema, read once from a CustomResourceDefinition.
 
-use std::collections::BTreeMap;
-
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::default;
 use super::format::Named;
+use super::properties::Properties;
 use crate::apiserver::gotext::regexp;
 
 /// One node of a structural schema.
@@ -18,7 +17,7 @@ pub(crate) struct Structural {
     pub(crate) nullable: bool,
     pub(crate) preserve_unknown: bool,
     pub(crate) embedded_resource: bool,
-    pub(crate) properties: BTreeMap<String, Structural>,
+    pub(crate) properties: Properties,
     pub(crate) additional: Option<Additional>,
     pub(crate) items: Option<Box<Structural>>,
     pub(crate) required: Vec<String>,
@@ -40,6 +39,8 @@ pub(crate) struct Structural {
     pub(crate) has_null_defaults: bool,
     /// Whether this node or any below it is a list that is a set or a map.
     pub(crate) has_keyed_lists: bool,
+    /// Whether neither this node nor any below it keeps fields that it does not know.
+    pub(crate) is_closed: bool,
 }
 
 /// `additionalProperties`.
@@ -116,6 +117,7 @@ impl Structural {
             has_defaults: false,
             has_null_defaults: false,
             has_keyed_lists: false,
+            is_closed: false,
         };
         node.has_rules = !node.rules.is_empty() || node.children().any(|child| child.has_rules);
         node.has_embedded = node.embedded_resource || node.children().any(|child| child.has_embedded);
@@ -124,6 +126,9 @@ impl Structural {
         node.has_null_defaults = null || node.children().any(|child| child.has_null_defaults);
         let keyed = node.list_type != ListType::Atomic;
         node.has_keyed_lists = keyed || node.children().any(|child| child.has_keyed_lists);
+        let keeps = matches!(node.additional, Some(Additional::Anything));
+        let open = keeps || node.preserve_unknown || node.embedded_resource;
+        node.is_closed = !open && node.children().all(|child| child.is_closed);
         node
     }
 
@@ -132,28 +137,12 @@ impl Structural {
         self.properties.values().chain(self.items.as_deref()).chain(self.additional())
     }
 
-    /// The entries of a map, each with the schema of the property of its name. Both are sorted, so that one walk along
-    /// both finds what would take a search for each.
+    /// The entries of a map, each with the schema of the property of its name.
     pub(crate) fn along<'s, 'n, V>(
         &'s self,
         entries: impl Iterator<Item = (&'n String, V)>,
     ) -> impl Iterator<Item = (&'n String, V, Option<&'s Self>)> {
-        let mut properties = self.properties.iter();
-        let mut next = properties.next();
-        entries.map(move |(name, value)| {
-            while let Some((property, schema)) = next {
-                // Most properties are there, and to see that takes less than to see which of two comes first.
-                if property == name {
-                    next = properties.next();
-                    return (name, value, Some(schema));
-                }
-                if property > name {
-                    break;
-                }
-                next = properties.next();
-            }
-            (name, value, None)
-        })
+        self.properties.along(entries)
     }
 
     /// The schema of properties that are not named, if there is one.
@@ -212,7 +201,7 @@ fn read_type(map: &Map<String, Value>) -> Vec<&'static str> {
     TYPES.into_iter().filter(|name| Some(*name) == given).collect()
 }
 
-fn read_map(value: Option<&Value>) -> BTreeMap<String, Structural> {
+fn read_map(value: Option<&Value>) -> Properties {
     let read = |(name, schema): (&String, &Value)| (name.clone(), Structural::read(schema));
     value.and_then(Value::as_object).map(|map| map.iter().map(read).collect()).unwrap_or_default()
 }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::path::Path;
-use super::ratchet;
+use super::ratchet::{self, Before};
 use super::structural::Structural;
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::gotext;
@@ -36,7 +36,7 @@ pub(crate) struct Findings {
 /// Checks a whole value. `old` is the stored value if unchanged parts are to be tolerated.
 pub(crate) fn validate(
     value: &Value,
-    old: Option<&Value>,
+    old: Option<Before<'_>>,
     schema: &Structural,
     context: Context<'_>,
 ) -> Vec<FieldError> {
@@ -54,7 +54,7 @@ impl Walk<'_> {
     fn node(
         &self,
         value: &Value,
-        old: Option<&Value>,
+        old: Option<Before<'_>>,
         schema: &Structural,
         path: &Path<'_>,
         found: &mut Findings,
@@ -140,7 +140,7 @@ impl Walk<'_> {
     fn list(
         &self,
         items: &[Value],
-        old: Option<&Value>,
+        old: Option<Before<'_>>,
         schema: &Structural,
         path: &Path<'_>,
         found: &mut Findings,
@@ -169,7 +169,7 @@ impl Walk<'_> {
     fn object(
         &self,
         map: &Map<String, Value>,
-        old: Option<&Value>,
+        old: Option<Before<'_>>,
         schema: &Structural,
         path: &Path<'_>,
         found: &mut Findings,
@@ -189,10 +189,10 @@ impl Walk<'_> {
                 return;
             }
         }
-        let mut before = ratchet::Properties::of(old);
-        for (name, value, property) in schema.along(map.iter()) {
+        let mut before = ratchet::Counterparts::of(old);
+        for (place, (name, value, property)) in schema.along(map.iter()).enumerate() {
             if let Some(property) = property.or_else(|| schema.additional()) {
-                let counterpart = before.find(name);
+                let counterpart = before.find(place, name);
                 // Most values of an update are as they were; a short way out for the shortest of them.
                 if !counterpart.is_some_and(|old| ratchet::is_same_scalar(value, old)) {
                     self.node(value, counterpart, property, &path.key(name), found);

@@ -18,6 +18,18 @@ pub(crate) struct Entry {
     stored: Form,
     /// As it is read under the schema in force, where that differs.
     served: Option<Form>,
+    /// What is known of the owners of its fields.
+    owners: Option<KnownOwners>,
+}
+
+/// What was found out about the owners of an object's fields. It stays true as long as writes change no more of the
+/// entries than their times, as most do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KnownOwners {
+    /// The schema in force by which they own nothing within what is owned as a whole.
+    pub(crate) epoch: u64,
+    /// Their weight for etcd, at most.
+    pub(crate) weight: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -51,13 +63,23 @@ impl Form {
 impl Entry {
     /// An object just written.
     pub(super) fn new(revision: u64, object: Arc<Value>) -> Self {
-        Self { revision, stored: Form::Tree(object), served: None }
+        Self { revision, stored: Form::Tree(object), served: None, owners: None }
     }
 
     /// An object of which nobody remembers the write.
     pub(super) fn restored(revision: u64, object: &Value) -> Self {
         let text = serde_json::to_vec(object).unwrap_or_default();
-        Self { revision, stored: Form::Text(text.into()), served: None }
+        Self { revision, stored: Form::Text(text.into()), served: None, owners: None }
+    }
+
+    /// The same, with what is known of the owners of its fields.
+    pub(super) fn with_owners(self, owners: Option<KnownOwners>) -> Self {
+        Self { owners, ..self }
+    }
+
+    /// What is known of the owners of its fields.
+    pub(crate) fn owners(&self) -> Option<KnownOwners> {
+        self.owners
     }
 
     /// As it was written.

@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-pub(crate) use entry::Entry;
+pub(crate) use entry::{Entry, KnownOwners};
 pub use event::{Event, EventKind};
 pub(crate) use history::History;
 
+use super::metadata;
 use super::storage::Change;
 use crate::model::Key;
 
@@ -128,11 +129,23 @@ impl Store {
     }
 
     /// Stores an object under the next revision.
-    pub(crate) fn put(&mut self, id: TableId, key: &Key, epoch: u64, mut object: Value) -> Arc<Value> {
+    pub(crate) fn put(&mut self, id: TableId, key: &Key, epoch: u64, object: Value) -> Arc<Value> {
+        self.put_with_owners(id, key, epoch, object, None)
+    }
+
+    /// The same for an object of which is known what the owners of its fields are like.
+    pub(crate) fn put_with_owners(
+        &mut self,
+        id: TableId,
+        key: &Key,
+        epoch: u64,
+        mut object: Value,
+        owners: Option<KnownOwners>,
+    ) -> Arc<Value> {
         self.revision += 1;
-        object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
+        metadata::of(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
         let object = Arc::new(object);
-        let entry = Entry::new(self.revision, Arc::clone(&object));
+        let entry = Entry::new(self.revision, Arc::clone(&object)).with_owners(owners);
         let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();
         let old = named.insert(key.name.clone(), entry).map(|entry| entry.served());
         let kind = if old.is_some() { EventKind::Modified } else { EventKind::Added };

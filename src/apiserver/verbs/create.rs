@@ -36,7 +36,7 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         validation::match_namespace(call, &mut object)?;
-        let owners = self.owners(call, &object, None);
+        let owners = self.owners(call, &object, None).entries;
         self.admit_create(call, &object)?;
         let given = metadata::text(&object, "name").to_owned();
         let namespace = metadata::text(&object, "namespace").to_owned();
@@ -76,7 +76,7 @@ impl ApiServer {
         if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
             // The database measures a request before it looks at its keys.
             if !call.dry_run {
-                etcd::check(&kind, &key, &object)?;
+                etcd::check(&kind, &key, &object, None)?;
             }
             let generated = !metadata::text(&object, "generateName").is_empty();
             let mut refused = Refused::already_exists(&kind.resource, &name);
@@ -92,7 +92,7 @@ impl ApiServer {
             return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
         }
         let object = self.settled(call, object)?;
-        etcd::check(&kind, &key, &object)?;
+        etcd::check(&kind, &key, &object, None)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object);
         let reply = Self::just_stored(&kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });

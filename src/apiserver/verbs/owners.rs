@@ -1,32 +1,59 @@
 //! Keeps `metadata.managedFields` with every write.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use crate::apiserver::apply::{FieldSet, Managers, Tracker, Versions};
 use crate::apiserver::call::{Call, Owners};
+use crate::apiserver::delta::Delta;
+use crate::apiserver::etcd;
 use crate::apiserver::kinds::{Kind, StatusMetadata};
 use crate::apiserver::metadata;
 use crate::apiserver::options::{MANAGER_MAX, is_printable};
 use crate::apiserver::server::ApiServer;
+use crate::apiserver::store::KnownOwners;
 use crate::base::clock::rfc3339;
 
+/// What the time of an entry weighs at most.
+const TIME: usize = 32;
+
+/// An object before it is updated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before<'a> {
+    pub(super) object: &'a Value,
+    /// How the new object differs from it.
+    pub(super) delta: &'a Delta,
+    pub(super) known: Option<KnownOwners>,
+}
+
+/// Whose the fields of an object are.
+#[derive(Debug, Default)]
+pub(super) struct Owned {
+    /// As `metadata.managedFields` has it; `None` if that is not kept, or empty.
+    pub(super) entries: Option<Value>,
+    /// What is known of them from before.
+    pub(super) known: Option<KnownOwners>,
+}
+
 impl ApiServer {
-    /// Whose the fields of an object will be, as `metadata.managedFields` has it. It is asked about the object as it was
-    /// decoded: what admission and the strategy of the kind do to it later is nobody's. `old` is the object before.
-    pub(super) fn owners(&self, call: &mut Call<'_>, object: &Value, old: Option<&Value>) -> Option<Value> {
+    /// Whose the fields of an object will be. It is asked about the object as it was decoded: what admission and the
+    /// strategy of the kind do to it later is nobody's.
+    pub(super) fn owners(&self, call: &mut Call<'_>, object: &Value, before: Option<Before<'_>>) -> Owned {
         let owners = std::mem::replace(&mut call.owners, Owners::Given(None));
         if !self.managed_fields {
-            return None;
+            return Owned::default();
         }
         let managers = match owners {
             Owners::Decided(managers) => managers,
             Owners::Given(given) => {
                 let tracker = self.tracker(call);
-                if let Some(entries) = old.and_then(|old| renewed(&tracker, object, old, given.as_ref())) {
-                    return Some(entries);
+                let renew = |before| renewed(&tracker, object, before, given.as_ref(), call.kind.epoch());
+                if let Some(owned) = before.and_then(renew) {
+                    return owned;
                 }
+                let old = before.map(|before| before.object);
                 let managers = match old {
                     None => Managers::given(given),
                     // Through a subresource nobody changes the entries themselves.
@@ -36,7 +63,7 @@ impl ApiServer {
                 tracker.update(old, object, managers)
             }
         };
-        (!managers.is_empty()).then(|| managers.into_value())
+        Owned { entries: (!managers.is_empty()).then(|| managers.into_value()), known: None }
     }
 
     /// What the owners of fields need to know of a write.
@@ -58,16 +85,29 @@ impl ApiServer {
 
 /// The entries after an update, if it changes nothing but whose values they are already. Through a subresource nobody
 /// changes the entries themselves.
-fn renewed(tracker: &Tracker<'_>, object: &Value, old: &Value, given: Option<&Value>) -> Option<Value> {
+fn renewed(
+    tracker: &Tracker<'_>,
+    object: &Value,
+    before: Before<'_>,
+    given: Option<&Value>,
+    epoch: u64,
+) -> Option<Owned> {
+    let old = before.object;
     let stored = old["metadata"].get("managedFields")?;
     let taken = tracker.subresource.is_empty() && given.is_some_and(|given| given != stored);
-    let entries =
-        if taken { None } else { tracker.renewed(old, object, stored.as_array()?).map(Value::Array) };
+    if taken {
+        return None;
+    }
+    let known = before.known.filter(|known| known.epoch == epoch);
+    let entries = tracker.renewed(old, object, before.delta, stored.as_array()?, known.is_some())?;
+    // The next write may set the time of an entry that has none yet.
+    let weight = || entries.iter().map(|entry| etcd::weight(entry) + TIME).sum::<usize>() + TIME;
+    let known = known.unwrap_or_else(|| KnownOwners { epoch, weight: weight() });
+    let entries = Value::Array(entries);
     // All tests are tests of this too.
-    debug_assert!(entries.as_ref().is_none_or(|entries| {
-        *entries == tracker.update(Some(old), object, Managers::stored(old)).into_value()
-    }));
-    entries
+    debug_assert_eq!(entries, tracker.update(Some(old), object, Managers::stored(old)).into_value());
+    debug_assert!(etcd::weight(&entries) <= known.weight);
+    Some(Owned { entries: Some(entries), known: Some(known) })
 }
 
 /// Writes the owners of fields into an object that is about to be stored. Where nothing else changes, the times of their
@@ -109,7 +149,8 @@ fn is_same_but_owners(object: &Value, old: &Value) -> bool {
         one.len() == other.len() - owned && one.iter().all(|(name, value)| other.get(name) == Some(value))
     };
     object.len() == old.len()
-        && object.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
+        // What writes change most stands at the end of the alphabet.
+        && object.iter().rev().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
         && same_metadata()
 }
 
@@ -130,23 +171,20 @@ fn of_user_agent(agent: &str) -> Cow<'_, str> {
 }
 
 /// What an endpoint resets whatever is written to it (`GetResetFields`).
-fn reset_fields(kind: &Kind, subresource: &str) -> FieldSet {
-    match (subresource, &kind.custom) {
-        ("", _) if kind.rules.status => FieldSet::of_names(&[&["status"]]),
-        ("status", Some(custom)) => {
-            let mut reset = FieldSet::of_names(&[&["metadata"], &["spec"]]);
-            let others = custom.version.schema.properties.keys().filter(|name| *name != "status");
-            others.for_each(|name| reset.add(FieldSet::of_names(&[&[name]])));
-            reset
-        }
+fn reset_fields<'a>(kind: &'a Kind, subresource: &str) -> Cow<'a, FieldSet> {
+    static STATUS: LazyLock<FieldSet> = LazyLock::new(|| FieldSet::of_names(&[&["status"]]));
+    let reset: &[&[&str]] = match (subresource, &kind.custom) {
+        ("", _) if kind.rules.status => return Cow::Borrowed(&STATUS),
+        ("status", Some(custom)) => return Cow::Borrowed(&custom.version.status_reset),
         ("status", None) => match kind.rules.status_metadata {
-            StatusMetadata::Ignored => FieldSet::of_names(&[&["spec"], &["metadata"]]),
-            StatusMetadata::TakenButLabels => FieldSet::of_names(&[&["spec"], &["metadata", "labels"]]),
-            StatusMetadata::Taken => FieldSet::of_names(&[&["spec"]]),
+            StatusMetadata::Ignored => &[&["spec"], &["metadata"]],
+            StatusMetadata::TakenButLabels => &[&["spec"], &["metadata", "labels"]],
+            StatusMetadata::Taken => &[&["spec"]],
         },
-        ("finalize", _) => FieldSet::of_names(&[&["status"], &["metadata"]]),
-        _ => FieldSet::default(),
-    }
+        ("finalize", _) => &[&["status"], &["metadata"]],
+        _ => &[],
+    };
+    Cow::Owned(FieldSet::of_names(reset))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
 use crate::apiserver::decode;
+use crate::apiserver::delta::Delta;
 use crate::apiserver::etcd;
 use crate::apiserver::field::{Cause, FieldError, Shown};
 use crate::apiserver::kinds::{Generation, Kind, StatusMetadata, strategy};
@@ -18,7 +19,7 @@ use crate::apiserver::reply::Reply;
 use crate::apiserver::schema::default;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
-use crate::apiserver::store::Entry;
+use crate::apiserver::store::{Entry, KnownOwners};
 use crate::base::clock::Time;
 use crate::model::Key;
 
@@ -53,24 +54,37 @@ impl ApiServer {
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let attributes =
             Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
-        let owners = self.owners(call, &object, Some(&old));
+        let mut delta = self.delta(call, &old, &object);
+        let before = owners::Before { object: &old, delta: &delta, known: entry.owners() };
+        let owners = self.owners(call, &object, Some(before));
         self.mutate(call, attributes, Some(&mut object))?;
+        if self.admission.may_mutate() {
+            delta = self.delta(call, &old, &object);
+        }
+        let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
         self.check_escalation(call, &object, Some(&old))?;
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
-        owners::set(&mut object, owners, Some(&old));
+        owners::set(&mut object, owners.entries, Some(&old));
         count_generation(&kind, &mut object, &old);
-        let part = call.writes_part();
+        let part = call.writes_part().then_some(status);
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
         self.validate(call, attributes, Some(&object))?;
-        self.store_update(call, &kind, object, &entry, &old)
+        self.store_update(call, &kind, object, owners.known, &entry, &old)
+    }
+
+    /// How an object differs from what it was, where somebody will ask: who keeps the owners of fields, and who checks
+    /// the status of a custom resource.
+    fn delta(&self, call: &Call<'_>, old: &Value, object: &Value) -> Delta {
+        let checked = call.kind.custom.is_some() && call.writes_part();
+        if self.managed_fields || checked { Delta::between(old, object) } else { Delta::Other }
     }
 
     /// The uid and the resource version that the client knew.
@@ -118,6 +132,7 @@ impl ApiServer {
         call: &mut Call<'_>,
         kind: &Arc<Kind>,
         object: Value,
+        owners: Option<KnownOwners>,
         entry: &Entry,
         old: &Arc<Value>,
     ) -> Outcome<Reply> {
@@ -138,8 +153,8 @@ impl ApiServer {
         if call.dry_run {
             return Ok(Reply::object(200, Self::just_stored(kind, &Arc::new(object))));
         }
-        etcd::check(kind, &key, &object)?;
-        let stored = self.store.put(kind.table, &key, kind.epoch(), object);
+        etcd::check(kind, &key, &object, owners.map(|owners| owners.weight))?;
+        let stored = self.store.put_with_owners(kind.table, &key, kind.epoch(), object, owners);
         let reply = Self::just_stored(kind, &stored);
         call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
         self.written(kind, &key, Some(old), call.now);
@@ -263,6 +278,10 @@ fn restore(object: &mut Value, old: &Value, written: &[&str]) {
 
 /// Makes the entries of a map those of another, but for some that stay as they are.
 fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, stays: impl Fn(&str) -> bool) {
+    let given = map.iter().filter(|(name, _)| !stays(name));
+    if given.eq(other.iter().filter(|(name, _)| !stays(name))) {
+        return;
+    }
     map.retain(|name, _| stays(name) || other.contains_key(name));
     for (name, value) in other.iter().filter(|(name, _)| !stays(name)) {
         if map.get(name) != Some(value) {

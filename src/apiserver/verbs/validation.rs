@@ -6,6 +6,7 @@ use crate::apiserver::admission::policy;
 use crate::apiserver::admission::webhook::configuration;
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
+use crate::apiserver::delta::Delta;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext;
 use crate::apiserver::kinds::validation as builtin;
@@ -13,6 +14,7 @@ use crate::apiserver::kinds::{Custom, Kind};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::{Profile, StatusScope};
+use crate::apiserver::schema::ratchet::Before;
 use crate::apiserver::schema::rules::{self, Judged};
 use crate::apiserver::schema::{embedded, list_type, validate};
 use crate::apiserver::status::{Outcome, Refused};
@@ -29,7 +31,9 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+    if given.is_empty() {
+        metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+    }
     Ok(())
 }
 
@@ -43,7 +47,7 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     if let Some(custom) = &kind.custom {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
-        errors.extend(beyond_schema(custom, object, None));
+        errors.extend(beyond_schema(custom, object, None, None));
         let judged = Judged { object, old: None, ratchets: false };
         let version = &custom.version;
         errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
@@ -60,12 +64,13 @@ pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// Checks an updated object, or with `status` a written status. What is tolerated goes into `warnings`.
+/// Checks an updated object, or with `status` a written status, which is how it differs from what it was. What is
+/// tolerated goes into `warnings`.
 pub(super) fn updated(
     kind: &Kind,
     object: &Value,
     old: &Value,
-    status: bool,
+    status: Option<&Delta>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Outcome<()> {
@@ -73,10 +78,10 @@ pub(super) fn updated(
     if let Some(custom) = &kind.custom {
         errors.extend(custom_update(custom, object, old, status, profile, warnings));
     } else {
-        errors.extend(builtin::check(kind, object, Some(old), status, profile));
+        errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
     }
     if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
-        errors.extend(if status {
+        errors.extend(if status.is_some() {
             crd::validation::check_status(object)
         } else {
             crd::validation::check(object, Some(old), profile)
@@ -102,13 +107,14 @@ fn custom_update(
     custom: &Custom,
     object: &Value,
     old: &Value,
-    status: bool,
+    status: Option<&Delta>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
-    let ratchets = if status { profile.ratchets_status } else { profile.ratchets_objects };
-    let mut errors = if status && profile.status_scope == StatusScope::StatusOnly {
+    let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
+    let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
+    let mut errors = if let Some(delta) = status_only {
         let prefix = |named: bool| if named { "status" } else { "" };
         let context = validate::Context {
             profile,
@@ -117,16 +123,16 @@ fn custom_update(
         };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
-                let old = old.get("status").filter(|_| ratchets);
+                let old = old.get("status").filter(|_| ratchets).map(|old| Before::new(old, delta));
                 validate::validate(value, old, schema, context)
             }
             _ => Vec::new(),
         }
     } else {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
-        validate::validate(object, ratchets.then_some(old), schema, context)
+        validate::validate(object, ratchets.then_some(old.into()), schema, context)
     };
-    errors.extend(beyond_schema(custom, object, Some(old)));
+    errors.extend(beyond_schema(custom, object, Some(old), status));
     let judged = Judged { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
     errors.extend(broken);
@@ -134,12 +140,18 @@ fn custom_update(
     errors
 }
 
-/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some.
-fn beyond_schema(custom: &Custom, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some, so that
+/// those need not be found which it has.
+fn beyond_schema(
+    custom: &Custom,
+    object: &Value,
+    old: Option<&Value>,
+    status: Option<&Delta>,
+) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let mut errors = embedded::check(object, schema);
-    let duplicates = list_type::check(object, schema);
-    let tolerated = || old.is_some_and(|old| !list_type::check(old, schema).is_empty());
+    let duplicates = list_type::check(object, status, schema);
+    let tolerated = || old.is_some_and(|old| !list_type::check(old, None, schema).is_empty());
     if !duplicates.is_empty() && !tolerated() {
         errors.extend(duplicates);
     }

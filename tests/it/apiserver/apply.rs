@@ -1,5 +1,6 @@
 //! Server-side apply and owners of fields, beyond what the recorded exchanges show.
 
+mod renewed;
 mod repeated;
 mod scale;
 

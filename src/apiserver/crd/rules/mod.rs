@@ -113,7 +113,7 @@ impl Check<'_> {
         for (index, rule) in stated.rules.iter().enumerate() {
             self.rule(rule, schema, decl, &format!("{at}.x-kubernetes-validations[{index}]"), place);
         }
-        for (name, inner) in &stated.properties {
+        for (name, inner) in stated.properties.iter() {
             let Some(property) = schema.properties.get(name) else { continue };
             let found = escape(name).and_then(|name| decl.and_then(|decl| decl.field(&name)).cloned());
             let own = || declare::declare(property, property.embedded_resource, "object");

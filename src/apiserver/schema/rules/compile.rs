@@ -84,7 +84,7 @@ impl Rules {
         let mut rules = Self::empty(decl_kind(schema, root));
         rules.own =
             stated.rules.iter().map(|rule| Rule::compile(rule, schema, decl.as_ref(), STORED)).collect();
-        for (name, inner) in &stated.properties {
+        for (name, inner) in stated.properties.iter() {
             let Some(property) = schema.properties.get(name) else { continue };
             let field = match escape(name) {
                 Some(identifier) => decl.as_ref().and_then(|decl| decl.field(&identifier)).cloned(),

@@ -69,7 +69,7 @@ fn object(schema: &Structural, root: bool, name: &str) -> Option<Decl> {
     }
     let mut fields = BTreeMap::new();
     let mut size = 2;
-    for (property, inner) in &schema.properties {
+    for (property, inner) in schema.properties.iter() {
         if root && matches!(property.as_str(), "apiVersion" | "kind" | "metadata") {
             continue;
         }

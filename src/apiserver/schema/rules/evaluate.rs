@@ -10,7 +10,7 @@ use crate::apiserver::cel::value::{Fault, Value};
 use crate::apiserver::field::{FieldError, Shown};
 use crate::apiserver::profile::Profile;
 use crate::apiserver::schema::path::Path;
-use crate::apiserver::schema::ratchet;
+use crate::apiserver::schema::ratchet::{self, Before};
 use crate::apiserver::schema::structural::Structural;
 
 /// The most that all rules of an object may cost.
@@ -60,7 +60,9 @@ struct Pair<'a> {
 
 impl<'a> Tolerance<'a> {
     fn applies(self) -> bool {
-        self.here.or(self.above).is_some_and(|Pair { new, old, schema }| ratchet::is_same(new, old, schema))
+        self.here
+            .or(self.above)
+            .is_some_and(|Pair { new, old, schema }| ratchet::is_same(new, old.into(), schema))
     }
 
     /// What holds for a part of the value, of this schema; `old` is its counterpart.
@@ -146,7 +148,7 @@ impl Judge<'_> {
         let list = tolerance.schema;
         let Some(schema) = list.items.as_deref() else { return Ok(()) };
         for (index, item) in items.iter().enumerate() {
-            let old = ratchet::element(old, list, index, item);
+            let old = ratchet::element(old.map(Before::from), list, index, item).map(|old| old.value);
             self.node(rules, item, old, tolerance.below(item, old, schema), &path.index(index))?;
         }
         Ok(())
