@@ -111,7 +111,8 @@ fn direct(table: &mut Table) -> Result<(), String> {
 }
 
 /// Writes of an object of 5 kB, most of it conditions: one of them changes, as when an operator tells how far it is, or all
-/// do; also as simulations write, whose servers keep no owners of fields.
+/// do; also as simulations write, whose servers keep no owners of fields. What a write costs where others use the machine too
+/// is the instructions of [`update_all`], as `docs/performance.md` tells.
 fn large(table: &mut Table) -> Result<(), String> {
     const WANTED: &str = "50,000/s";
     for (what, changing, owners, wanted) in [

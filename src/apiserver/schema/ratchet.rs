@@ -122,9 +122,9 @@ pub(crate) fn is_same(new: &Value, old: Before<'_>, schema: &Structural) -> bool
     }
     match (new, old.value) {
         (Value::Object(fields), Value::Object(before)) => {
-            let pairs = schema.along(fields.iter()).zip(before).enumerate();
+            let mut pairs = schema.along(fields.iter()).zip(before).enumerate();
             fields.len() == before.len()
-                && pairs.into_iter().all(|(place, ((name, value, property), (was, before)))| {
+                && pairs.all(|(place, ((name, value, property), (was, before)))| {
                     let property = property.or_else(|| schema.additional());
                     name == was
                         && property.is_some_and(|schema| is_same(value, old.inner(place, before), schema))
