@@ -11,3 +11,4 @@ mod records;
 mod scenarios;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+mod traces;

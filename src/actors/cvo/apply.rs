@@ -259,7 +259,8 @@ impl ApplyLoop {
                 Need::Retry(failure) => pass.refused(failure, now),
                 Need::Fail(failure) => pass.failed(failure),
             }
-            if pass.took(manifests) >= STRIDE {
+            // The first one is told of by itself: that the pass has begun is news.
+            if pass.done == 0 || pass.took(manifests) >= STRIDE {
                 break;
             }
         }
