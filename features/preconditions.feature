@@ -21,3 +21,25 @@ Feature: What an update must not do
     And release 4.21.1 exists but is not recommended
     When I update to 4.21.1 by force
     Then within 5 minutes ClusterVersion field "status.history[0].acceptedRisks" is /^Forced through blocking failures: Multiple precondition checks failed:\n\* Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate"/
+
+  # OCPBUGS-24535 OCPBUGS-35994
+  Scenario Outline: Back to the release before, of the same minor, and no further, from <newest>
+    Given a <first> cluster
+    And release <second> exists
+    And release <newest> exists
+    When I update to <second>
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <second>"
+    When I update to <newest>
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newest>"
+    When I update to <first>
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": <first> is less than the current target <newest>, and the only supported rollback is to the cluster's previous version <second> ("
+    When I update to <second>
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <second>"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+    And ClusterVersion field "status.history[3].version" is "<first>"
+
+    Examples:
+      | first  | second | newest |
+      | 4.14.1 | 4.14.5 | 4.14.9 |
+      | 4.15.1 | 4.15.5 | 4.15.9 |
+      | 4.20.1 | 4.20.5 | 4.20.9 |
