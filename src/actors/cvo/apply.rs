@@ -187,7 +187,7 @@ impl ApplyLoop {
 
     /// What was settled was so for the ClusterVersion that owned it: one that was made anew owns nothing.
     fn forget_other_owner(&mut self, view: &View) {
-        let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(|owner| owner.uid()).unwrap_or_default();
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(Object::uid).unwrap_or_default();
         if self.owner != owner {
             owner.clone_into(&mut self.owner);
             self.settled.fill(None);
