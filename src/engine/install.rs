@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use crate::actors::cvo;
+use crate::actors::cvo::{self, Installed};
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
 use crate::model::release::{Operator, Release};
@@ -49,16 +49,19 @@ pub(super) fn node_names(plan: &ClusterPlan) -> Vec<String> {
     masters.chain(workers).collect()
 }
 
+/// The payload that the planned cluster is installed by.
+pub(super) fn payload(plan: &ClusterPlan) -> Installed<'_> {
+    Installed::of(&plan.release, &plan.feature_set, &json!({ "spec": cluster_version_spec(plan) }))
+}
+
 /// The writes that make what everything else belongs to, in order: the ClusterVersion, and what it needs itself.
-pub(super) fn first_writes(plan: &ClusterPlan, now: Time) -> Vec<Write> {
-    let cluster_version = cluster_version(plan, now);
+pub(super) fn first_writes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Write> {
     // The operator's own Deployment is one of the payload's objects, which name the image.
     let base = manifests::objects("base").iter();
     let base = base.filter(|object| object["kind"] != "Deployment" && !is_alerting(object));
-    let objects = cvo::installed_objects(&plan.release, &plan.feature_set, &cluster_version).into_iter();
-    let definition = objects.filter(|(_, object)| object["metadata"]["name"] == CLUSTER_VERSIONS);
     let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
-    writes.extend(definition.map(|(resource, object)| Write::create(&resource, object)));
+    writes.extend(installed.definition(CLUSTER_VERSIONS).cloned().and_then(create));
+    let cluster_version = cluster_version(plan, now);
     if plan.installed {
         writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
     } else {
@@ -70,15 +73,14 @@ pub(super) fn first_writes(plan: &ClusterPlan, now: Time) -> Vec<Write> {
 /// The writes that make the rest of the cluster, in order, around its ClusterVersion.
 pub(super) fn writes(
     plan: &ClusterPlan,
+    installed: &Installed<'_>,
     cluster_version: &Value,
     kubernetes_minor: u32,
     now: Time,
 ) -> Vec<Write> {
-    let mut objects = cvo::installed_objects(&plan.release, &plan.feature_set, cluster_version);
-    let mut operators = cvo::installed_operators(&plan.release, &plan.feature_set, cluster_version);
+    let mut objects = installed.objects(cluster_version);
     if !plan.installed {
         objects.retain(|(_, object)| is_bootstrapped(object));
-        operators.clear();
     }
     let of_kind = |kind: Resource| move |object: &(Resource, Value)| object.0 == kind;
     let (crds, others): (Vec<_>, Vec<_>) =
@@ -91,7 +93,7 @@ pub(super) fn writes(
     );
     writes.extend(create(feature_gate(&plan.feature_set)));
     writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure(plan)));
-    for operator in &operators {
+    for operator in installed.operators().filter(|_| plan.installed) {
         let object = cluster_operator(operator, &plan.release, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
     }
@@ -210,9 +212,7 @@ fn conditions(list: &[Condition], at: Time) -> Vec<Value> {
     conditions
 }
 
-fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
-    let release = &plan.release;
-    let version = release.version.to_string();
+fn cluster_version_spec(plan: &ClusterPlan) -> Value {
     let mut spec = json!({ "clusterID": "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40", "channel": plan.channel });
     if !plan.baseline_capability_set.is_empty() {
         spec["capabilities"]["baselineCapabilitySet"] = json!(plan.baseline_capability_set);
@@ -220,7 +220,13 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
     if !plan.additional_enabled_capabilities.is_empty() {
         spec["capabilities"]["additionalEnabledCapabilities"] = json!(plan.additional_enabled_capabilities);
     }
-    let said = [
+    spec
+}
+
+fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
+    let release = &plan.release;
+    let version = release.version.to_string();
+    let told = [
         Condition::new("RetrievedUpdates", "True", "", ""),
         Condition::new(
             "ImplicitlyEnabledCapabilities",
@@ -228,24 +234,19 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
             "AsExpected",
             "Capabilities match configured spec",
         ),
-        Condition::new(
-            "ReleaseAccepted",
-            "True",
-            "PayloadLoaded",
-            format!(
-                "Payload loaded version=\"{version}\" image=\"{}\" architecture=\"amd64\"",
-                release.image
-            ),
-        ),
+    ];
+    let applied = [
         Condition::new("Available", "True", "", format!("Done applying {version}")),
         Condition::new("Failing", "False", "", ""),
         Condition::new("Progressing", "False", "", format!("Cluster version is {version}")),
     ];
+    let said: Vec<Condition> =
+        told.into_iter().chain(cvo::installed_release(release)).chain(applied).collect();
     json!({
         "apiVersion": "config.openshift.io/v1",
         "kind": "ClusterVersion",
         "metadata": { "name": "version" },
-        "spec": spec,
+        "spec": cluster_version_spec(plan),
         "status": {
             "desired": release.as_status(),
             "history": [{

@@ -106,10 +106,12 @@ impl Session {
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
         simulation.pinned = plan.kubernetes_minor.is_some();
         simulation.take_changes();
-        Self::install_all(&mut simulation, install::first_writes(plan, start))?;
+        let installed = install::payload(plan);
+        Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
         let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
         let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
-        Self::install_all(&mut simulation, install::writes(plan, &cluster_version, minor, start))?;
+        let rest = install::writes(plan, &installed, &cluster_version, minor, start);
+        Self::install_all(&mut simulation, rest)?;
         for (planned, write) in install::planned_writes(plan) {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
             answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;

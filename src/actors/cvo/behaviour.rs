@@ -26,9 +26,14 @@ pub(super) struct Behaviour {
     pub(super) asks_for_logs: bool,
     /// Whether spec may name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
-    /// Whether history keeps the risks that were taken, updates that nobody recommends are one of them, and what is told of a
-    /// payload names its architecture; and whether entries of history are weighed before one goes (all from 4.12).
+    /// Whether history keeps the risks that were taken (from 4.12).
     pub(super) keeps_risks: bool,
+    /// Whether an update must be recommended, or is a risk (from 4.12).
+    pub(super) wants_recommendation: bool,
+    /// Whether what is told of a payload names its architecture (from 4.12).
+    pub(super) names_architecture: bool,
+    /// Whether entries of history are weighed before one goes, or the oldest goes (from 4.12).
+    pub(super) weighs_history: bool,
     /// Whether going back to an earlier release is a precondition of its own (from 4.14).
     pub(super) guards_rollback: bool,
     /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
@@ -63,6 +68,9 @@ impl Behaviour {
             asks_for_logs: at_least(23),
             custom_signature_stores: at_least(15),
             keeps_risks: at_least(12),
+            wants_recommendation: at_least(12),
+            names_architecture: at_least(12),
+            weighs_history: at_least(12),
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
             forgets_risks: at_least(23),

@@ -30,10 +30,15 @@ pub(super) enum Load {
     },
 }
 
+/// The condition ReleaseAccepted of a cluster that was installed at `release`.
+pub fn installed_release(release: &Release) -> Option<Condition> {
+    Load::loaded(release, release).condition()
+}
+
 impl Load {
     /// The payload of `release` was loaded, by the operator of release `own`.
     pub(super) fn loaded(release: &Release, own: &Release) -> Self {
-        let names_architecture = Behaviour::of(own).keeps_risks;
+        let names_architecture = Behaviour::of(own).names_architecture;
         let (version, image) = (release.version.to_string(), release.image.clone());
         Self::Loaded { version, image, names_architecture }
     }

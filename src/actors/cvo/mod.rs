@@ -35,7 +35,8 @@ mod verify;
 mod version_pod;
 mod worker;
 
-pub use payload::{installed_cluster_operator, installed_objects, installed_operators};
+pub use load::installed_release;
+pub use payload::{Installed, installed_cluster_operator};
 
 use std::sync::Arc;
 

@@ -55,7 +55,10 @@ pub(super) fn check(
         behaviour.guards_hops.then(|| giant_hop(&current, target)).flatten(),
         upgradeable(behaviour, cluster_version, &current, target),
         behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
-        behaviour.keeps_risks.then(|| recommended::check(cluster_version, &current, target)).flatten(),
+        behaviour
+            .wants_recommendation
+            .then(|| recommended::check(cluster_version, &current, target))
+            .flatten(),
     ]
     .into_iter()
     .flatten()

@@ -64,7 +64,7 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
         verified: work.verified,
         accepted_risks: work.accepted_risks.as_deref().or(forgotten).filter(|_| report.behaviour.keeps_risks),
     };
-    let pruning = if report.behaviour.keeps_risks { Pruning::ByWeight } else { Pruning::ByAge };
+    let pruning = if report.behaviour.weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
@@ -86,7 +86,7 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
         verified: false,
         accepted_risks: None,
     };
-    let pruning = if Behaviour::of(own).keeps_risks { Pruning::ByWeight } else { Pruning::ByAge };
+    let pruning = if Behaviour::of(own).weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");

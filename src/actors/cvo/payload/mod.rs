@@ -3,6 +3,7 @@
 
 mod extracted;
 mod facts;
+mod installed;
 #[cfg(test)]
 mod tests;
 
@@ -11,11 +12,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::capabilities::Capabilities;
 use crate::model::payload::Selection;
-use crate::model::release::{Operator, Release};
+use crate::model::release::Release;
 use crate::model::resources::{self, CLUSTER_OPERATORS};
 use crate::model::{Object, Resource, View};
+
+pub use installed::{Installed, installed_cluster_operator};
 
 /// One or several manifests of a component.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,55 +189,6 @@ impl Wanted {
         let (api_version, kind) = (text(&self.object, "apiVersion"), text(&self.object, "kind"));
         self.resource.clone().or_else(|| resources::defined(api_version, kind, definitions))
     }
-}
-
-/// The objects that a cluster installed at `release` has from its payload, in the order they are applied. What needs
-/// capabilities that are not enabled is left out, and what no kind is known for.
-pub fn installed_objects(
-    release: &Release,
-    feature_set: &str,
-    cluster_version: &Value,
-) -> Vec<(Resource, Value)> {
-    let payload = Payload::load(release, &selection_of(release, feature_set));
-    let capabilities = Capabilities::at_start(release, cluster_version);
-    let is_definition = |object: &&Value| object["kind"] == "CustomResourceDefinition";
-    let definitions: Vec<&Value> =
-        payload.tasks.iter().filter_map(Task::object).filter(is_definition).collect();
-    let included = payload.tasks.iter().filter(|task| capabilities.include(&task.place.capabilities));
-    included
-        .filter_map(|task| match &task.what {
-            What::Object(wanted) if wanted.rule != Rule::Delete => {
-                let resource = wanted.resource_among(definitions.iter().copied())?;
-                let object = super::manifest::owned(&wanted.object, cluster_version, wanted.rule);
-                Some((resource, object))
-            }
-            _ => None,
-        })
-        .collect()
-}
-
-/// The operators of `release` whose ClusterOperators are applied in a cluster with this ClusterVersion.
-pub fn installed_operators(release: &Release, feature_set: &str, cluster_version: &Value) -> Vec<Operator> {
-    let payload = Payload::load(release, &selection_of(release, feature_set));
-    let capabilities = Capabilities::at_start(release, cluster_version);
-    let included = payload.tasks.iter().filter(|task| capabilities.include(&task.place.capabilities));
-    let names = included.filter_map(|task| match &task.what {
-        What::ClusterOperator(operator) => Some(text(&operator.object["metadata"], "name")),
-        _ => None,
-    });
-    let operators: Vec<&Operator> =
-        release.components.iter().filter_map(|component| component.operator.as_ref()).collect();
-    names.filter_map(|name| operators.iter().find(|o| o.cluster_operator == name).copied().cloned()).collect()
-}
-
-/// A ClusterOperator as the payload's manifest has it, without status, of a cluster with this ClusterVersion.
-pub fn installed_cluster_operator(operator: &Operator, cluster_version: &Value) -> Value {
-    super::manifest::owned(&facts::cluster_operator(operator), cluster_version, Rule::Apply)
-}
-
-/// What a cluster is that was just installed: its feature gates are told later.
-fn selection_of(release: &Release, feature_set: &str) -> Selection {
-    Selection { feature_set: feature_set.to_owned(), feature_gates: Vec::new(), major: release.version.major }
 }
 
 /// Where the manifests are not known, the image stands for them.

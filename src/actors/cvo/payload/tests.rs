@@ -8,6 +8,10 @@ use crate::model::payload::Payload as Files;
 
 const HEAD: &str = "{include.release.openshift.io/self-managed-high-availability: \"true\"";
 
+fn selection() -> Selection {
+    Selection { major: 4, ..Selection::default() }
+}
+
 fn manifest(api_version: &str, kind: &str, name: &str, more: &str) -> String {
     format!(
         "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}, annotations: {HEAD}}}}}\n{more}"
@@ -30,7 +34,7 @@ fn release(files: Vec<(String, String)>) -> Option<Release> {
 
 fn load(manifests: &[(&str, &str)]) -> Payload {
     let release = release(files(manifests)).unwrap();
-    Payload::load(&release, &selection_of(&release, ""))
+    Payload::load(&release, &selection())
 }
 
 /// `kind name` of each object, `(n)` for what is only counted.
@@ -95,11 +99,9 @@ fn what_nobody_serves_here_is_counted_unless_the_payload_defines_it() {
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
     assert_eq!(names(&payload)[7..], ["(1)", "SecurityContextConstraints restricted"]);
-    let installed = installed_objects(
-        &release(self::files(&files)).unwrap(),
-        "",
-        &json!({ "metadata": { "uid": "u", "name": "version" } }),
-    );
+    let release = release(self::files(&files)).unwrap();
+    let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
+    let installed = Installed::of(&release, "", &cluster_version).objects(&cluster_version);
     let (resource, object) = installed.last().unwrap();
     assert_eq!(resource.plural, "securitycontextconstraints");
     assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "u");
@@ -128,13 +130,14 @@ fn an_operator_that_no_fact_is_known_of_is_known_by_its_manifests() {
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let release = release(self::files(&files)).unwrap();
-    let [lamp, bare] = installed_operators(&release, "", &Value::Null).try_into().unwrap();
+    let installed = Installed::of(&release, "", &Value::Null);
+    let [lamp, bare] = installed.operators().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(lamp.deployment, "lamp-operator");
     assert_eq!(lamp.account, crate::model::release::Account::Named("lamp".to_owned()));
-    assert_eq!(release.versions_of(&lamp), [("operator".to_owned(), "4.18.9".to_owned())]);
+    assert_eq!(release.versions_of(lamp), [("operator".to_owned(), "4.18.9".to_owned())]);
     assert_eq!(bare.deployment, "");
     assert_eq!(bare.account, crate::model::release::Account::Unknown);
-    assert_eq!(release.versions_of(&bare), []);
+    assert_eq!(release.versions_of(bare), []);
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn no_damaged_manifest_panics() {
         let text: String = letters.into_iter().collect();
         if let Some(release) = release(files(&[("0000_10_a_1.yaml", &text)])) {
             read += 1;
-            assert!(Payload::load(&release, &selection_of(&release, "")).total > 0);
+            assert!(Payload::load(&release, &selection()).total > 0);
         }
     }
     assert!((50..450).contains(&read), "{read}: some can be read and some cannot");

@@ -1,0 +1,80 @@
+//! What a cluster has of a payload when its installation is over.
+
+use serde_json::Value;
+
+use super::{Payload, Rule, Task, What, facts, text};
+use crate::actors::cvo::capabilities::Capabilities;
+use crate::actors::cvo::manifest;
+use crate::model::Resource;
+use crate::model::payload::Selection;
+use crate::model::release::{Operator, Release};
+
+/// The payload that a cluster was installed by, and what of it the cluster takes.
+#[derive(Debug)]
+pub struct Installed<'r> {
+    release: &'r Release,
+    payload: Payload,
+    capabilities: Capabilities,
+}
+
+impl<'r> Installed<'r> {
+    /// The payload of `release` for a cluster with this feature set, and with the capabilities that the specification of
+    /// `cluster_version` asks for. Feature gates are told later than that, so none is enabled.
+    pub fn of(release: &'r Release, feature_set: &str, cluster_version: &Value) -> Self {
+        let selection = Selection {
+            feature_set: feature_set.to_owned(),
+            feature_gates: Vec::new(),
+            major: release.version.major,
+        };
+        Self {
+            release,
+            payload: Payload::load(release, &selection),
+            capabilities: Capabilities::at_start(release, cluster_version),
+        }
+    }
+
+    /// The tasks whose capabilities are enabled.
+    fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.payload.tasks.iter().filter(|task| self.capabilities.include(&task.place.capabilities))
+    }
+
+    /// The CustomResourceDefinition of this name.
+    pub fn definition(&self, name: &str) -> Option<&Value> {
+        let mut definitions = self.payload.tasks.iter().filter_map(Task::object).filter(is_definition);
+        definitions.find(|object| object["metadata"]["name"] == name)
+    }
+
+    /// The objects, in the order they are applied, as things of `cluster_version`. What no kind is known for is left out.
+    pub fn objects(&self, cluster_version: &Value) -> Vec<(Resource, Value)> {
+        let definitions: Vec<&Value> =
+            self.payload.tasks.iter().filter_map(Task::object).filter(is_definition).collect();
+        let owned = |task: &Task| match &task.what {
+            What::Object(wanted) if wanted.rule != Rule::Delete => {
+                let resource = wanted.resource_among(definitions.iter().copied())?;
+                Some((resource, manifest::owned(&wanted.object, cluster_version, wanted.rule)))
+            }
+            _ => None,
+        };
+        self.tasks().filter_map(owned).collect()
+    }
+
+    /// The operators whose ClusterOperators are among the manifests.
+    pub fn operators(&self) -> impl Iterator<Item = &'r Operator> {
+        let release = self.release;
+        self.tasks().filter_map(move |task| {
+            let What::ClusterOperator(operator) = &task.what else { return None };
+            let name = text(&operator.object["metadata"], "name");
+            let mut known = release.components.iter().filter_map(|component| component.operator.as_ref());
+            known.find(|known| known.cluster_operator == name)
+        })
+    }
+}
+
+/// A ClusterOperator as the payload's manifest has it, without status, as a thing of `cluster_version`.
+pub fn installed_cluster_operator(operator: &Operator, cluster_version: &Value) -> Value {
+    manifest::owned(&facts::cluster_operator(operator), cluster_version, Rule::Apply)
+}
+
+fn is_definition(object: &&Value) -> bool {
+    object["kind"] == "CustomResourceDefinition"
+}
