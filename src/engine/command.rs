@@ -1,10 +1,7 @@
 //! Commands that an administrator types: the client's questions and requests, what it printed, and whether that is what
 //! was expected.
 
-use serde_json::json;
-
 use super::simulation::Simulation;
-use crate::model::alert::Alert;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, Write};
 use crate::oc::{self, Command, Said, Sight, Turn};
@@ -22,7 +19,8 @@ pub(super) fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
 
 fn play(simulation: &mut Simulation, command: &Command) -> Said {
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
-    let alerts = alerts(simulation);
+    // What Prometheus answers to an administrator, who has logged in and so has a token.
+    let alerts: Vec<oc::Alert> = simulation.alerts.iter().map(oc::Alert::from).collect();
     match command.begin(&Sight { cluster_version, alerts: Ok(&alerts) }) {
         Turn::Done(said) => said,
         Turn::Patch(patch) => {
@@ -31,15 +29,6 @@ fn play(simulation: &mut Simulation, command: &Command) -> Said {
             patch.answered(answer.as_ref().map_err(|refusal| refusal.message.as_str()))
         }
     }
-}
-
-/// What Prometheus answers to an administrator, who has logged in and so has a token.
-fn alerts(simulation: &Simulation) -> Vec<oc::Alert> {
-    let told = simulation.alerts.iter().map(|alert| {
-        let Alert { labels, annotations, state } = alert;
-        json!({ "state": state.as_str(), "labels": labels, "annotations": annotations })
-    });
-    told.map(|value| oc::Alert::read(&value)).collect()
 }
 
 /// Checks the command that was run last, or the request that was refused after it.

@@ -1,7 +1,10 @@
 //! Alerts that speak against updates.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
+use crate::model::alert;
 use crate::model::condition::Condition;
 
 /// An alert, as Prometheus' `/api/v1/alerts` tells of it. What it lacks is empty.
@@ -29,13 +32,29 @@ pub struct Alert {
     pub runbook_url: String,
 }
 
+impl From<&alert::Alert> for Alert {
+    fn from(alert: &alert::Alert) -> Self {
+        let of = |texts: &BTreeMap<String, String>, name| texts.get(name).cloned().unwrap_or_default();
+        let state = alert.state.as_str();
+        Self::of(state, |name| of(&alert.labels, name), |name| of(&alert.annotations, name))
+    }
+}
+
 impl Alert {
     /// Reads an element of `data.alerts`.
     pub fn read(value: &Value) -> Self {
         let text = |of: &str, field: &str| value[of][field].as_str().unwrap_or_default().to_owned();
-        let (label, annotation) = (|field| text("labels", field), |field| text("annotations", field));
+        let state = value["state"].as_str().unwrap_or_default();
+        Self::of(state, |field| text("labels", field), |field| text("annotations", field))
+    }
+
+    fn of(
+        state: &str,
+        label: impl Fn(&'static str) -> String,
+        annotation: impl Fn(&'static str) -> String,
+    ) -> Self {
         Self {
-            state: value["state"].as_str().unwrap_or_default().to_owned(),
+            state: state.to_owned(),
             name: label("alertname"),
             severity: label("severity"),
             namespace: label("namespace"),

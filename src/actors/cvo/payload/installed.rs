@@ -40,14 +40,17 @@ impl<'r> Installed<'r> {
 
     /// The CustomResourceDefinition of this name.
     pub fn definition(&self, name: &str) -> Option<&Value> {
-        let mut definitions = self.payload.tasks.iter().filter_map(Task::object).filter(is_definition);
-        definitions.find(|object| object["metadata"]["name"] == name)
+        self.definitions().find(|object| object["metadata"]["name"] == name)
+    }
+
+    fn definitions(&self) -> impl Iterator<Item = &Value> {
+        let objects = self.payload.tasks.iter().filter_map(Task::object);
+        objects.filter(|object| object["kind"] == "CustomResourceDefinition")
     }
 
     /// The objects, in the order they are applied, as things of `cluster_version`. What no kind is known for is left out.
     pub fn objects(&self, cluster_version: &Value) -> Vec<(Resource, Value)> {
-        let definitions: Vec<&Value> =
-            self.payload.tasks.iter().filter_map(Task::object).filter(is_definition).collect();
+        let definitions: Vec<&Value> = self.definitions().collect();
         let owned = |task: &Task| match &task.what {
             What::Object(wanted) if wanted.rule != Rule::Delete => {
                 let resource = wanted.resource_among(definitions.iter().copied())?;
@@ -73,8 +76,4 @@ impl<'r> Installed<'r> {
 /// A ClusterOperator as the payload's manifest has it, without status, as a thing of `cluster_version`.
 pub fn installed_cluster_operator(operator: &Operator, cluster_version: &Value) -> Value {
     manifest::owned(&facts::cluster_operator(operator), cluster_version, Rule::Apply)
-}
-
-fn is_definition(object: &&Value) -> bool {
-    object["kind"] == "CustomResourceDefinition"
 }
