@@ -8,6 +8,7 @@ pub mod cvo;
 pub mod deployments;
 pub mod jobs;
 pub mod kubelet;
+pub mod mco;
 pub mod monitoring;
 pub mod operators;
 mod owners;
@@ -22,9 +23,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::alert::Alert;
+use crate::model::machine::{Boot, Disk};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 
@@ -134,6 +138,15 @@ pub enum Effect {
     },
     /// The process that decided this has ended by itself.
     Exit,
+    /// The machine-config daemon wrote this to the disk of its machine.
+    WriteDisk(Disk),
+    /// The machine-config daemon reboots its machine with this on its disk; it is silent for so long.
+    Reboot {
+        /// What is on the disk then.
+        disk: Disk,
+        /// How long nothing runs.
+        silence: SignedDuration,
+    },
     /// Prometheus tells of an alert whose state is another now. Alerts are not in the API: people ask Prometheus.
     Alert(Alert),
     /// The kube-apiserver was rolled to Kubernetes 1.`minor`.
@@ -143,9 +156,40 @@ pub enum Effect {
     },
 }
 
-/// The components around the cluster-version operator: a kubelet for each of `nodes`, the Job and the Deployment
-/// controller, the pod garbage collector, Prometheus, and the operators of all releases of `world`, by the facts of the newest release that has them.
-pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+/// How long after a boot the machine-config daemon of a machine is there, in seconds.
+const DAEMON_STARTS_SECONDS: (u64, u64) = (16, 24);
+
+/// What runs on a machine: its kubelet, and where there is something on its disk for it, its machine-config daemon. `boot` is
+/// the start at `now` that they are to tell of; without one the machine has been running all along.
+pub fn on_machine(
+    node: &str,
+    disk: &Disk,
+    boot: Option<Boot>,
+    world: &Arc<World>,
+    streams: &Streams,
+    now: Time,
+) -> Vec<Box<dyn Actor>> {
+    let mut ready = now;
+    if let Some(boot) = &boot {
+        let (low, high) = DAEMON_STARTS_SECONDS;
+        let millis =
+            streams.stream(&format!("machine-config-daemon/{}", boot.id)).between(low * 1000, high * 1000);
+        ready = now + SignedDuration::from_millis(i64::try_from(millis).unwrap_or(0));
+    }
+    let kubelet = match boot {
+        Some(boot) => kubelet::Kubelet::booted(node, boot, Arc::clone(world), streams),
+        None => kubelet::Kubelet::new(node, Arc::clone(world), streams),
+    };
+    let mut actors: Vec<Box<dyn Actor>> = vec![Box::new(kubelet)];
+    if !disk.config.is_empty() {
+        actors.push(Box::new(mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready)));
+    }
+    actors
+}
+
+/// The components around the cluster-version operator: the Job and the Deployment controller, the pod garbage collector,
+/// Prometheus, and the operators of all releases of `world`, by the facts of the newest release that has them.
+pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in world.releases.values().flat_map(|release| &release.components) {
         if let Some(facts) = &component.operator {
@@ -153,9 +197,6 @@ pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> V
         }
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    for node in nodes {
-        actors.push(Box::new(kubelet::Kubelet::new(node, Arc::clone(world), streams)));
-    }
     actors.push(Box::new(jobs::JobController::new()));
     actors.push(Box::new(deployments::DeploymentController::new(streams)));
     actors.push(Box::new(pod_gc::PodGarbageCollector::new()));
@@ -167,7 +208,12 @@ pub fn controllers(nodes: &[String], world: &Arc<World>, streams: &Streams) -> V
         actors.push(Box::new(operators::BackupController::new(streams)));
     }
     for (facts, component) in operators.into_values() {
-        actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
+        if facts.cluster_operator == mco::CLUSTER_OPERATOR {
+            actors.push(mco::operator(facts, component, world, streams));
+            actors.extend(mco::controller(world));
+        } else {
+            actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
+        }
     }
     actors
 }
@@ -214,9 +260,9 @@ mod tests {
         let releases = [release("4.14.8", &["dns", "etcd"]), release("4.15.2", &["etcd", "olm"])];
         let releases = releases.map(|release| (release.version.clone(), release)).into();
         let world = Arc::new(World { releases, ..World::default() });
-        let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
+        let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "kubelet/master-0 job-controller deployment-controller pod-garbage-collector prometheus \
+        let expected = "job-controller deployment-controller pod-garbage-collector prometheus \
                         operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }

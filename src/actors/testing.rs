@@ -186,6 +186,8 @@ impl Rig {
                     self.signal_at(self.now + after, signal);
                 }
             }
+            Effect::WriteDisk(disk) => self.note(&format!("disk {}", disk.config)),
+            Effect::Reboot { disk, .. } => self.note(&format!("reboot {}", disk.config)),
             Effect::Kill { pod } => {
                 self.note(&format!("kill {pod}"));
                 self.running.remove(pod);

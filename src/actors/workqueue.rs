@@ -35,6 +35,12 @@ impl WorkQueue {
         self.later.insert(subject, at);
     }
 
+    /// Looks at `subject` at `at`, or when it was to be looked at anyway if that is earlier.
+    pub(super) fn add_by(&mut self, subject: Key, at: Time) {
+        let due = self.later.entry(subject).or_insert(at);
+        *due = (*due).min(at);
+    }
+
     /// Notes that `write` is made on behalf of `subject`.
     pub(super) fn ask(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
         self.asked.push_back(subject.clone());

@@ -32,6 +32,8 @@ impl Simulation {
                     self.alerts.push(alert);
                 }
             }
+            Effect::WriteDisk(disk) => self.write_disk(id, disk),
+            Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
             Effect::ServeKubernetes { minor } if !self.pinned => {
                 self.door.serve_kubernetes(minor);
                 self.note(Event::Kubernetes { minor });
@@ -78,7 +80,7 @@ impl Simulation {
         }
     }
 
-    fn end_process(&mut self, pod: &Key, container: &str) {
+    pub(super) fn end_process(&mut self, pod: &Key, container: &str) {
         let Some(process) = self.processes.remove(pod, container) else { return };
         match process.running {
             Running::Actor(id) => self.remove(id),

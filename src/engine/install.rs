@@ -6,19 +6,23 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use crate::actors::cvo::{self, Installed};
+use crate::actors::{kubelet, mco};
 use crate::base::clock::{Time, rfc3339};
+use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
+use crate::model::machine::Disk;
 use crate::model::release::{Operator, Release};
 use crate::model::world::{Image, World, digest_of};
-use crate::model::{Resource, Write, manifests, resources, signature};
+use crate::model::{Object, Resource, Write, manifests, resources, signature};
 use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform};
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
 const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
 
-/// The definition of ClusterVersion.
+/// The definitions of ClusterVersion and of pools of nodes.
 const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
+const MACHINE_CONFIG_POOLS: &str = "machineconfigpools.machineconfiguration.openshift.io";
 
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
@@ -97,12 +101,46 @@ pub(super) fn writes(
         let object = cluster_operator(operator, &plan.release, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
     }
-    for name in node_names(plan) {
-        writes.extend(with_status(&resources::NODES, node(&name, kubernetes_minor, now)));
+    let nodes = nodes(plan, installed, kubernetes_minor, now);
+    for node in &nodes {
+        writes.extend(with_status(&resources::NODES, node.to_value()));
     }
     writes.extend(namespaces.into_iter().chain(others).map(created));
+    if let Some(pools) = pools(plan, installed).filter(|_| plan.installed) {
+        for (resource, object) in pools.objects(&nodes, now - COMPLETED_AGO) {
+            match object.get("status") {
+                Some(_) => writes.extend(with_status(&resource, object)),
+                None => writes.push(Write::create(&resource, object)),
+            }
+        }
+    }
     writes.extend(mirrored_signatures(plan));
     writes
+}
+
+/// The pools of the cluster's nodes; none where the payload defines none.
+fn pools(plan: &ClusterPlan, installed: &Installed<'_>) -> Option<mco::Installed> {
+    installed.definition(MACHINE_CONFIG_POOLS).map(|_| mco::Installed::of(&plan.release))
+}
+
+/// The nodes of the cluster, with what the machine-config daemon notes on them.
+fn nodes(plan: &ClusterPlan, installed: &Installed<'_>, kubernetes_minor: u32, now: Time) -> Vec<Object> {
+    let pools = pools(plan, installed);
+    let nodes = node_names(plan).into_iter().map(|name| {
+        let mut node = node(&name, kubernetes_minor, &plan.release, now);
+        if let Some(pools) = &pools {
+            mco::annotate_node(&mut node, role(&name), topology(plan.control_plane_nodes), pools);
+        }
+        Object::new(node)
+    });
+    nodes.collect()
+}
+
+/// The machines beneath the nodes.
+pub(super) fn machines(plan: &ClusterPlan, installed: &Installed<'_>) -> Vec<(String, Disk)> {
+    let pools = pools(plan, installed);
+    let disk = |name: &str| pools.as_ref().map(|pools| pools.disk(role(name))).unwrap_or_default();
+    node_names(plan).into_iter().map(|name| (name.clone(), disk(&name))).collect()
 }
 
 /// Whether an object tells of alerts, which is of a kind that has to be defined first.
@@ -178,7 +216,6 @@ fn feature_gate(feature_set: &str) -> Value {
 
 /// What the installer tells of the machines. One control-plane node is a topology of its own.
 fn infrastructure(plan: &ClusterPlan) -> Value {
-    let topology = |replicas: u32| if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
     // Without workers, the control plane runs what they would.
     let workers = if plan.worker_nodes == 0 { plan.control_plane_nodes } else { plan.worker_nodes };
     let Platform { kind, region } = &plan.platform;
@@ -286,35 +323,37 @@ fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Va
     object
 }
 
-fn node(name: &str, kubernetes_minor: u32, now: Time) -> Value {
-    let role = if name.starts_with("master") { "master" } else { "worker" };
+/// The role of the node of this name.
+fn role(name: &str) -> &'static str {
+    if name.starts_with("master") { "master" } else { "worker" }
+}
+
+/// How many machines do the same.
+fn topology(replicas: u32) -> &'static str {
+    if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" }
+}
+
+fn node(name: &str, kubernetes_minor: u32, release: &Release, now: Time) -> Value {
+    let role = role(name);
     let mut labels = json!({ "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" });
     labels[format!("node-role.kubernetes.io/{role}")] = json!("");
     if role == "master" {
         labels["node-role.kubernetes.io/control-plane"] = json!("");
     }
-    let heartbeat = rfc3339(now);
-    let since = rfc3339(now - COMPLETED_AGO);
-    let condition = |kind: &str, status: &str, reason: &str| {
-        json!({
-            "type": kind, "status": status, "reason": reason,
-            "lastHeartbeatTime": heartbeat, "lastTransitionTime": since,
-        })
-    };
+    let mut conditions = kubelet::ready_conditions(now - COMPLETED_AGO);
+    conditions.iter_mut().for_each(|condition| condition["lastHeartbeatTime"] = json!(rfc3339(now)));
     json!({
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": { "name": name, "labels": labels },
         "spec": {},
         "status": {
-            "conditions": [
-                condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
-                condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
-                condition("PIDPressure", "False", "KubeletHasSufficientPID"),
-                condition("Ready", "True", "KubeletReady"),
-            ],
+            "conditions": conditions,
             "nodeInfo": {
-                "kubeletVersion": format!("v1.{kubernetes_minor}.0"),
+                "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
+                "kubeletVersion": format!("v1.{kubernetes_minor}.{}", release.version.patch),
+                "osImage": release.os_name(),
+                "containerRuntimeVersion": release.container_runtime_version(),
                 "operatingSystem": "linux",
                 "architecture": "amd64",
             },

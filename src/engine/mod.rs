@@ -14,6 +14,7 @@ mod command;
 mod effects;
 mod error;
 mod install;
+mod machines;
 mod matching;
 mod play;
 mod processes;

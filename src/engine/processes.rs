@@ -89,6 +89,12 @@ impl Processes {
             .collect()
     }
 
+    /// The containers whose processes this kubelet started.
+    pub(super) fn started_by(&self, kubelet: ActorId) -> Vec<(Key, String)> {
+        let started = self.by_container.iter().filter(|(_, process)| process.kubelet == kubelet);
+        started.map(|(place, _)| place.clone()).collect()
+    }
+
     /// A process by its container.
     pub(super) fn get(&self, pod: &Key, container: &str) -> Option<&Process> {
         self.by_container.get(&(pod.clone(), container.to_owned()))

@@ -116,8 +116,10 @@ impl Session {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
             answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
         }
-        let nodes = install::node_names(plan);
-        for actor in actors::controllers(&nodes, &world, &streams) {
+        for (node, disk) in install::machines(plan, &installed) {
+            simulation.add_machine(&node, disk);
+        }
+        for actor in actors::controllers(&world, &streams) {
             simulation.add(actor);
         }
         simulation.run_until(epoch, |_| false).await?;

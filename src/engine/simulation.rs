@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::error::SessionError;
+use super::machines::Machines;
 use super::processes::Processes;
 use super::router::{ActorId, Router};
 use crate::actors::{Actor, Input, Signal};
@@ -54,6 +55,7 @@ pub(super) struct Simulation {
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
     pub(super) processes: Processes,
+    pub(super) machines: Machines,
     pub(super) slots: BTreeMap<ActorId, Slot>,
     next_id: ActorId,
     pub(super) router: Router,
@@ -82,6 +84,7 @@ impl Simulation {
             alerts: Vec::new(),
             pinned: false,
             processes: Processes::default(),
+            machines: Machines::default(),
             slots: BTreeMap::new(),
             next_id: 0,
             router: Router::default(),
@@ -189,13 +192,14 @@ impl Simulation {
         if requests > REQUESTS_PER_SECOND_MAX { Err(SessionError::HotLoop { requests }) } else { Ok(()) }
     }
 
-    /// When the next actor wants to look again by itself.
+    /// When the next actor wants to look again by itself, or the next machine is back.
     pub(super) fn due(&self) -> Option<Time> {
-        self.wakes.first().map(|(at, _)| *at)
+        self.wakes.first().map(|(at, _)| *at).into_iter().chain(self.machines.next_boot()).min()
     }
 
     /// Makes the actors ready whose time has come.
     fn wake(&mut self) {
+        self.boot();
         let now = self.now();
         while let Some((at, id)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
             self.wakes.remove(&(at, id));

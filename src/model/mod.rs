@@ -6,6 +6,7 @@ pub mod condition;
 pub mod fault;
 pub mod graph;
 pub mod insight;
+pub mod machine;
 pub mod manifests;
 mod object;
 pub mod payload;

@@ -3,6 +3,7 @@
 //! The facts are data in `manifests/releases/`, one file per minor; a z-stream release has the facts of its minor.
 
 mod facts;
+mod images;
 mod operators;
 
 use std::collections::BTreeMap;
@@ -160,13 +161,14 @@ impl Release {
         })
     }
 
-    /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, else that
-    /// of the release.
+    /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, the operator's
+    /// image for the machine-config operator's, else that of the release.
     pub fn operand_version(&self, operand: &str) -> String {
         match operand {
             "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" => {
                 format!("1.{}.{}", self.kubernetes_minor, self.version.patch)
             }
+            "operator-image" => self.image_of("machine-config-operator"),
             _ => self.version.to_string(),
         }
     }

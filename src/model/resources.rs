@@ -25,6 +25,14 @@ kinds! {
     INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
     /// What Prometheus makes alerts of.
     PROMETHEUS_RULES = namespaced("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules");
+    /// What is on the disks of nodes of a role: files, units, the operating system.
+    MACHINE_CONFIGS = cluster("machineconfiguration.openshift.io", "v1", "MachineConfig", "machineconfigs");
+    /// Nodes that are to have the same MachineConfig.
+    MACHINE_CONFIG_POOLS =
+        cluster("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools");
+    /// What the machine-config operator hands to its controller.
+    CONTROLLER_CONFIGS =
+        cluster("machineconfiguration.openshift.io", "v1", "ControllerConfig", "controllerconfigs");
     /// Schemas of custom resources.
     CUSTOM_RESOURCE_DEFINITIONS =
         cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");

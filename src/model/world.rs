@@ -42,6 +42,11 @@ impl World {
         let digest = digest_of(pullspec)?;
         self.releases.values().find(|release| digest_of(&release.image) == Some(digest))
     }
+
+    /// The release whose nodes run this image of the operating system.
+    pub fn release_of_os(&self, os_image: &str) -> Option<&Release> {
+        self.releases.values().find(|release| release.os_image() == os_image)
+    }
 }
 
 /// The image registry: what happens to a pull, by digest. A digest that it does not hold is unknown to it.

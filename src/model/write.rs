@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::resources::PODS;
 use super::{Key, Object, Resource};
 
 /// Who writes: the user that the API server sees (`user.Info`).
@@ -154,6 +155,17 @@ impl Write {
     pub fn delete_now(resource: &Resource, namespace: &str, name: &str) -> Self {
         let options = DeleteOptions { grace_period_seconds: Some(0), uid: None };
         Self::on(resource, namespace, name, Operation::Delete(options))
+    }
+
+    /// Asks for the eviction of a pod, which its disruption budgets may refuse.
+    pub fn evict(namespace: &str, pod: &str) -> Self {
+        let eviction = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": { "name": pod, "namespace": namespace },
+        });
+        let write = Self::on(&PODS, namespace, pod, Operation::Create(eviction));
+        Self { subresource: Some("eviction"), ..write }
     }
 
     fn on(resource: &Resource, namespace: &str, name: &str, operation: Operation) -> Self {

@@ -10,6 +10,7 @@
 mod crash;
 mod ending;
 mod images;
+mod node;
 mod pull;
 mod status;
 mod worker;
@@ -20,10 +21,13 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use self::node::Started;
+pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::rng::Streams;
+use crate::model::machine::Boot;
 use crate::model::world::World;
 use crate::model::{ChangeKind, Identity, Key, Object, View, resources};
 
@@ -41,6 +45,8 @@ pub struct Kubelet {
     pods: BTreeMap<Key, Memory>,
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
+    /// The start of the machine that it is to tell of.
+    boot: Option<Started>,
     started: bool,
 }
 
@@ -56,8 +62,14 @@ impl Kubelet {
             pods: BTreeMap::new(),
             waits: BTreeMap::new(),
             images: BTreeSet::new(),
+            boot: None,
             started: false,
         }
+    }
+
+    /// The kubelet of `node` after a start of its machine, with which all processes have ended.
+    pub fn booted(node: &str, boot: Boot, world: Arc<World>, streams: &Streams) -> Self {
+        Self { boot: Some(Started::new(node, boot)), ..Self::new(node, world, streams) }
     }
 
     /// Finds its pods, and in their statuses the images that the node holds.
@@ -69,7 +81,14 @@ impl Kubelet {
             let images =
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
+            if self.boot.is_some() {
+                let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
+                memory.exited.extend(worker::running(pod));
+            }
             self.queue.add(key_of(pod));
+        }
+        if self.boot.is_some() {
+            self.queue.add(resources::NODES.key("", &self.node));
         }
     }
 
@@ -105,6 +124,18 @@ impl Kubelet {
         self.pods.remove(pod);
         self.waits.remove(pod);
         self.queue.forget(pod);
+    }
+
+    /// Tells of the machine's start.
+    fn look_at_node(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+        let Some((started, node)) = self.boot.as_mut().zip(site.view.get_key(key)) else { return };
+        let (writes, next) = started.look(node, site.world, site.streams, site.now);
+        for write in writes {
+            self.queue.ask(key, write, &mut step.writes);
+        }
+        if let Some(at) = next {
+            self.queue.add_at(key.clone(), at);
+        }
     }
 
     fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
@@ -158,8 +189,12 @@ impl Actor for Kubelet {
             minor: kubelet_minor(input.view, &self.node),
             now: input.now,
         };
-        for pod in self.queue.take_due(input.now) {
-            self.look(&pod, &site, &mut step);
+        for subject in self.queue.take_due(input.now) {
+            if subject.is(&resources::NODES) {
+                self.look_at_node(&subject, &site, &mut step);
+            } else {
+                self.look(&subject, &site, &mut step);
+            }
         }
         step.wake_at = self.queue.next();
         step.why = self.waits.values().next().cloned().unwrap_or_default().into();

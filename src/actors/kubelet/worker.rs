@@ -259,6 +259,12 @@ impl Look<'_> {
     }
 }
 
+/// The containers that the status of `pod` says are running.
+pub(super) fn running(pod: &Object) -> impl Iterator<Item = String> {
+    let runs = |container: &Container| matches!(container.state, State::Running { .. });
+    Status::read(pod).containers.into_iter().filter(runs).map(|container| container.name)
+}
+
 /// A span between two numbers of milliseconds.
 pub(super) fn draw(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(stream.between(millis.0, millis.1)).unwrap_or(0))

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use crate::base::clock::{Time, after};
+use crate::model::Object;
 use crate::model::condition::{self, Condition};
 use crate::model::fault::{Fault, FaultKind};
 
@@ -18,7 +19,7 @@ pub(super) const WELL_MESSAGE: &str = "All is well";
 
 /// When a rollout ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(in crate::actors) enum Pace {
     /// After the time that the seed fixes.
     Seeded,
     /// At once.
@@ -29,13 +30,13 @@ pub(super) enum Pace {
 
 /// What the annotations of a ClusterOperator tell its operator to report.
 #[derive(Debug)]
-pub(super) struct Health {
+pub(in crate::actors) struct Health {
     fault: Option<Fault>,
 }
 
 impl Health {
     /// What `object` tells; `None` if it leaves the operator alone.
-    pub(super) fn told(object: &Value) -> Option<Self> {
+    pub(in crate::actors) fn told(object: &Value) -> Option<Self> {
         Some(Self { fault: Fault::told(object)? })
     }
 
@@ -44,7 +45,7 @@ impl Health {
     }
 
     /// How long rollouts take. One who comes back from silence says at once how far it is: it only did not tell.
-    pub(super) fn pace(&self, object: &Value) -> Pace {
+    pub(in crate::actors) fn pace(&self, object: &Value) -> Pace {
         let was_silent = object["status"].as_object().is_none_or(Map::is_empty);
         match self.is(FaultKind::Stalled) {
             true => Pace::Never,
@@ -53,20 +54,40 @@ impl Health {
         }
     }
 
+    /// Whether rollouts begin and never end.
+    pub(in crate::actors) fn stalls(&self) -> bool {
+        self.is(FaultKind::Stalled)
+    }
+
+    /// The object with nothing in its status; `None` if that is so already.
+    pub(in crate::actors) fn silenced(object: &Object) -> Option<Value> {
+        let speaks = object["status"].as_object().is_some_and(|status| !status.is_empty());
+        speaks.then(|| {
+            let mut value = object.to_value();
+            value["status"] = json!({});
+            value
+        })
+    }
+
     /// Whether nothing is reported.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(in crate::actors) fn is_silent(&self) -> bool {
         self.is(FaultKind::Silent)
     }
 
     /// When something else is to be reported, though nobody tells.
-    pub(super) fn changes_at(&self, now: Time) -> Option<Time> {
+    pub(in crate::actors) fn changes_at(&self, now: Time) -> Option<Time> {
         let into = now.as_second().rem_euclid(FLAP.as_secs());
         self.is(FaultKind::Flapping).then(|| after(now, SignedDuration::from_secs(FLAP.as_secs() - into)))
     }
 
     /// Puts the conditions into the status of `object`, with what the feature set has against another minor. Gives whether
     /// that changed anything.
-    pub(super) fn report(&self, refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
+    pub(in crate::actors) fn report(
+        &self,
+        refusal: Option<&Condition>,
+        object: &mut Value,
+        now: Time,
+    ) -> bool {
         let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         // What was never deployed is not available, whoever says that all is well.
         let deployed = condition::find(&list, "Available").is_some();

@@ -8,7 +8,7 @@
 
 mod backup;
 mod feature_sets;
-mod health;
+pub(super) mod health;
 #[cfg(test)]
 mod tests;
 
@@ -83,10 +83,8 @@ impl Operator {
         };
         let health = Health::told(object);
         if health.as_ref().is_some_and(Health::is_silent) {
-            if object["status"].as_object().is_some_and(|status| !status.is_empty()) {
-                let mut value = object.to_value();
-                value["status"] = json!({});
-                self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+            if let Some(silenced) = Health::silenced(object) {
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
             }
             return;
         }
@@ -243,11 +241,7 @@ impl Actor for Operator {
     }
 
     fn identity(&self) -> Identity {
-        match &self.facts.account {
-            Account::OfDeployment => Identity::service_account(&self.facts.namespace, &self.facts.deployment),
-            Account::Named(name) => Identity::service_account(&self.facts.namespace, name),
-            Account::Unknown => Identity::admin(),
-        }
+        identity(&self.facts)
     }
 
     fn interests(&self) -> Vec<Interest> {
@@ -272,6 +266,15 @@ impl Actor for Operator {
         }
         step.wake_at = self.queue.next();
         step
+    }
+}
+
+/// As whom an operator with these facts writes.
+pub(super) fn identity(facts: &release::Operator) -> Identity {
+    match &facts.account {
+        Account::OfDeployment => Identity::service_account(&facts.namespace, &facts.deployment),
+        Account::Named(name) => Identity::service_account(&facts.namespace, name),
+        Account::Unknown => Identity::admin(),
     }
 }
 

@@ -2,13 +2,11 @@
 //! one by one, the rest of a component as a count of manifests that take their time and are not written.
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What};
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::actors::cvo::lease::NAMESPACE;
 use crate::actors::cvo::{NAME, access, capabilities, version_pod};
-use crate::base::text::hex;
 use crate::model::manifests;
 use crate::model::release::{Component, Operator, Release};
 use crate::model::resources;
@@ -144,8 +142,7 @@ fn fill(text: &mut Value, image: &str) {
 /// operator learns what it is to report.
 fn deployment(release: &Release, operator: &Operator) -> Value {
     let version = release.version.to_string();
-    let digest = hex(&Sha256::digest(format!("{} {version}", operator.deployment)));
-    let image = format!("quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{digest}");
+    let image = release.image_of(&operator.deployment);
     let labels = json!({ "name": operator.deployment });
     json!({
         "apiVersion": "apps/v1",

@@ -1,0 +1,218 @@
+//! The machine-config daemon of one node: it brings the node to the MachineConfig that the controller wants, by way of a
+//! drain and a reboot where that is needed.
+//!
+//! The annotations are the state; the struct holds what a real daemon forgets when it is restarted. What it did to the
+//! machine is on its [`Disk`], which outlives it.
+
+mod changes;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+
+use super::annotations::{DESIRED_CONFIG, REASON, STATE};
+use super::node_events;
+use crate::actors::recorder::{Notice, Recorder};
+use crate::actors::{Actor, Effect, Input, Interest, Step};
+use crate::base::clock::{Time, after};
+use crate::base::rng::Streams;
+use crate::model::machine::Disk;
+use crate::model::resources::NODES;
+use crate::model::{Identity, Key, Object, View, Write};
+
+/// How much of a reason is kept, in bytes.
+const REASON_MAX: usize = 2000;
+/// The first and the longest pause after a failure.
+const BACK_OFF: (SignedDuration, SignedDuration) =
+    (SignedDuration::from_secs(1), SignedDuration::from_secs(60));
+
+/// What the daemon is about to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    /// The process starts; it looks at its node then.
+    Starting(Time),
+    /// Nothing.
+    Idle,
+    /// It looks whether it can do what is desired then.
+    Preparing(Time),
+    /// It asks for a drain then.
+    AskingForDrain(Time),
+    /// It waits for the drain since then.
+    Draining(Time),
+    /// The drain took too long; it does nothing before that is over.
+    DrainFailed,
+    /// It writes files and stages the operating system until then.
+    Applying(Time),
+    /// It has said that it reboots.
+    Rebooting,
+    /// It waits since then for the node to be uncordoned.
+    Uncordoning(Time),
+}
+
+/// The daemon of one node.
+#[derive(Debug)]
+pub struct MachineConfigDaemon {
+    name: String,
+    node: String,
+    disk: Disk,
+    streams: Streams,
+    phase: Phase,
+    /// The MachineConfig that it works towards, whatever is desired meanwhile.
+    target: String,
+    /// The pause after the next failure.
+    back_off: SignedDuration,
+    /// Whether its last writes are unanswered.
+    asked: bool,
+    events: Option<Recorder>,
+}
+
+/// What one look at the node comes to.
+#[derive(Debug, Default)]
+struct Looked {
+    annotations: Map<String, Value>,
+    notices: Vec<Notice>,
+    effects: Vec<Effect>,
+}
+
+impl Looked {
+    fn annotate(&mut self, key: &str, value: &str) {
+        self.annotations.insert(key.to_owned(), json!(value));
+    }
+
+    fn tell(&mut self, reason: &'static str, message: impl Into<String>) {
+        self.notices.push(Notice::normal(reason, message));
+    }
+}
+
+impl MachineConfigDaemon {
+    /// The daemon of `node`, whose process is ready at `ready`.
+    pub fn new(node: &str, disk: Disk, streams: &Streams, ready: Time) -> Self {
+        Self {
+            name: format!("machine-config-daemon/{node}"),
+            node: node.to_owned(),
+            disk,
+            streams: *streams,
+            phase: Phase::Starting(ready),
+            target: String::new(),
+            back_off: BACK_OFF.0,
+            asked: false,
+            events: None,
+        }
+    }
+
+    /// A span between two numbers of seconds, drawn for what is done on the way to the target.
+    fn draw(&self, what: &str, (low, high): (u64, u64)) -> SignedDuration {
+        let name = format!("machine-config-daemon/{}/{}/{what}", self.node, self.target);
+        let millis = self.streams.stream(&name).between(low * 1000, high * 1000);
+        SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+
+    /// Says that it failed, and tries again a while later.
+    fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
+        self.degrade(why, node, out);
+        self.phase = Phase::Preparing(now + self.back_off);
+        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
+    }
+
+    /// Says that it failed.
+    fn degrade(&self, why: &str, node: &Object, out: &mut Looked) {
+        let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
+        if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(&why[..end]) {
+            out.annotate(STATE, "Degraded");
+            out.annotate(REASON, &why[..end]);
+        }
+    }
+
+    /// When it looks again by itself.
+    fn wake_at(&self, now: Time) -> Option<Time> {
+        match self.phase {
+            Phase::Starting(at) | Phase::Preparing(at) | Phase::AskingForDrain(at) | Phase::Applying(at) => {
+                Some(at)
+            }
+            Phase::Draining(since) | Phase::Uncordoning(since) => Some(steps::next_poll(since, now)),
+            Phase::Idle | Phase::DrainFailed | Phase::Rebooting => None,
+        }
+    }
+
+    fn why(&self) -> String {
+        match self.phase {
+            Phase::Starting(_) | Phase::Idle => String::new(),
+            Phase::Draining(_) | Phase::DrainFailed => format!("waits for the drain to {}", self.target),
+            _ => format!("brings the node to {}", self.target),
+        }
+    }
+
+    fn writes(&mut self, node: &Object, looked: Looked, now: Time) -> Vec<Write> {
+        let mut writes = Vec::new();
+        if !looked.annotations.is_empty() {
+            let patch = json!({ "metadata": { "annotations": looked.annotations } });
+            writes.push(Write::merge_patch(&NODES, "", &self.node, patch));
+        }
+        let host = self.node.clone();
+        let events =
+            self.events.get_or_insert_with(|| node_events(node, &format!("machineconfigdaemon,{host}")));
+        writes.extend(looked.notices.into_iter().filter_map(|notice| events.tell(notice, now)));
+        writes
+    }
+
+    fn key(&self) -> Key {
+        NODES.key("", &self.node)
+    }
+
+    /// Looks at the node until there is something to be written or to be waited for.
+    fn look(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
+        let node = view.get_key(&self.key())?.clone();
+        let mut looked = Looked::default();
+        loop {
+            let before = self.phase.clone();
+            self.go_on(&node, view, now, &mut looked);
+            if self.phase == before || !looked.annotations.is_empty() || !looked.effects.is_empty() {
+                break;
+            }
+        }
+        let effects = std::mem::take(&mut looked.effects);
+        Some((self.writes(&node, looked, now), effects))
+    }
+}
+
+impl Actor for MachineConfigDaemon {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account(super::NAMESPACE, super::DAEMON)
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Object(self.key())]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        let mut step = Step::default();
+        if !input.answers.is_empty() {
+            self.asked = false;
+            // What was refused did not happen: it starts from the beginning.
+            if input.answers.iter().any(|answer| answer.outcome.is_err() && answer.write.resource == NODES) {
+                self.phase = Phase::Starting(after(input.now, BACK_OFF.0));
+            }
+        }
+        if !self.asked
+            && let Some((writes, effects)) = self.look(input.view, input.now)
+        {
+            self.asked = !writes.is_empty();
+            step.writes = writes;
+            step.effects = effects;
+        }
+        step.wake_at = self.wake_at(input.now);
+        step.why = self.why().into();
+        step
+    }
+}
+
+/// What the controller wants.
+fn desired(node: &Object) -> &str {
+    node.annotation(DESIRED_CONFIG).unwrap_or_default()
+}

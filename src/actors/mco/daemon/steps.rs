@@ -1,0 +1,249 @@
+//! The way of one node from one MachineConfig to another, step by step.
+
+use jiff::SignedDuration;
+
+use super::changes::{Action, action};
+use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, desired};
+use crate::actors::Effect;
+use crate::actors::mco::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON,
+    STATE,
+};
+use crate::actors::mco::controller_line;
+use crate::base::clock::{Time, after};
+use crate::model::machine::Disk;
+use crate::model::manifests::Line;
+use crate::model::resources::MACHINE_CONFIGS;
+use crate::model::{Object, View};
+
+/// How often it looks whether a wish came true.
+const POLL: SignedDuration = SignedDuration::from_secs(10);
+/// How long a drain may take.
+const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
+/// How long an uncordon may take.
+const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+/// From this minor on nodes tell that they are about to reboot.
+const TELLS_REBOOT: Line = (4, 15);
+
+/// Seconds until it has seen what is desired, until the files and the operating system are there, and of silence while the
+/// machine reboots.
+const NOTICE_SECONDS: (u64, u64) = (1, 2);
+const APPLY_SECONDS: (u64, u64) = (60, 120);
+const SILENCE_SECONDS: (u64, u64) = (60, 150);
+
+/// When a wish of that age is looked at next.
+pub(super) fn next_poll(since: Time, now: Time) -> Time {
+    let polls = now.duration_since(since).as_secs().div_euclid(POLL.as_secs()) + 1;
+    after(since, SignedDuration::from_secs(polls * POLL.as_secs()))
+}
+
+/// Whether this is a moment at which it looks.
+fn polls_now(since: Time, now: Time) -> bool {
+    let age = now.duration_since(since);
+    !age.is_zero() && age.as_nanos() % POLL.as_nanos() == 0
+}
+
+fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
+    node.annotation(key).unwrap_or_default()
+}
+
+/// Whether what the daemon wished last came true.
+fn is_granted(node: &Object) -> bool {
+    annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
+}
+
+impl MachineConfigDaemon {
+    /// Goes on as far as it can without writing.
+    pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        match self.phase.clone() {
+            Phase::Starting(at) if at <= now => self.start(node, now, out),
+            Phase::Idle => self.look_for_work(node, now, out),
+            Phase::Preparing(at) if at <= now => self.prepare(node, view, now, out),
+            Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, now, out),
+            Phase::Draining(since) if polls_now(since, now) => {
+                self.look_at_drain(since, node, view, now, out)
+            }
+            Phase::DrainFailed if is_granted(node) => self.apply(node, view, now, out),
+            Phase::Applying(at) if at <= now => self.say_reboot(view, out),
+            Phase::Rebooting => self.reboot(view, out),
+            Phase::Uncordoning(since) if polls_now(since, now) => {
+                self.look_at_uncordon(since, node, now, out)
+            }
+            _ => {}
+        }
+    }
+
+    /// The process is there; where was it?
+    fn start(&mut self, node: &Object, now: Time, out: &mut Looked) {
+        let (current, desired) = (annotation(node, CURRENT_CONFIG), desired(node));
+        self.phase = Phase::Idle;
+        if desired.is_empty() || current == self.disk.config && desired == current {
+            return;
+        }
+        if desired == self.disk.config {
+            // It was rebooted into what is desired.
+            self.target = desired.to_owned();
+            return self.ask_for_uncordon(node, now, out);
+        }
+        let node = &self.node;
+        out.tell(
+            "BootResync",
+            format!("Booting node {node}, currentConfig {current}, desiredConfig {desired}"),
+        );
+    }
+
+    fn look_for_work(&mut self, node: &Object, now: Time, out: &mut Looked) {
+        let desired = desired(node);
+        if desired.is_empty() {
+            return;
+        }
+        if desired != self.disk.config {
+            self.target = desired.to_owned();
+            self.back_off = BACK_OFF.0;
+            self.phase = Phase::Preparing(now + self.draw("notice", NOTICE_SECONDS));
+        } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
+            // What was wanted meanwhile is no longer wanted, or what was wrong is right again.
+            self.target = desired.to_owned();
+            out.tell("SkipReboot", "Config changes do not require reboot.");
+            self.ask_for_uncordon(node, now, out);
+        }
+    }
+
+    /// Looks whether it can do what is desired, which may be something else by now.
+    fn prepare(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if desired(node) == self.disk.config {
+            self.phase = Phase::Idle;
+            return;
+        }
+        desired(node).clone_into(&mut self.target);
+        let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
+            out.annotate(STATE, "Working");
+        }
+        if action(from, to) != Action::Reboot {
+            self.disk.config.clone_from(&self.target);
+            out.tell("SkipReboot", "Config changes do not require reboot.");
+            out.effects.push(Effect::WriteDisk(self.disk.clone()));
+            self.phase = Phase::Idle;
+            return;
+        }
+        if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
+            out.tell(
+                "InClusterUpgrade",
+                format!("Updating from oscontainer {}", to.text("/spec/osImageURL")),
+            );
+        }
+        self.phase = Phase::AskingForDrain(after(now, SignedDuration::from_secs(1)));
+    }
+
+    /// What it has and what it shall have; says so if one of them is not there.
+    fn configs<'v>(
+        &mut self,
+        view: &'v View,
+        node: &Object,
+        now: Time,
+        out: &mut Looked,
+    ) -> Option<(&'v Object, &'v Object)> {
+        let find = |name: &str| {
+            let missing = || format!("machineconfig.machineconfiguration.openshift.io \"{name}\" not found");
+            view.get(&MACHINE_CONFIGS, "", name).ok_or_else(missing)
+        };
+        match find(&self.disk.config).and_then(|from| Ok((from, find(&self.target)?))) {
+            Ok(both) => Some(both),
+            Err(why) => {
+                self.fail(&why, node, now, out);
+                None
+            }
+        }
+    }
+
+    fn ask_for_drain(&mut self, node: &Object, now: Time, out: &mut Looked) {
+        if annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica" {
+            out.tell("Drain", "Drain not required, skipping");
+            self.phase = Phase::Applying(now + self.draw("apply", APPLY_SECONDS));
+            return;
+        }
+        let wish = format!("drain-{}", self.target);
+        if annotation(node, DESIRED_DRAIN) != wish {
+            out.annotate(DESIRED_DRAIN, &wish);
+        }
+        out.tell("Cordon", "Cordoned node to apply update");
+        out.tell("Drain", "Draining node to update config.");
+        self.phase = Phase::Draining(now);
+    }
+
+    fn look_at_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if is_granted(node) {
+            self.apply(node, view, now, out);
+        } else if now.duration_since(since) >= DRAIN_TIMEOUT {
+            let name = &self.node;
+            let why = format!(
+                "failed to drain node: {name} after 1 hour. Please see machine-config-controller logs for more information"
+            );
+            self.degrade(&why, node, out);
+            out.notices.push(crate::actors::recorder::Notice::warning("FailedToDrain", why));
+            self.phase = Phase::DrainFailed;
+        }
+    }
+
+    fn apply(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
+            out.tell("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
+        }
+        self.phase = Phase::Applying(now + self.draw("apply", APPLY_SECONDS));
+    }
+
+    fn say_reboot(&mut self, view: &View, out: &mut Looked) {
+        out.tell("OSUpdateStaged", "Changes to OS staged");
+        out.tell("Reboot", format!("Node will reboot into config {}", self.target));
+        if controller_line(view) >= TELLS_REBOOT {
+            out.annotate(POST_CONFIG_ACTION, "Rebooting");
+        }
+        self.phase = Phase::Rebooting;
+    }
+
+    fn reboot(&mut self, view: &View, out: &mut Looked) {
+        let target = view.get(&MACHINE_CONFIGS, "", &self.target);
+        let os_image =
+            target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
+        let disk = Disk { config: self.target.clone(), os_image };
+        out.effects.push(Effect::Reboot { disk, silence: self.draw("silence", SILENCE_SECONDS) });
+    }
+
+    fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut Looked) {
+        if !annotation(node, POST_CONFIG_ACTION).is_empty() {
+            out.annotate(POST_CONFIG_ACTION, "");
+        }
+        let was_drained = annotation(node, DESIRED_DRAIN).starts_with("drain-");
+        let wish = format!("uncordon-{}", self.target);
+        let single = annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica";
+        if annotation(node, DESIRED_DRAIN) != wish && (was_drained || !single) {
+            out.annotate(DESIRED_DRAIN, &wish);
+        }
+        self.phase = Phase::Uncordoning(now);
+    }
+
+    fn look_at_uncordon(&mut self, since: Time, node: &Object, now: Time, out: &mut Looked) {
+        if is_granted(node) {
+            let target = &self.target;
+            let name = &self.node;
+            out.tell("NodeDone", format!("Setting node {name}, currentConfig {target} to Done"));
+            out.tell(
+                "Uncordon",
+                format!("Update completed for config {target} and node has been uncordoned"),
+            );
+            out.annotate(CURRENT_CONFIG, target);
+            out.annotate(STATE, "Done");
+            out.annotate(REASON, "");
+            self.phase = Phase::Idle;
+        } else if now.duration_since(since) >= UNCORDON_TIMEOUT {
+            let name = &self.node;
+            let why = format!(
+                "failed to uncordon node: {name} after 10 minutes. Please see machine-config-controller logs for more information"
+            );
+            self.degrade(&why, node, out);
+            self.phase = Phase::Uncordoning(now);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The drain controller: it cordons, drains and uncordons nodes as their daemons wish.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
+use super::node_events;
+use crate::actors::recorder::{Notice, Recorder};
+use crate::actors::workqueue::WorkQueue;
+use crate::actors::{Actor, Input, Interest, Step, owners};
+use crate::base::clock::{Time, after};
+use crate::model::resources::{DAEMON_SETS, NODES, PODS};
+use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, Write};
+
+/// How long it waits for further changes.
+const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+/// How long one attempt may take.
+const ATTEMPT: SignedDuration = SignedDuration::from_secs(90);
+/// How long after an attempt that failed the next one begins.
+const PAUSE: SignedDuration = SignedDuration::from_mins(1);
+/// The same after attempts have been failing for [`THRESHOLD`].
+const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(5);
+/// After this long failures are told.
+const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
+/// After this long a drain is taken for failed, though it goes on.
+const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
+
+/// The annotation of pods that only mirror what a kubelet runs by itself.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// The drain controller, a part of the machine-config controller.
+#[derive(Debug, Default)]
+pub(super) struct DrainController {
+    queue: WorkQueue,
+    drains: BTreeMap<Key, Drain>,
+    pods: BTreeMap<String, BTreeSet<Key>>,
+    events: BTreeMap<Key, Recorder>,
+    started: bool,
+}
+
+/// The drain of one node.
+#[derive(Debug)]
+struct Drain {
+    began: Time,
+    attempt: Attempt,
+}
+
+/// One attempt to drain a node.
+#[derive(Debug)]
+struct Attempt {
+    began: Time,
+    /// When a pod whose eviction was refused is asked again.
+    again: BTreeMap<Key, Time>,
+    /// An answer with which the attempt is over.
+    failure: Option<String>,
+}
+
+impl Attempt {
+    fn at(began: Time) -> Self {
+        Self { began, again: BTreeMap::new(), failure: None }
+    }
+}
+
+impl DrainController {
+    /// One that has not seen any node yet.
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for pod in input.view.list(&PODS) {
+                self.index(pod);
+            }
+            for node in input.view.list(&NODES) {
+                self.notice_node(node, input.now);
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&NODES) {
+                self.notice_node(&change.object, input.now);
+            } else if change.kind == ChangeKind::Deleted {
+                let node = change.object.text("/spec/nodeName");
+                if let Some(pods) = self.pods.get_mut(node) {
+                    pods.remove(&change.key);
+                }
+                self.look_at(node);
+            } else if change.kind == ChangeKind::Added
+                || change.old.as_ref().is_some_and(|old| old.text("/spec/nodeName").is_empty())
+            {
+                self.index(&change.object);
+                self.look_at(change.object.text("/spec/nodeName"));
+            }
+        }
+        for (node, answer) in self.queue.answered(input.answers, input.now) {
+            self.refused(&node, answer, input.now);
+        }
+    }
+
+    fn index(&mut self, pod: &Object) {
+        let key = PODS.key(pod.namespace(), pod.name());
+        self.pods.entry(pod.text("/spec/nodeName").to_owned()).or_default().insert(key);
+    }
+
+    fn notice_node(&mut self, node: &Object, now: Time) {
+        let key = NODES.key("", node.name());
+        if wish(node).is_some() {
+            self.queue.add_by(key, now + DEBOUNCE);
+        } else {
+            self.drains.remove(&key);
+        }
+    }
+
+    /// A pod of a node that is being drained came or went.
+    fn look_at(&mut self, node: &str) {
+        let key = NODES.key("", node);
+        if self.drains.contains_key(&key) {
+            self.queue.add(key);
+        }
+    }
+
+    /// A refused eviction is asked for again soon where the budget may allow it then.
+    fn refused(&mut self, node: &Key, answer: &Answer, now: Time) {
+        let Some(drain) = self.drains.get_mut(node).filter(|_| answer.write.subresource == Some("eviction"))
+        else {
+            return;
+        };
+        let Err(refusal) = &answer.outcome else { return };
+        match refusal.code {
+            404 => {}
+            429 => _ = drain.attempt.again.insert(answer.write.key(), now + DEBOUNCE),
+            _ => drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message)),
+        }
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, wish(node)?))) else {
+            self.drains.remove(key);
+            return Vec::new();
+        };
+        let applied = Write::merge_patch(
+            &NODES,
+            "",
+            node.name(),
+            json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
+        );
+        if verb == "uncordon" {
+            return cordon(node, false).into_iter().chain([applied]).collect();
+        }
+        // Pods are listed when no new ones can come.
+        if let Some(cordon) = cordon(node, true) {
+            return vec![cordon];
+        }
+        let left: Vec<&Object> = self
+            .pods
+            .get(node.name())
+            .into_iter()
+            .flatten()
+            .filter_map(|pod| view.get_key(pod))
+            .filter(|pod| must_go(pod))
+            .collect();
+        if left.is_empty() {
+            self.drains.remove(key);
+            return vec![applied];
+        }
+        let drain =
+            self.drains.entry(key.clone()).or_insert_with(|| Drain { began: now, attempt: Attempt::at(now) });
+        let (writes, next, failure) = drain.go_on(&left, now);
+        self.queue.add_at(key.clone(), next);
+        let notice = failure.and_then(|failure| drain.failed(node.name(), &failure, now));
+        let events = self
+            .events
+            .entry(key.clone())
+            .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
+        writes.into_iter().chain(notice.and_then(|notice| events.tell(notice, now))).collect()
+    }
+}
+
+impl Drain {
+    /// What to ask now, when to look again, and why the attempt failed, if it just did.
+    fn go_on(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
+        let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
+        if self.attempt.began > now {
+            return (Vec::new(), self.attempt.began, None);
+        }
+        let over = after(self.attempt.began, ATTEMPT);
+        let failure = self.attempt.failure.take();
+        if failure.is_some() || over <= now {
+            let failure = failure.unwrap_or_else(|| timed_out(left));
+            self.attempt = Attempt::at(now + pause);
+            return (Vec::new(), now + pause, Some(failure));
+        }
+        let (mut writes, mut next) = (Vec::new(), over);
+        for pod in left.iter().filter(|pod| !pod.is_terminating()) {
+            let key = PODS.key(pod.namespace(), pod.name());
+            match self.attempt.again.get(&key).filter(|at| **at > now) {
+                Some(at) => next = next.min(*at),
+                None => writes.push(Write::evict(pod.namespace(), pod.name())),
+            }
+        }
+        (writes, next, None)
+    }
+
+    /// What is told of an attempt that failed.
+    fn failed(&self, node: &str, failure: &str, now: Time) -> Option<Notice> {
+        let since = now.duration_since(self.began);
+        if since >= TIMEOUT {
+            let said = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
+            return Some(Notice::warning("DrainFailed", said));
+        }
+        (since >= THRESHOLD).then(|| {
+            let said = format!(
+                "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {failure}"
+            );
+            Notice::warning("DrainThresholdExceeded", said)
+        })
+    }
+}
+
+/// What the daemon wishes and has not got: the verb, and the wish itself.
+fn wish(node: &Object) -> Option<(&str, &str)> {
+    let wish = node.annotation(DESIRED_DRAIN)?;
+    let (verb, _) = wish.split_once('-')?;
+    (node.annotation(LAST_APPLIED_DRAIN) != Some(wish)).then_some((verb, wish))
+}
+
+/// Cordons or uncordons a node that is not so yet.
+fn cordon(node: &Object, wanted: bool) -> Option<Write> {
+    let is_cordoned = node["spec"]["unschedulable"] == true;
+    let told = if wanted { json!(true) } else { Value::Null };
+    let patch = json!({ "spec": { "unschedulable": told } });
+    (is_cordoned != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
+}
+
+/// Whether a pod has to leave: mirrors of static pods and pods of DaemonSets stay.
+fn must_go(pod: &Object) -> bool {
+    pod.annotation(MIRROR).is_none() && owners::controller_of(pod, &DAEMON_SETS).is_none()
+}
+
+fn failure_of(pod: &Key, why: &str) -> String {
+    format!("error when evicting pods/{:?} -n {:?}: {why}", pod.name, pod.namespace)
+}
+
+fn timed_out(left: &[&Object]) -> String {
+    let mut failures: Vec<String> = left
+        .iter()
+        .map(|pod| {
+            let why = "global timeout reached: 1m30s";
+            if pod.is_terminating() {
+                let (name, namespace) = (pod.name(), pod.namespace());
+                format!("error when waiting for pod {name:?} in namespace {namespace:?} to terminate: {why}")
+            } else {
+                failure_of(&PODS.key(pod.namespace(), pod.name()), why)
+            }
+        })
+        .collect();
+    match failures.len() {
+        1 => failures.remove(0),
+        _ => format!("[{}]", failures.join(", ")),
+    }
+}
+
+impl Actor for DrainController {
+    fn name(&self) -> &'static str {
+        "machine-config-controller/drain"
+    }
+
+    fn identity(&self) -> Identity {
+        super::controller_identity()
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        [NODES, PODS].map(Interest::Kind).into()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = Step::default();
+        for node in self.queue.take_due(input.now) {
+            for write in self.sync(&node, input.view, input.now) {
+                self.queue.ask(&node, write, &mut step.writes);
+            }
+        }
+        step.wake_at = self.queue.next();
+        if let Some(node) = self.drains.keys().next() {
+            step.why = format!("drains {}", node.name).into();
+        }
+        step
+    }
+}

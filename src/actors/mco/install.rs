@@ -1,0 +1,195 @@
+//! What the operator puts into the cluster beside MachineConfigs: pools, the ControllerConfig, and what controller and daemons
+//! may do. An installed cluster has the same, with nodes that are done.
+
+use serde_json::{Value, json};
+
+use super::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
+    REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
+};
+use super::rendered::Rendered;
+use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, membership, pool, templates};
+use crate::base::clock::Time;
+use crate::model::machine::Disk;
+use crate::model::release::Release;
+use crate::model::resources::{
+    CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, NODES,
+};
+use crate::model::{Object, Resource, View, Write};
+
+const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
+const GROUP: &str = "machineconfiguration.openshift.io";
+
+/// The writes that bring all of that to a release.
+pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
+    let mut writes = Vec::new();
+    for (resource, object) in access().into_iter().chain(ROLES.map(|role| (MACHINE_CONFIG_POOLS, pool(role))))
+    {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if view.get(&resource, "", name).is_none() {
+            writes.push(Write::create(&resource, object));
+        }
+    }
+    let wanted = controller_config(release);
+    writes.push(match view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) {
+        None => Write::create(&CONTROLLER_CONFIGS, wanted),
+        Some(_) => {
+            let annotations = &wanted["metadata"]["annotations"];
+            let patch = json!({ "metadata": { "annotations": annotations }, "spec": wanted["spec"] });
+            Write::merge_patch(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG, patch)
+        }
+    });
+    writes
+}
+
+fn controller_config(release: &Release) -> Value {
+    json!({
+        "apiVersion": CONTROLLER_CONFIGS.api_version(),
+        "kind": CONTROLLER_CONFIGS.kind,
+        "metadata": {
+            "name": CONTROLLER_CONFIG,
+            "annotations": {
+                (GENERATED_BY): release.machine_config_commit(),
+                (RELEASE_VERSION): release.version.to_string(),
+            },
+        },
+        "spec": {
+            "releaseImage": release.image,
+            "osImageURL": release.os_image(),
+            "baseOSContainerImage": release.os_image(),
+            "baseOSExtensionsContainerImage": release.image_of("rhel-coreos-extensions"),
+        },
+    })
+}
+
+/// The pool of a role, without a configuration yet.
+fn pool(role: &str) -> Value {
+    let mut labels = json!({ "machineconfiguration.openshift.io/mco-built-in": "" });
+    labels[format!("pools.operator.machineconfiguration.openshift.io/{role}")] = json!("");
+    if role == membership::MASTER {
+        labels[REQUIRED] = json!("");
+    }
+    let node_role = format!("node-role.kubernetes.io/{role}");
+    json!({
+        "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
+        "kind": MACHINE_CONFIG_POOLS.kind,
+        "metadata": { "name": role, "labels": labels },
+        "spec": {
+            "machineConfigSelector": { "matchLabels": { (ROLE): role } },
+            "nodeSelector": { "matchLabels": { (node_role): "" } },
+            "paused": false,
+        },
+    })
+}
+
+/// Roles and bindings of the controller and the daemons.
+fn access() -> Vec<(Resource, Value)> {
+    let rule = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
+    let reads = ["get", "list", "watch"];
+    let changes = ["get", "list", "watch", "create", "update", "patch"];
+    let controller = json!([
+        rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
+        rule(&[""], &["pods"], &reads),
+        rule(&[""], &["pods/eviction"], &["create"]),
+        rule(&[""], &["events"], &["create", "patch", "update"]),
+        rule(&["apps"], &["daemonsets"], &reads),
+        rule(&[GROUP], &["*"], &changes),
+    ]);
+    let daemon = json!([
+        rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
+        rule(&[""], &["events"], &["create", "patch", "update"]),
+        rule(&[GROUP], &["machineconfigs", "controllerconfigs", "machineconfigpools"], &reads),
+    ]);
+    let mut all = Vec::new();
+    for (name, rules) in [(CONTROLLER, controller), (DAEMON, daemon)] {
+        let group = "rbac.authorization.k8s.io";
+        let version = format!("{group}/v1");
+        all.push((
+            CLUSTER_ROLES,
+            json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": { "name": name }, "rules": rules }),
+        ));
+        all.push((
+            CLUSTER_ROLE_BINDINGS,
+            json!({
+                "apiVersion": version,
+                "kind": "ClusterRoleBinding",
+                "metadata": { "name": name },
+                "roleRef": { "apiGroup": group, "kind": "ClusterRole", "name": name },
+                "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": NAMESPACE }],
+            }),
+        ));
+    }
+    all
+}
+
+/// An installed cluster's pools and nodes of a release.
+#[derive(Debug)]
+pub struct Installed {
+    release: Release,
+    rendered: [Rendered; 2],
+}
+
+impl Installed {
+    /// Everything of `release`.
+    pub fn of(release: &Release) -> Self {
+        let rendered = ROLES.map(|role| {
+            let sources = templates::machine_configs(role, release, None);
+            Rendered::of(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
+        });
+        Self { release: release.clone(), rendered }
+    }
+
+    fn rendered(&self, role: &str) -> &Rendered {
+        &self.rendered[usize::from(role != membership::MASTER)]
+    }
+
+    /// What is on the disk of a node of this role.
+    pub fn disk(&self, role: &str) -> Disk {
+        Disk { config: self.rendered(role).name.clone(), os_image: self.release.os_image() }
+    }
+
+    /// The objects that the nodes do not have: with pools whose `nodes` by role are all done since `since`.
+    pub fn objects(&self, nodes: &[Object], since: Time) -> Vec<(Resource, Value)> {
+        let mut objects = access();
+        objects.push((CONTROLLER_CONFIGS, controller_config(&self.release)));
+        for role in ROLES {
+            let configs = templates::machine_configs(role, &self.release, None);
+            objects
+                .extend(configs.into_iter().map(|config| (crate::model::resources::MACHINE_CONFIGS, config)));
+        }
+        for role in ROLES {
+            let mut object = pool(role);
+            object["spec"]["configuration"] = self.rendered(role).reference();
+            let shared = Object::new(object.clone());
+            let members = nodes
+                .iter()
+                .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
+                .filter(|node| role == membership::MASTER || !is_master(node))
+                .map(|node| (node.name().to_owned(), super::node::Member::of(node)))
+                .collect();
+            object["status"] = pool::status(&shared, &members, self.release.line(), since);
+            objects.push((MACHINE_CONFIG_POOLS, object));
+        }
+        objects
+    }
+}
+
+fn is_master(node: &Object) -> bool {
+    node.label("node-role.kubernetes.io/master").is_some()
+}
+
+/// Puts the annotations of a node of this role into `node` that is done with what it was installed with.
+pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &Installed) {
+    debug_assert_eq!(node["kind"], NODES.kind.as_ref());
+    let config = installed.rendered(role).name.as_str();
+    let drain = format!("uncordon-{config}");
+    node["metadata"]["annotations"] = json!({
+        (CONTROL_PLANE_TOPOLOGY): topology,
+        (CURRENT_CONFIG): config,
+        (DESIRED_CONFIG): config,
+        (DESIRED_DRAIN): drain,
+        (LAST_APPLIED_DRAIN): drain,
+        (REASON): "",
+        (STATE): "Done",
+    });
+}

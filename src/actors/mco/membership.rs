@@ -1,0 +1,108 @@
+//! Which pool a node belongs to.
+
+use serde_json::Value;
+
+use crate::model::resources::MACHINE_CONFIG_POOLS;
+use crate::model::{Object, View};
+
+/// The pool of control-plane nodes, which wins over any other.
+pub(super) const MASTER: &str = "master";
+/// The pool of nodes that no other pool wants.
+pub(super) const WORKER: &str = "worker";
+
+/// The one pool that a node is updated with: that of the control plane, else the only other one that wants it, else that of
+/// workers.
+///
+/// # Errors
+/// More than one pool of somebody's own wants it.
+pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<&'a str>, String> {
+    let wants = |pool: &&&Object| selects(&pool["spec"]["nodeSelector"], node);
+    let wanting: Vec<&str> = pools.iter().filter(wants).map(|pool| pool.name()).collect();
+    let own: Vec<&str> = wanting.iter().copied().filter(|name| ![MASTER, WORKER].contains(name)).collect();
+    if let Some(master) = wanting.iter().find(|name| **name == MASTER) {
+        return Ok(Some(master));
+    }
+    match own.as_slice() {
+        [] => Ok(wanting.first().copied()),
+        [only] => Ok(Some(only)),
+        several => Err(format!(
+            "node {} belongs to {} custom roles, cannot proceed with this Node",
+            node.name(),
+            several.len()
+        )),
+    }
+}
+
+/// The pools of the cluster, by name.
+pub(super) fn pools(view: &View) -> Vec<&Object> {
+    view.list(&MACHINE_CONFIG_POOLS).collect()
+}
+
+/// Whether a label selector selects `object`; an empty one selects nothing.
+pub(super) fn selects(selector: &Value, object: &Object) -> bool {
+    let labels = selector["matchLabels"].as_object();
+    let expressions = selector["matchExpressions"].as_array();
+    let is_empty = labels.is_none_or(serde_json::Map::is_empty) && expressions.is_none_or(Vec::is_empty);
+    let has = |(key, value): (&String, &Value)| object.label(key) == value.as_str();
+    !is_empty
+        && labels.is_none_or(|labels| labels.iter().all(has))
+        && expressions.is_none_or(|list| list.iter().all(|expression| holds(expression, object)))
+}
+
+fn holds(expression: &Value, object: &Object) -> bool {
+    let label = expression["key"].as_str().and_then(|key| object.label(key));
+    let listed = |label: &str| {
+        expression["values"].as_array().is_some_and(|values| values.iter().any(|value| value == label))
+    };
+    match expression["operator"].as_str() {
+        Some("In") => label.is_some_and(listed),
+        Some("NotIn") => !label.is_some_and(listed),
+        Some("Exists") => label.is_some(),
+        Some("DoesNotExist") => label.is_none(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pool(name: &str) -> Object {
+        let label = format!("node-role.kubernetes.io/{name}");
+        let selector = json!({ "matchLabels": { (label): "" } });
+        Object::new(json!({ "metadata": { "name": name }, "spec": { "nodeSelector": selector } }))
+    }
+
+    fn of(roles: &[&str]) -> Result<Option<&'static str>, String> {
+        let pools: Vec<Object> = ["infra", "master", "storage", "worker"].map(pool).into();
+        let mut labels = json!({});
+        roles.iter().for_each(|role| labels[format!("node-role.kubernetes.io/{role}")] = json!(""));
+        let node = Object::new(json!({ "metadata": { "name": "n", "labels": labels } }));
+        let found = pool_of(&node, &pools.iter().collect::<Vec<_>>())?;
+        Ok(found
+            .map(|name| ["infra", "master", "storage", "worker"].into_iter().find(|n| *n == name).unwrap()))
+    }
+
+    #[test]
+    fn the_control_plane_wins_then_the_only_custom_pool_then_workers() {
+        assert_eq!(of(&["worker"]), Ok(Some("worker")));
+        assert_eq!(of(&["worker", "infra"]), Ok(Some("infra")));
+        assert_eq!(of(&["worker", "infra", "master"]), Ok(Some("master")));
+        assert_eq!(of(&["router"]), Ok(None));
+        let several = "node n belongs to 2 custom roles, cannot proceed with this Node";
+        assert_eq!(of(&["worker", "infra", "storage"]), Err(several.to_owned()));
+    }
+
+    #[test]
+    fn an_empty_selector_selects_nothing_and_expressions_must_all_hold() {
+        let node = Object::new(json!({ "metadata": { "labels": { "a": "1", "b": "2" } } }));
+        assert!(!selects(&json!({}), &node) && !selects(&json!({ "matchLabels": {} }), &node));
+        let expression = |key: &str, operator: &str, values: &[&str]| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
+        assert!(selects(&expression("a", "In", &["0", "1"]), &node));
+        assert!(!selects(&expression("a", "NotIn", &["1"]), &node));
+        assert!(selects(&expression("c", "NotIn", &["1"]), &node));
+        assert!(selects(&expression("b", "Exists", &[]), &node));
+        assert!(!selects(&expression("b", "DoesNotExist", &[]), &node));
+    }
+}

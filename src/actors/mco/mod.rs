@@ -1,0 +1,100 @@
+//! The machine-config operator, its controller and its daemons: how nodes get from one release to another.
+//!
+//! The operator ([`operator`]) waits for its Deployment to be of another release, then writes that release into the
+//! ControllerConfig. The controller's parts each do one thing: MachineConfigs of the release ([`template`]), one of them for
+//! each pool ([`render`]), the turns of the pool's nodes ([`pool`]), cordons and drains ([`drain`]). The daemon of a node
+//! ([`daemon`]) walks it there. They meet in annotations of Nodes and in MachineConfigPools, nowhere else.
+
+pub mod annotations;
+mod daemon;
+mod drain;
+mod install;
+mod membership;
+mod node;
+mod operator;
+mod pool;
+mod render;
+mod rendered;
+mod template;
+mod templates;
+
+use std::sync::Arc;
+
+use semver::Version;
+use serde_json::json;
+
+use super::Actor;
+use super::recorder::{Recorder, Subject};
+use crate::base::rng::Streams;
+use crate::model::manifests::Line;
+use crate::model::resources::CONTROLLER_CONFIGS;
+use crate::model::world::World;
+use crate::model::{Identity, Object, View};
+pub use annotations::RELEASE_VERSION;
+pub use daemon::MachineConfigDaemon;
+pub use install::{Installed, annotate_node};
+pub use operator::MachineConfigOperator;
+
+/// Namespace of the operator, the controller and the daemons.
+pub const NAMESPACE: &str = "openshift-machine-config-operator";
+/// The ClusterOperator that the operator reports in.
+pub const CLUSTER_OPERATOR: &str = "machine-config";
+/// The one ControllerConfig.
+const CONTROLLER_CONFIG: &str = "machine-config-controller";
+/// ServiceAccounts of the controller and of the daemons.
+const CONTROLLER: &str = "machine-config-controller";
+const DAEMON: &str = "machine-config-daemon";
+
+/// The parts of the machine-config controller.
+pub fn controller(world: &Arc<World>) -> Vec<Box<dyn Actor>> {
+    vec![
+        Box::new(template::TemplateController::new(Arc::clone(world))),
+        Box::new(render::RenderController::new()),
+        Box::new(pool::NodeController::new()),
+        Box::new(drain::DrainController::new()),
+    ]
+}
+
+/// The operator with these facts.
+pub fn operator(
+    facts: &crate::model::release::Operator,
+    component: &str,
+    world: &Arc<World>,
+    streams: &Streams,
+) -> Box<dyn Actor> {
+    Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams))
+}
+
+fn controller_identity() -> Identity {
+    Identity::service_account(NAMESPACE, CONTROLLER)
+}
+
+/// The minor of the release that the controller and the daemons are of.
+fn controller_line(view: &View) -> Line {
+    let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
+    let version = controller.and_then(|config| Version::parse(config.annotation(RELEASE_VERSION)?).ok());
+    version.map_or((0, 0), |version| (version.major, version.minor))
+}
+
+/// What the controller tells of a pool.
+fn pool_events(pool: &Object) -> Recorder {
+    let involved = json!({
+        "apiVersion": pool["apiVersion"],
+        "kind": "MachineConfigPool",
+        "name": pool.name(),
+        "uid": pool.uid(),
+        "resourceVersion": pool.resource_version(),
+    });
+    let source = json!({ "component": "machineconfigcontroller" });
+    Recorder::of(Subject { involved, namespace: NAMESPACE.to_owned(), source })
+}
+
+/// What is told of a node by `component`, with the host after a comma where it has one.
+fn node_events(node: &Object, component: &str) -> Recorder {
+    let involved = json!({ "kind": "Node", "name": node.name(), "uid": node.name() });
+    let source = match component.split_once(',') {
+        Some((component, host)) => json!({ "component": component, "host": host }),
+        None => json!({ "component": component }),
+    };
+    Recorder::of(Subject { involved, namespace: "default".to_owned(), source })
+}

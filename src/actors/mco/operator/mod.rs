@@ -1,0 +1,259 @@
+//! The machine-config operator: it follows its Deployment to another release and waits until the nodes are there.
+
+mod pools;
+mod status;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use semver::Version;
+use serde_json::json;
+
+use self::pools::{Problem, Wanted};
+use self::status::Report;
+use super::annotations::RELEASE_VERSION;
+use super::{CONTROLLER_CONFIG, install};
+use crate::actors::operators::{health::Health, identity};
+use crate::actors::workqueue::WorkQueue;
+use crate::actors::{Actor, Input, Interest, Step};
+use crate::base::clock::{Time, after};
+use crate::base::rng::Streams;
+use crate::model::manifests::Line;
+use crate::model::release::{self, Release};
+use crate::model::resources::{CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS};
+use crate::model::world::World;
+use crate::model::{Identity, Key, Object, View, Write};
+
+/// Seconds until a new process has the lease, and from then until daemons and controller are rolled.
+const LEASE_SECONDS: (u64, u64) = (5, 26);
+const ROLLOUT_SECONDS: (u64, u64) = (40, 100);
+/// How long it waits for the pools that are required, for each of their machines.
+const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
+/// How long after having given up it is back at waiting.
+const RETRY: SignedDuration = SignedDuration::from_secs(30);
+/// Up to this minor it says at once that it goes on; later ones only when it waits for pools.
+const SAYS_AT_ONCE: Line = (4, 17);
+
+/// The operator behind the ClusterOperator `machine-config`.
+#[derive(Debug)]
+pub struct MachineConfigOperator {
+    name: String,
+    facts: release::Operator,
+    world: Arc<World>,
+    streams: Streams,
+    queue: WorkQueue,
+    /// The release that its Deployment names, and since when.
+    seen: Option<(String, Time)>,
+    /// Since when it waits for pools.
+    waits_since: Option<Time>,
+    /// When it last gave up.
+    gave_up: Option<Time>,
+    started: bool,
+}
+
+impl MachineConfigOperator {
+    /// The operator of `component` with these facts.
+    pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
+        Self {
+            name: format!("operator/{component}"),
+            facts: facts.clone(),
+            world,
+            streams: *streams,
+            queue: WorkQueue::default(),
+            seen: None,
+            waits_since: None,
+            gave_up: None,
+            started: false,
+        }
+    }
+
+    fn key(&self) -> Key {
+        CLUSTER_OPERATORS.key("", &self.facts.cluster_operator)
+    }
+
+    fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
+        let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment);
+        let Some(wanted) = deployment.and_then(|object| release::version_in(object)).map(str::to_owned)
+        else {
+            return;
+        };
+        let Some(release) =
+            Version::parse(&wanted).ok().and_then(|version| self.world.releases.get(&version)).cloned()
+        else {
+            return;
+        };
+        let Some(object) = view.get_key(&self.key()) else {
+            return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
+        };
+        let health = Health::told(object);
+        if health.as_ref().is_some_and(Health::is_silent) {
+            if let Some(silenced) = Health::silenced(object) {
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
+            }
+            return;
+        }
+        let stalls = health.as_ref().is_some_and(Health::stalls);
+        let Some(status) = self.go_on(object, &release, stalls, view, now, step) else { return };
+        let mut value = object.to_value();
+        value["status"] = status;
+        if let Some(health) = health {
+            health.report(None, &mut value, now);
+            self.look_again(health.changes_at(now));
+        }
+        if object["status"] != value["status"] {
+            self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+        }
+    }
+
+    /// Goes on to the release that its Deployment names; gives the status that it reports.
+    fn go_on(
+        &mut self,
+        object: &Object,
+        release: &Release,
+        stalls: bool,
+        view: &View,
+        now: Time,
+        step: &mut Step,
+    ) -> Option<serde_json::Value> {
+        let version = release.version.to_string();
+        let line = release.line();
+        let report = |report: &Report<'_>| Some(status::status(object, report, &version, line, view, now));
+        let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
+        let configured = controller.and_then(|config| config.annotation(RELEASE_VERSION));
+        if configured != Some(version.as_str()) || stalls {
+            step.why = format!("rolls out the controller of {version}").into();
+            let (leads_at, configures_at) = self.moments(&version, now);
+            if configures_at <= now && !stalls {
+                for write in install::writes(release, view) {
+                    self.ask(write, step);
+                }
+            } else {
+                self.look_again([leads_at, configures_at].into_iter().find(|at| *at > now));
+            }
+            return if leads_at <= now && line <= SAYS_AT_ONCE { report(&Report::Working) } else { None };
+        }
+        self.seen = None;
+        let (commit, os_image) = (release.machine_config_commit(), release.os_image());
+        let wanted = Wanted { version: &version, commit: &commit, os_image: &os_image, line };
+        let problem = match pools::check(view, &wanted) {
+            Ok(()) => {
+                (self.waits_since, self.gave_up) = (None, None);
+                let mut versions = release.versions_of(self.facts_of(release));
+                versions.sort_by_key(|(name, _)| name != status::OPERATOR);
+                return report(&Report::Done(&versions));
+            }
+            Err(problem) => problem,
+        };
+        step.why = "waits for the pools that are required".into();
+        match self.is_over(&problem, view, now) {
+            Some(failure) => report(&Report::Failed(&failure)),
+            None => match &problem {
+                Problem::Waits(why) | Problem::Fails(why) => report(&Report::Waiting(why)),
+            },
+        }
+    }
+
+    /// What is known of the operator in that release.
+    fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::Operator {
+        let mut operators = release.components.iter().filter_map(|component| component.operator.as_ref());
+        operators.find(|facts| facts.cluster_operator == self.facts.cluster_operator).unwrap_or(&self.facts)
+    }
+
+    /// When the process of this release leads, and when daemons and controller are rolled.
+    fn moments(&mut self, version: &str, now: Time) -> (Time, Time) {
+        let seen = self.seen.get_or_insert_with(|| (version.to_owned(), now));
+        if seen.0 != version {
+            *seen = (version.to_owned(), now);
+            (self.waits_since, self.gave_up) = (None, None);
+        }
+        let since = seen.1;
+        let draw = |what: &str, (low, high): (u64, u64)| {
+            let millis = self.streams.stream(&format!("machine-config-operator/{version}/{what}"));
+            let millis = { millis }.between(low * 1000, high * 1000);
+            SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+        };
+        let leads_at = after(since, draw("lease", LEASE_SECONDS));
+        (leads_at, after(leads_at, draw("rollout", ROLLOUT_SECONDS)))
+    }
+
+    /// What it fails with, if it waited as long as it does.
+    fn is_over(&mut self, problem: &Problem, view: &View, now: Time) -> Option<String> {
+        let since = *self.waits_since.get_or_insert(now);
+        let machines: i64 = view
+            .list(&MACHINE_CONFIG_POOLS)
+            .filter(|pool| pools::is_required(pool))
+            .filter_map(|pool| pool.number("/status/machineCount"))
+            .sum();
+        let budget = PER_MACHINE * i32::try_from(machines.max(1)).unwrap_or(i32::MAX);
+        let over = after(since, budget);
+        let failure = match problem {
+            Problem::Fails(why) => why.clone(),
+            Problem::Waits(why) if over <= now => {
+                format!("error during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
+            }
+            Problem::Waits(_) => {
+                // For a moment it is still at what it failed with.
+                self.look_again(Some(over));
+                return None;
+            }
+        };
+        if self.gave_up.is_none_or(|at| after(at, RETRY) <= now) {
+            self.gave_up = Some(now);
+        }
+        self.waits_since = None;
+        self.look_again(Some(now + RETRY));
+        Some(failure)
+    }
+
+    fn look_again(&mut self, at: Option<Time>) {
+        if let Some(at) = at {
+            self.queue.add_by(self.key(), at);
+        }
+    }
+
+    fn ask(&mut self, write: Write, step: &mut Step) {
+        let key = self.key();
+        self.queue.ask(&key, write, &mut step.writes);
+    }
+}
+
+fn cluster_operator(facts: &release::Operator) -> serde_json::Value {
+    json!({
+        "apiVersion": CLUSTER_OPERATORS.api_version(),
+        "kind": CLUSTER_OPERATORS.kind,
+        "metadata": { "name": facts.cluster_operator },
+        "spec": {},
+    })
+}
+
+impl Actor for MachineConfigOperator {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        identity(&self.facts)
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::Object(DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)),
+            Interest::Object(self.key()),
+            Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
+            Interest::Kind(MACHINE_CONFIG_POOLS),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
+            self.queue.add(self.key());
+        }
+        self.queue.answered(input.answers, input.now);
+        let mut step = Step::default();
+        if !self.queue.take_due(input.now).is_empty() {
+            self.sync(input.view, input.now, &mut step);
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}

@@ -1,0 +1,188 @@
+//! The render controller: for each pool one MachineConfig of all that it selects, a while after the last of them changed.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::annotations::{GENERATED_BY, RELEASE_VERSION};
+use super::membership::selects;
+use super::rendered::Rendered;
+use super::{CONTROLLER_CONFIG, pool_events};
+use crate::actors::recorder::{Notice, Recorder};
+use crate::actors::workqueue::WorkQueue;
+use crate::actors::{Actor, Input, Interest, Step};
+use crate::base::clock::Time;
+use crate::model::condition::{self, Condition};
+use crate::model::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+use crate::model::{Identity, Key, Object, View, Write};
+
+/// How long it waits for further changes.
+const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The render controller, a part of the machine-config controller.
+#[derive(Debug, Default)]
+pub(super) struct RenderController {
+    queue: WorkQueue,
+    events: BTreeMap<Key, Recorder>,
+    started: bool,
+}
+
+impl RenderController {
+    /// One that has not rendered anything yet.
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let at = input.now + DEBOUNCE;
+        if !std::mem::replace(&mut self.started, true) {
+            for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
+                self.queue.add_at(key_of(pool), at);
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&MACHINE_CONFIG_POOLS) {
+                // Whatever it says of itself is nothing new; what it selects is.
+                let spec = |object: &Object| object["spec"].clone();
+                if change.old.as_ref().is_none_or(|old| spec(old) != spec(&change.object)) {
+                    self.queue.add_at(change.key.clone(), at);
+                }
+                continue;
+            }
+            for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
+                let concerns = change.key.is(&CONTROLLER_CONFIGS)
+                    || selects(&pool["spec"]["machineConfigSelector"], &change.object);
+                if concerns {
+                    self.queue.add_at(key_of(pool), at);
+                }
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(pool) = view.get_key(key) else { return Vec::new() };
+        let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
+            return Vec::new();
+        };
+        match render(pool, controller, view) {
+            Ok(rendered) => self.publish(&rendered, pool, controller, view, now),
+            Err(why) => {
+                let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
+                degrade(pool, &Condition::new("RenderDegraded", "True", "", message), now)
+                    .into_iter()
+                    .collect()
+            }
+        }
+    }
+
+    fn publish(
+        &mut self,
+        rendered: &Rendered,
+        pool: &Object,
+        controller: &Object,
+        view: &View,
+        now: Time,
+    ) -> Vec<Write> {
+        let text = |key| controller.annotation(key).unwrap_or_default();
+        let (commit, version) = (text(GENERATED_BY), text(RELEASE_VERSION));
+        let mut writes = Vec::new();
+        match view.get(&MACHINE_CONFIGS, "", &rendered.name) {
+            None => {
+                writes.push(Write::create(&MACHINE_CONFIGS, rendered.object(pool, commit, version)));
+                let said = format!(
+                    "{} successfully generated (release version: {version}, controller version: {commit})",
+                    rendered.name
+                );
+                let events = self.events.entry(key_of(pool)).or_insert_with(|| pool_events(pool));
+                writes.extend(events.tell(Notice::normal("RenderedConfigGenerated", said), now));
+            }
+            Some(there) if there.annotation(RELEASE_VERSION) != Some(version) => {
+                let annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
+                let patch = json!({ "metadata": { "annotations": annotations } });
+                writes.push(Write::merge_patch(&MACHINE_CONFIGS, "", &rendered.name, patch));
+            }
+            Some(_) => {}
+        }
+        if pool["spec"]["configuration"]["name"] != rendered.name {
+            let patch = json!({ "spec": { "configuration": rendered.reference() } });
+            writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
+        }
+        writes.extend(degrade(pool, &Condition::new("RenderDegraded", "False", "", ""), now));
+        writes
+    }
+}
+
+/// The one MachineConfig of a pool.
+fn render(pool: &Object, controller: &Object, view: &View) -> Result<Rendered, String> {
+    let commit = controller.annotation(GENERATED_BY).unwrap_or_default();
+    let selector = &pool["spec"]["machineConfigSelector"];
+    let selected: Vec<&Object> =
+        view.list(&MACHINE_CONFIGS).filter(|config| selects(selector, config)).collect();
+    if selected.is_empty() {
+        return Err(format!("no MachineConfigs found matching selector {}", selector_text(selector)));
+    }
+    for config in &selected {
+        if let Some(other) = config.annotation(GENERATED_BY).filter(|other| *other != commit) {
+            let name = config.name();
+            return Err(format!(
+                "could not generate rendered MachineConfig: ignoring MC {name} generated by older version {other} (my version: {commit})"
+            ));
+        }
+    }
+    let sources: Vec<&Value> = selected.iter().map(|config| &***config).collect();
+    Ok(Rendered::of(pool.name(), &sources, controller.text("/spec/osImageURL")))
+}
+
+/// A selector of labels as `key=value,...`.
+fn selector_text(selector: &Value) -> String {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    labels
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// Sets `RenderDegraded`, if it says something else.
+fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
+    let said = condition::of(pool, &told.kind).map(Condition::read);
+    if said.as_ref() == Some(told) || said.is_none() && told.status == "False" {
+        return None;
+    }
+    let mut value = pool.to_value();
+    let mut list = pool.list("/status/conditions").to_vec();
+    super::pool::conditions::set(&mut list, told, now);
+    value["status"]["conditions"] = Value::Array(list);
+    Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))
+}
+
+fn key_of(pool: &Object) -> Key {
+    MACHINE_CONFIG_POOLS.key("", pool.name())
+}
+
+impl Actor for RenderController {
+    fn name(&self) -> &'static str {
+        "machine-config-controller/render"
+    }
+
+    fn identity(&self) -> Identity {
+        super::controller_identity()
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        [CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS].map(Interest::Kind).into()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = Step::default();
+        for pool in self.queue.take_due(input.now) {
+            for write in self.sync(&pool, input.view, input.now) {
+                self.queue.ask(&pool, write, &mut step.writes);
+            }
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}

@@ -1,0 +1,84 @@
+//! The MachineConfigs that a release has for a role, before they are rendered into one.
+//!
+//! Their files are few and small; what counts is that they are the same within a minor and differ between minors, as
+//! those of kubelets and container runtimes do.
+
+use serde_json::{Value, json};
+
+use super::annotations::{GENERATED_BY, ROLE};
+use crate::model::release::Release;
+use crate::model::resources::MACHINE_CONFIGS;
+
+/// The MachineConfigs of `role`: those of the templates, those of the kubelet and registry settings, and the keys that
+/// the installer was given.
+pub(super) fn machine_configs(role: &str, release: &Release, controller_config: Option<&str>) -> Vec<Value> {
+    let (_, minor) = release.line();
+    let kubernetes = release.kubernetes_minor;
+    let file = |path: &str, text: &str| json!({ "path": path, "mode": 420, "contents": { "source": format!("data:,{text}") } });
+    let templates = [
+        ("00-R", file("/etc/mco/role", role)),
+        (
+            "01-R-container-runtime",
+            file("/etc/crio/crio.conf.d/00-default", &format!("cri-o-1.{kubernetes}")),
+        ),
+        ("01-R-kubelet", file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}"))),
+    ];
+    let generated = [
+        (
+            "97-R-generated-kubelet",
+            file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-cgroups")),
+        ),
+        (
+            "98-R-generated-kubelet",
+            file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-features-{minor}")),
+        ),
+        (
+            "99-R-generated-registries",
+            file("/etc/containers/registries.conf", "unqualified-search-registries"),
+        ),
+    ];
+    let commit = release.machine_config_commit();
+    let mut configs = Vec::new();
+    for (name, file) in templates {
+        let mut config = machine_config(&name.replace('R', role), role, &json!({ "files": [file] }));
+        config["metadata"]["annotations"] = json!({ (GENERATED_BY): commit });
+        if let Some(uid) = controller_config {
+            config["metadata"]["ownerReferences"] = json!([owner(uid)]);
+        }
+        configs.push(config);
+    }
+    for (name, file) in generated {
+        let mut config = machine_config(&name.replace('R', role), role, &json!({ "files": [file] }));
+        config["metadata"]["annotations"] = json!({ (GENERATED_BY): commit });
+        configs.push(config);
+    }
+    configs.push(machine_config(&format!("99-{role}-ssh"), role, &Value::Null));
+    configs
+}
+
+fn machine_config(name: &str, role: &str, storage: &Value) -> Value {
+    let mut config = json!({ "ignition": { "version": "3.2.0" } });
+    if storage.is_null() {
+        config["passwd"] = json!({ "users": [{ "name": "core", "sshAuthorizedKeys": [] }] });
+    } else {
+        config["storage"] = storage.clone();
+    }
+    json!({
+        "apiVersion": MACHINE_CONFIGS.api_version(),
+        "kind": MACHINE_CONFIGS.kind,
+        "metadata": { "name": name, "labels": { (ROLE): role } },
+        "spec": { "config": config },
+    })
+}
+
+/// The ControllerConfig that templates are filled from.
+fn owner(uid: &str) -> Value {
+    json!({
+        "apiVersion": MACHINE_CONFIGS.api_version(),
+        "kind": "ControllerConfig",
+        "name": super::CONTROLLER_CONFIG,
+        "uid": uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}

@@ -1,0 +1,55 @@
+//! The images of a release's components, and what nodes run of them. Digests and build numbers are made of the version:
+//! nobody has the real ones.
+
+use sha2::{Digest as _, Sha256};
+
+use super::Release;
+use crate::base::text;
+
+/// The repository that images of components are pulled from.
+const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
+
+impl Release {
+    /// The pull specification of a component's image, by digest.
+    pub fn image_of(&self, component: &str) -> String {
+        let digest = Sha256::digest(format!("{component} {}", self.version));
+        format!("{REPOSITORY}@sha256:{}", text::hex(&digest))
+    }
+
+    /// The image of the nodes' operating system, as ControllerConfig and MachineConfigs name it (`osImageURL`).
+    pub fn os_image(&self) -> String {
+        self.image_of("rhel-coreos")
+    }
+
+    /// What a node of this release reports as `status.nodeInfo.kubeletVersion`.
+    pub fn kubelet_version(&self) -> String {
+        format!("v1.{}.{}", self.kubernetes_minor, self.version.patch)
+    }
+
+    /// What a node of this release reports as `status.nodeInfo.osImage`: RHEL CoreOS is numbered by OpenShift's minor and
+    /// RHEL's up to 4.18, by RHEL's alone from 4.19.
+    pub fn os_name(&self) -> String {
+        let digest = Sha256::digest(format!("rhel-coreos {}", self.version));
+        let build = u32::from_be_bytes([0, digest[0], digest[1], digest[2]]);
+        let (major, minor) = self.line();
+        let rhel = match (major, minor) {
+            (..=3, _) | (4, ..=12) => "86",
+            (4, 13..=15) => "92",
+            (4, 16..=18) => "94",
+            _ => return format!("Red Hat Enterprise Linux CoreOS 9.6.{build:08}-0 (Plow)"),
+        };
+        let name = if rhel == "86" { "Ootpa" } else { "Plow" };
+        format!("Red Hat Enterprise Linux CoreOS {major}{minor}.{rhel}.{build:08}-0 ({name})")
+    }
+
+    /// What a node of this release reports as `status.nodeInfo.containerRuntimeVersion`: CRI-O goes with Kubernetes' minors.
+    pub fn container_runtime_version(&self) -> String {
+        format!("cri-o://1.{}.{}", self.kubernetes_minor, self.version.patch)
+    }
+
+    /// The commit that the machine-config operator of this release was built from.
+    pub fn machine_config_commit(&self) -> String {
+        let digest = Sha256::digest(format!("machine-config-operator {}", self.version));
+        text::hex(&digest[..20])
+    }
+}
