@@ -140,12 +140,12 @@ pub enum Effect {
     Exit,
     /// The machine-config daemon wrote this to the disk of its machine.
     WriteDisk(Disk),
-    /// The machine-config daemon reboots its machine with this on its disk; it is silent for so long.
+    /// The machine-config daemon reboots its machine with this on its disk.
     Reboot {
         /// What is on the disk then.
         disk: Disk,
-        /// How long nothing runs.
-        silence: SignedDuration,
+        /// How long nothing runs; `None`: it does not come back.
+        silence: Option<SignedDuration>,
     },
     /// Prometheus tells of an alert whose state is another now. Alerts are not in the API: people ask Prometheus.
     Alert(Alert),

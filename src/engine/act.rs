@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::error::SessionError;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
-use crate::model::fault::Fault;
+use crate::model::fault::{Fault, Faulty};
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS};
+use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
 use crate::model::{Identity, Object, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
@@ -27,7 +27,12 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
         ),
         Action::Apply(object) => apply(simulation, object)?,
         Action::Delete(object) => Write::delete(&object.resource, &object.namespace, &object.name),
-        Action::Fault { operator, fault } => tell_operator(simulation, operator, fault.as_ref())?,
+        Action::Fault { faulty, fault } => {
+            if let (Faulty::Node(node), None) = (faulty, fault) {
+                simulation.power_on(node);
+            }
+            tell(simulation, faulty, fault.as_ref())?
+        }
     };
     let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
     answer.map(drop).map_err(|refusal| SessionError::refused(&write, refusal))
@@ -57,18 +62,18 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
     ))
 }
 
-/// Tells an operator how it is.
-fn tell_operator(
-    simulation: &Simulation,
-    operator: &str,
-    fault: Option<&Fault>,
-) -> Result<Write, SessionError> {
-    let known: Vec<&str> = simulation.view.list(&CLUSTER_OPERATORS).map(Object::name).collect();
-    if !known.contains(&operator) {
-        let hint = did_you_mean(operator, known);
-        return Err(SessionError::NoOperator { name: operator.to_owned(), hint });
+/// Tells an operator or a node how it is.
+fn tell(simulation: &Simulation, faulty: &Faulty, fault: Option<&Fault>) -> Result<Write, SessionError> {
+    let (resource, name) = match faulty {
+        Faulty::Operator(name) => (CLUSTER_OPERATORS, name),
+        Faulty::Node(name) => (NODES, name),
+    };
+    let known: Vec<&str> = simulation.view.list(&resource).map(Object::name).collect();
+    if !known.contains(&name.as_str()) {
+        let hint = did_you_mean(name, known);
+        return Err(SessionError::NotThere { kind: resource.kind.to_string(), name: name.clone(), hint });
     }
-    Ok(Write::merge_patch(&CLUSTER_OPERATORS, "", operator, Fault::patch(fault)))
+    Ok(Write::merge_patch(&resource, "", name, Fault::patch(fault)))
 }
 
 /// Creates an object, or merges it into the one that is there.

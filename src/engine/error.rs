@@ -31,9 +31,11 @@ pub enum SessionError {
         /// The nearest one, as `; did you mean ...`.
         hint: String,
     },
-    /// The cluster has no such operator.
-    #[error("the cluster has no ClusterOperator `{name}`{hint}")]
-    NoOperator {
+    /// The cluster has no such operator or node.
+    #[error("the cluster has no {kind} `{name}`{hint}")]
+    NotThere {
+        /// Its kind.
+        kind: String,
         /// The name.
         name: String,
         /// The nearest one, as `; did you mean ...`.

@@ -63,9 +63,10 @@ impl Simulation {
         }
     }
 
-    /// The machine of the actor `id` goes down with all that runs on it, to come back after `silence`.
-    pub(super) fn reboot(&mut self, id: ActorId, disk: Disk, silence: jiff::SignedDuration) {
-        let up = after(self.now(), silence);
+    /// The machine of the actor `id` goes down with all that runs on it, to come back after `silence`; without that, only
+    /// when somebody starts it.
+    pub(super) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<jiff::SignedDuration>) {
+        let up = silence.map(|silence| after(self.now(), silence));
         let Some((node, machine)) = self.machines.of(id) else { return };
         machine.disk = disk;
         let (node, runs) = (node.clone(), std::mem::take(&mut machine.runs));
@@ -75,7 +76,15 @@ impl Simulation {
             }
             self.remove(actor);
         }
-        self.machines.boots.insert((up, node));
+        self.machines.boots.extend(up.map(|up| (up, node)));
+    }
+
+    /// Somebody starts the machine of a node, if nothing runs on it.
+    pub(super) fn power_on(&mut self, node: &str) {
+        let is_down = self.machines.by_node.get(node).is_some_and(|machine| machine.runs.is_empty());
+        if is_down && !self.machines.boots.iter().any(|(_, other)| other == node) {
+            self.machines.boots.insert((self.now(), node.to_owned()));
+        }
     }
 
     /// Starts the machines whose time has come.

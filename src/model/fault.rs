@@ -1,22 +1,22 @@
-//! What an operator is told to get wrong. It stands in annotations of its ClusterOperator, so that whoever may write there
-//! can tell it: a scenario, or somebody with `oc annotate`.
+//! What an operator or a node is told to get wrong. It stands in annotations of the ClusterOperator or Node, so that whoever
+//! may write there can tell it: a scenario, or somebody with `oc annotate`.
 
 use serde_json::{Value, json};
 
-/// The annotation of a ClusterOperator that names the fault, or says [`NONE`].
+/// The annotation of a ClusterOperator or a Node that names the fault, or says [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
-/// The annotation with the reason that the operator gives for its fault.
+/// The annotation with the reason that is given for the fault.
 pub const REASON: &str = "windtunnel.dev/fault-reason";
-/// The annotation with the message that the operator gives for its fault.
+/// The annotation with the message that is given for the fault.
 pub const MESSAGE: &str = "windtunnel.dev/fault-message";
 
-/// What [`ANNOTATION`] says when an operator is to report that all is well again.
+/// What [`ANNOTATION`] says when all is to be well again.
 pub const NONE: &str = "none";
 
-/// How an operator can fail.
+/// How an operator or a node can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It reports `Degraded=True`.
+    /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message.
     Degraded,
     /// It reports `Available=False`.
     Unavailable,
@@ -28,20 +28,49 @@ pub enum FaultKind {
     Stalled,
     /// It reports nothing at all: its status is empty.
     Silent,
+    /// The kubelet reports `Ready=False`.
+    NotReady,
+    /// The kubelet reports `DiskPressure=True`.
+    DiskPressure,
+    /// A file on the node's disk is not what the MachineConfig says.
+    OnDiskMismatch,
+    /// The node cannot be brought to another MachineConfig.
+    Unreconcilable,
+    /// The image of the operating system cannot be had.
+    OsUpdateFails,
+    /// The machine does not come back from its next reboot.
+    DoesNotReturn,
 }
 
-const NAMES: [(FaultKind, &str); 6] = [
+const NAMES: [(FaultKind, &str); 12] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
     (FaultKind::NotUpgradeable, "not-upgradeable"),
     (FaultKind::Stalled, "stalled"),
     (FaultKind::Silent, "silent"),
+    (FaultKind::NotReady, "not-ready"),
+    (FaultKind::DiskPressure, "disk-pressure"),
+    (FaultKind::OnDiskMismatch, "on-disk-mismatch"),
+    (FaultKind::Unreconcilable, "unreconcilable"),
+    (FaultKind::OsUpdateFails, "os-update-fails"),
+    (FaultKind::DoesNotReturn, "does-not-return"),
 ];
 
 impl FaultKind {
-    /// The names of all faults, as scenarios and the annotation have them.
-    pub const WORDS: [&str; 6] = [NAMES[0].1, NAMES[1].1, NAMES[2].1, NAMES[3].1, NAMES[4].1, NAMES[5].1];
+    /// The names of the faults that operators have, as scenarios and the annotation have them.
+    pub const OF_OPERATORS: [&str; 6] =
+        ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
+    /// The names of the faults that nodes have.
+    pub const OF_NODES: [&str; 7] = [
+        "not-ready",
+        "disk-pressure",
+        "on-disk-mismatch",
+        "unreconcilable",
+        "os-update-fails",
+        "does-not-return",
+        "degraded",
+    ];
 
     /// The fault of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -54,7 +83,7 @@ impl FaultKind {
     }
 }
 
-/// A fault with what the operator says of it.
+/// A fault with what is said of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Which.
@@ -63,6 +92,15 @@ pub struct Fault {
     pub reason: String,
     /// The message of that condition; empty for one that every fault has.
     pub message: String,
+}
+
+/// Who fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Faulty {
+    /// The operator of this ClusterOperator.
+    Operator(String),
+    /// This node.
+    Node(String),
 }
 
 impl Fault {
@@ -76,6 +114,11 @@ impl Fault {
         let said = |name: &str| text(name).unwrap_or_default().to_owned();
         let kind = FaultKind::named(name)?;
         Some(Some(Self { kind, reason: said(REASON), message: said(MESSAGE) }))
+    }
+
+    /// The message, or `otherwise` where none is given.
+    pub fn message_or<'a>(&'a self, otherwise: &'a str) -> &'a str {
+        if self.message.is_empty() { otherwise } else { &self.message }
     }
 
     /// The merge patch that puts a fault into an object's annotations, or says that all is well.
@@ -102,6 +145,7 @@ mod tests {
         }
         assert_eq!(Fault::told(&json!({})), None);
         assert_eq!(Fault::told(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })), None);
-        assert!(FaultKind::WORDS.iter().all(|name| FaultKind::named(name).unwrap().name() == *name));
+        let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES);
+        assert!({ words }.all(|name| FaultKind::named(name).unwrap().name() == *name));
     }
 }

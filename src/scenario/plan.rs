@@ -7,7 +7,7 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::model::Resource;
-use crate::model::fault::Fault;
+use crate::model::fault::{Fault, Faulty};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::Image;
@@ -192,10 +192,10 @@ pub enum Action {
     Apply(Value),
     /// Deletes an object.
     Delete(ObjectRef),
-    /// Tells an operator to fail, or to be well again.
+    /// Tells an operator or a node to fail, or to be well again.
     Fault {
-        /// Name of its ClusterOperator.
-        operator: String,
+        /// Who.
+        faulty: Faulty,
         /// How it fails; `None`: all is well.
         fault: Option<Fault>,
     },

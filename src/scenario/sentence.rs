@@ -1,5 +1,6 @@
 //! Steps in one line each, for reports.
 
+use crate::model::fault::Faulty;
 use std::fmt;
 
 use super::plan::{
@@ -38,10 +39,16 @@ fn act(action: &Action) -> String {
             format!("apply {}", parts.join("/"))
         }
         Action::Delete(object) => format!("delete {object}"),
-        Action::Fault { operator, fault: Some(fault) } => {
-            format!("operator {operator} is {}", fault.kind.name())
+        Action::Fault { faulty, fault } => {
+            let who = match faulty {
+                Faulty::Operator(name) => format!("operator {name}"),
+                Faulty::Node(name) => format!("node {name}"),
+            };
+            match fault {
+                Some(fault) => format!("{who} is {}", fault.kind.name()),
+                None => format!("{who} recovers"),
+            }
         }
-        Action::Fault { operator, fault: None } => format!("operator {operator} recovers"),
     }
 }
 

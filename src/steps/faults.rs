@@ -4,7 +4,7 @@ use cucumber::gherkin::Step;
 use cucumber::when;
 
 use super::world::{ClusterWorld, StepError};
-use crate::model::fault::{Fault, FaultKind};
+use crate::model::fault::{Fault, FaultKind, Faulty};
 use crate::scenario::plan::Action;
 
 /// Tells an operator, by the name of its ClusterOperator, to fail or to be well again. `degrades` is `Degraded=True`,
@@ -31,5 +31,33 @@ async fn operator_fails(
         _ => None,
     };
     let fault = kind.map(|kind| Fault { kind, reason, message });
-    world.act(&step.value, Action::Fault { operator, fault }).await
+    world.act(&step.value, Action::Fault { faulty: Faulty::Operator(operator), fault }).await
+}
+
+/// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's; `drifts` is a
+/// file on its disk that is not what the MachineConfig says; one that `cannot be reconciled`, `cannot update its system` or
+/// `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its next
+/// reboot.
+#[when(
+    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|degrades|recovers)(?: with message "([^"]+)")?$"#
+)]
+async fn node_fails(
+    world: &mut ClusterWorld,
+    node: String,
+    how: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = match &*how {
+        "becomes not ready" => Some(FaultKind::NotReady),
+        "comes under disk pressure" => Some(FaultKind::DiskPressure),
+        "drifts" => Some(FaultKind::OnDiskMismatch),
+        "cannot be reconciled" => Some(FaultKind::Unreconcilable),
+        "cannot update its system" => Some(FaultKind::OsUpdateFails),
+        "does not return" => Some(FaultKind::DoesNotReturn),
+        "degrades" => Some(FaultKind::Degraded),
+        _ => None,
+    };
+    let fault = kind.map(|kind| Fault { kind, reason: String::new(), message });
+    world.act(&step.value, Action::Fault { faulty: Faulty::Node(node), fault }).await
 }

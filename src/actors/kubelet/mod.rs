@@ -21,7 +21,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use self::node::Started;
+use self::node::NodeStatus;
 pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
@@ -45,8 +45,7 @@ pub struct Kubelet {
     pods: BTreeMap<Key, Memory>,
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
-    /// The start of the machine that it is to tell of.
-    boot: Option<Started>,
+    node_status: NodeStatus,
     started: bool,
 }
 
@@ -62,14 +61,14 @@ impl Kubelet {
             pods: BTreeMap::new(),
             waits: BTreeMap::new(),
             images: BTreeSet::new(),
-            boot: None,
+            node_status: NodeStatus::new(node, None),
             started: false,
         }
     }
 
     /// The kubelet of `node` after a start of its machine, with which all processes have ended.
     pub fn booted(node: &str, boot: Boot, world: Arc<World>, streams: &Streams) -> Self {
-        Self { boot: Some(Started::new(node, boot)), ..Self::new(node, world, streams) }
+        Self { node_status: NodeStatus::new(node, Some(boot)), ..Self::new(node, world, streams) }
     }
 
     /// Finds its pods, and in their statuses the images that the node holds.
@@ -81,20 +80,22 @@ impl Kubelet {
             let images =
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
-            if self.boot.is_some() {
+            if self.node_status.was_booted() {
                 let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
                 memory.exited.extend(worker::running(pod));
             }
             self.queue.add(key_of(pod));
         }
-        if self.boot.is_some() {
-            self.queue.add(resources::NODES.key("", &self.node));
-        }
+        self.queue.add(resources::NODES.key("", &self.node));
     }
 
     fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
-        for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
-            if change.kind == ChangeKind::Deleted {
+        for change in input.changes {
+            if change.key.is(&resources::NODES) {
+                self.queue.add(change.key.clone());
+            } else if !change.key.is(&resources::PODS) {
+                continue;
+            } else if change.kind == ChangeKind::Deleted {
                 // One that others removed at once still has its processes.
                 if self.pods.get(&change.key).is_some_and(|memory| !memory.removed) {
                     step.effects.push(Effect::Kill { pod: change.key.clone() });
@@ -126,10 +127,10 @@ impl Kubelet {
         self.queue.forget(pod);
     }
 
-    /// Tells of the machine's start.
+    /// Tells of the node.
     fn look_at_node(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
-        let Some((started, node)) = self.boot.as_mut().zip(site.view.get_key(key)) else { return };
-        let (writes, next) = started.look(node, site.world, site.streams, site.now);
+        let Some(node) = site.view.get_key(key) else { return };
+        let (writes, next) = self.node_status.look(node, site.world, site.streams, site.now);
         for write in writes {
             self.queue.ask(key, write, &mut step.writes);
         }

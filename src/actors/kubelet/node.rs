@@ -1,5 +1,5 @@
-//! What a kubelet tells of its node after the machine was started: another boot, another system, and a while later that
-//! pods may run there.
+//! What a kubelet tells of its node: after a start of the machine another boot, another system, and a while later that pods may
+//! run there; and what it is told to get wrong.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,8 @@ use super::worker::draw;
 use crate::actors::recorder::{Notice, Recorder, Subject};
 use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::Streams;
-use crate::model::condition;
+use crate::model::condition::{self, Condition};
+use crate::model::fault::{Fault, FaultKind};
 use crate::model::machine::Boot;
 use crate::model::world::World;
 use crate::model::{Object, Write, resources::NODES};
@@ -27,21 +28,27 @@ const NOT_READY: &str = "[container runtime network not ready: NetworkReady=fals
     message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network \
     provider started?]";
 
-/// A machine that was started, as its kubelet tells of it.
+/// What a kubelet knows of its node.
 #[derive(Debug)]
-pub(super) struct Started {
-    boot: Boot,
+pub(super) struct NodeStatus {
+    /// The start of the machine that is to be told; `None` where the machine has been running all along.
+    boot: Option<Boot>,
     ready_at: Option<Time>,
     events: Recorder,
 }
 
-impl Started {
-    /// Nothing told yet of this boot of `node`.
-    pub(super) fn new(node: &str, boot: Boot) -> Self {
+impl NodeStatus {
+    /// Nothing told yet of `node`.
+    pub(super) fn new(node: &str, boot: Option<Boot>) -> Self {
         let involved = json!({ "kind": "Node", "name": node, "uid": node });
         let source = json!({ "component": "kubelet", "host": node });
         let subject = Subject { involved, namespace: "default".to_owned(), source };
         Self { boot, ready_at: None, events: Recorder::of(subject) }
+    }
+
+    /// Whether the machine was started since the node was last told of.
+    pub(super) fn was_booted(&self) -> bool {
+        self.boot.is_some()
     }
 
     /// What to write now, and when to look again.
@@ -52,39 +59,47 @@ impl Started {
         streams: Streams,
         now: Time,
     ) -> (Vec<Write>, Option<Time>) {
-        let told = node.text("/status/nodeInfo/bootID") == self.boot.id;
-        let ready_at = *self.ready_at.get_or_insert_with(|| {
-            now + draw(&mut streams.stream(&format!("kubelet/ready/{}", self.boot.id)), READY_MILLIS)
-        });
-        let ready = ready_at <= now;
-        if told && (!ready || condition::is_true(node, "Ready")) {
-            return (Vec::new(), (!ready).then_some(ready_at));
+        let fault = Fault::told(node);
+        if self.boot.is_none() && fault.is_none() {
+            return (Vec::new(), None);
+        }
+        let again = self.network_at(streams, now).filter(|at| *at > now);
+        let conditions = conditions(node, again.is_none(), fault.flatten().as_ref(), now);
+        let rebooted = self.boot.as_ref().filter(|boot| node.text("/status/nodeInfo/bootID") != boot.id);
+        if rebooted.is_none() && says_the_same(&conditions, node.list("/status/conditions")) {
+            return (Vec::new(), again);
         }
         let mut notices = Vec::new();
         let name = node.name();
-        if !told {
-            let id = &self.boot.id;
+        if let Some(Boot { id, .. }) = rebooted {
             notices.push(Notice::normal("Starting", "Starting kubelet."));
             notices
                 .push(Notice::warning("Rebooted", format!("Node {name} has been rebooted, boot id: {id}")));
         }
-        notices.push(if ready {
-            Notice::normal("NodeReady", format!("Node {name} status is now: NodeReady"))
-        } else {
-            Notice::normal("NodeNotReady", format!("Node {name} status is now: NodeNotReady"))
-        });
-        let status =
-            json!({ "conditions": conditions(node, ready, now), "nodeInfo": self.node_info(node, world) });
+        let ready = condition::find(&conditions, "Ready").is_some_and(|ready| ready["status"] == "True");
+        if ready != condition::is_true(node, "Ready") || rebooted.is_some() {
+            let reason = if ready { "NodeReady" } else { "NodeNotReady" };
+            notices.push(Notice::normal(reason, format!("Node {name} status is now: {reason}")));
+        }
+        let status = json!({ "conditions": conditions, "nodeInfo": self.node_info(node, world) });
         let mut writes = vec![Write::merge_patch_status(&NODES, "", name, json!({ "status": status }))];
         writes.extend(notices.into_iter().filter_map(|notice| self.events.tell(notice, now)));
-        (writes, (!ready).then_some(ready_at))
+        (writes, again)
+    }
+
+    /// When the network of a machine that was started is configured.
+    fn network_at(&mut self, streams: Streams, now: Time) -> Option<Time> {
+        let boot = self.boot.as_ref()?;
+        let draw = || now + draw(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS);
+        Some(*self.ready_at.get_or_insert_with(draw))
     }
 
     /// What the machine was booted with.
     fn node_info(&self, node: &Object, world: &World) -> Value {
         let mut info = node["status"]["nodeInfo"].clone();
-        info["bootID"] = json!(self.boot.id);
-        if let Some(release) = world.release_of_os(&self.boot.os_image) {
+        let Some(boot) = &self.boot else { return info };
+        info["bootID"] = json!(boot.id);
+        if let Some(release) = world.release_of_os(&boot.os_image) {
             info["kubeletVersion"] = json!(release.kubelet_version());
             info["osImage"] = json!(release.os_name());
             info["containerRuntimeVersion"] = json!(release.container_runtime_version());
@@ -95,21 +110,31 @@ impl Started {
 
 /// The conditions of a node on which pods may run since `since`.
 pub(crate) fn ready_conditions(since: Time) -> Vec<Value> {
-    conditions(&Object::new(Value::Null), true, since)
+    conditions(&Object::new(Value::Null), true, None, since)
 }
 
 /// The conditions of the node: those that others write stay.
-fn conditions(node: &Object, ready: bool, now: Time) -> Vec<Value> {
+fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
     let mut list = node.list("/status/conditions").to_vec();
     for (kind, reason, message) in WELL {
         put(&mut list, kind, "False", reason, message, now);
     }
-    if ready {
-        put(&mut list, "Ready", "True", "KubeletReady", "kubelet is posting ready status", now);
-    } else {
-        put(&mut list, "Ready", "False", "KubeletNotReady", NOT_READY, now);
+    let fault = |kind| fault.filter(|fault| fault.kind == kind);
+    if fault(FaultKind::DiskPressure).is_some() {
+        put(&mut list, "DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure", now);
+    }
+    match fault(FaultKind::NotReady) {
+        Some(fault) => put(&mut list, "Ready", "False", "KubeletNotReady", fault.message_or(NOT_READY), now),
+        None if !network => put(&mut list, "Ready", "False", "KubeletNotReady", NOT_READY, now),
+        None => put(&mut list, "Ready", "True", "KubeletReady", "kubelet is posting ready status", now),
     }
     list
+}
+
+/// Whether two lists of conditions differ in their times at most.
+fn says_the_same(one: &[Value], other: &[Value]) -> bool {
+    let said = |list: &[Value]| list.iter().map(Condition::read).collect::<Vec<_>>();
+    said(one) == said(other)
 }
 
 fn put(list: &mut Vec<Value>, kind: &str, status: &str, reason: &str, message: &str, now: Time) {

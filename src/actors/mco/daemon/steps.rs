@@ -10,7 +10,9 @@ use crate::actors::mco::annotations::{
     STATE,
 };
 use crate::actors::mco::controller_line;
+use crate::actors::recorder::Notice;
 use crate::base::clock::{Time, after};
+use crate::model::fault::{Fault, FaultKind};
 use crate::model::machine::Disk;
 use crate::model::manifests::Line;
 use crate::model::resources::MACHINE_CONFIGS;
@@ -24,6 +26,9 @@ const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// From this minor on nodes tell that they are about to reboot.
 const TELLS_REBOOT: Line = (4, 15);
+
+/// From this minor on an update of the operating system that failed is told in lower case.
+const LOWER_CASE: Line = (4, 22);
 
 /// Seconds until it has seen what is desired, until the files and the operating system are there, and of silence while the
 /// machine reboots.
@@ -47,6 +52,19 @@ fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
     node.annotation(key).unwrap_or_default()
 }
 
+/// What the node is told to fail with, if it is that.
+fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
+    Fault::told(node).flatten().filter(|fault| fault.kind == kind)
+}
+
+/// What is said of an image of the operating system that cannot be had.
+fn os_update_failure(fault: &Fault, view: &View, target: &str) -> String {
+    let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
+    let failed = if controller_line(view) >= LOWER_CASE { "failed" } else { "Failed" };
+    let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
+    format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition")
+}
+
 /// Whether what the daemon wished last came true.
 fn is_granted(node: &Object) -> bool {
     annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
@@ -64,8 +82,8 @@ impl MachineConfigDaemon {
                 self.look_at_drain(since, node, view, now, out)
             }
             Phase::DrainFailed if is_granted(node) => self.apply(node, view, now, out),
-            Phase::Applying(at) if at <= now => self.say_reboot(view, out),
-            Phase::Rebooting => self.reboot(view, out),
+            Phase::Applying(at) if at <= now => self.say_reboot(node, view, now, out),
+            Phase::Rebooting => self.reboot(node, view, out),
             Phase::Uncordoning(since) if polls_now(since, now) => {
                 self.look_at_uncordon(since, node, now, out)
             }
@@ -97,7 +115,12 @@ impl MachineConfigDaemon {
         if desired.is_empty() {
             return;
         }
-        if desired != self.disk.config {
+        if let Some(why) = self.drift(node).filter(|_| desired == self.disk.config) {
+            if annotation(node, STATE) != "Degraded" {
+                out.notices.push(Notice::warning("ConfigDriftDetected", why.clone()));
+            }
+            self.degrade(&why, node, out);
+        } else if desired != self.disk.config {
             self.target = desired.to_owned();
             self.back_off = BACK_OFF.0;
             self.phase = Phase::Preparing(now + self.draw("notice", NOTICE_SECONDS));
@@ -116,7 +139,13 @@ impl MachineConfigDaemon {
             return;
         }
         desired(node).clone_into(&mut self.target);
+        if let Some(why) = self.drift(node) {
+            return self.fail(&why, node, now, out);
+        }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        if let Some(fault) = fault(node, FaultKind::Unreconcilable) {
+            return self.refuse(&fault, from, to, node, now, out);
+        }
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
         }
@@ -181,7 +210,7 @@ impl MachineConfigDaemon {
                 "failed to drain node: {name} after 1 hour. Please see machine-config-controller logs for more information"
             );
             self.degrade(&why, node, out);
-            out.notices.push(crate::actors::recorder::Notice::warning("FailedToDrain", why));
+            out.notices.push(Notice::warning("FailedToDrain", why));
             self.phase = Phase::DrainFailed;
         }
     }
@@ -194,7 +223,11 @@ impl MachineConfigDaemon {
         self.phase = Phase::Applying(now + self.draw("apply", APPLY_SECONDS));
     }
 
-    fn say_reboot(&mut self, view: &View, out: &mut Looked) {
+    fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if let Some(fault) = fault(node, FaultKind::OsUpdateFails) {
+            let why = os_update_failure(&fault, view, &self.target);
+            return self.fail(&why, node, now, out);
+        }
         out.tell("OSUpdateStaged", "Changes to OS staged");
         out.tell("Reboot", format!("Node will reboot into config {}", self.target));
         if controller_line(view) >= TELLS_REBOOT {
@@ -203,12 +236,48 @@ impl MachineConfigDaemon {
         self.phase = Phase::Rebooting;
     }
 
-    fn reboot(&mut self, view: &View, out: &mut Looked) {
+    fn reboot(&mut self, node: &Object, view: &View, out: &mut Looked) {
         let target = view.get(&MACHINE_CONFIGS, "", &self.target);
         let os_image =
             target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
         let disk = Disk { config: self.target.clone(), os_image };
-        out.effects.push(Effect::Reboot { disk, silence: self.draw("silence", SILENCE_SECONDS) });
+        let returns = fault(node, FaultKind::DoesNotReturn).is_none();
+        let silence = returns.then(|| self.draw("silence", SILENCE_SECONDS));
+        out.effects.push(Effect::Reboot { disk, silence });
+    }
+
+    /// What is wrong on the disk, or whatever else the node is told to fail with.
+    fn drift(&self, node: &Object) -> Option<String> {
+        if let Some(fault) = fault(node, FaultKind::Degraded) {
+            return Some(fault.message_or("the daemon was told to fail").to_owned());
+        }
+        let fault = fault(node, FaultKind::OnDiskMismatch)?;
+        let detail = fault.message_or("content mismatch for file \"/etc/kubernetes/kubelet.conf\"");
+        Some(format!("unexpected on-disk state validating against {}: {detail}", self.disk.config))
+    }
+
+    /// Says that there is no way from what it has to what it shall have.
+    fn refuse(
+        &mut self,
+        fault: &Fault,
+        from: &Object,
+        to: &Object,
+        node: &Object,
+        now: Time,
+        out: &mut Looked,
+    ) {
+        let (from, to) = (from.name(), to.name());
+        let detail = fault.message_or("ignition disks section contains changes");
+        let why = format!(
+            "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
+        );
+        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != why {
+            out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
+            out.annotate(STATE, "Unreconcilable");
+            out.annotate(REASON, &why);
+        }
+        self.phase = Phase::Preparing(now + self.back_off);
+        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
     }
 
     fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut Looked) {
