@@ -6,6 +6,7 @@ use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
 use super::{check_monitoring, check_writes, command};
+use crate::model::node_phase::Phase;
 use crate::model::{Object, View};
 use crate::scenario::plan::{ObjectRef, What};
 
@@ -41,6 +42,22 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
         What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),
         What::Metric(wanted) => check_monitoring::metric(simulation, wanted),
         What::NoMetric(wanted) => check_monitoring::no_metric(simulation, wanted),
+        What::Phases { node, phases } => {
+            let seen = simulation.phases.of(node);
+            let told = |phases: &[Phase]| {
+                phases.iter().map(|phase| format!("{phase:?}")).collect::<Vec<_>>().join(", then ")
+            };
+            match seen == phases.as_slice() {
+                true => Ok(()),
+                false if seen.is_empty() => Err(format!("no pool has a node {node}")),
+                false => Err(format!("node {node} was {}", told(seen))),
+            }
+        }
+        What::Phase { node, phase } => match simulation.phases.of(node).last() {
+            Some(last) if last == phase => Ok(()),
+            Some(last) => Err(format!("node {node} is {last:?}")),
+            None => Err(format!("no pool has a node {node}")),
+        },
         What::Writes(wanted) => check_writes::in_order(&simulation.record, wanted),
         What::Statuses { of, condition, statuses } => {
             check_writes::statuses(&simulation.record, of, condition, statuses)

@@ -41,6 +41,9 @@ pub enum SessionError {
         /// The nearest one, as `; did you mean ...`.
         hint: String,
     },
+    /// Something happened that must never happen, whatever the scenario.
+    #[error("this must never happen: {0}")]
+    Broken(String),
     /// An expectation does not hold.
     #[error("{0}")]
     Unmet(String),

@@ -16,6 +16,7 @@ mod error;
 mod install;
 mod machines;
 mod matching;
+mod phases;
 mod play;
 mod processes;
 mod requests;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::router::ActorId;
 use super::simulation::Simulation;
+use crate::base::clock::Clock as _;
 use crate::model::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
 use crate::record::{Entry, Event, WriteEvent};
 
@@ -59,6 +60,7 @@ impl Simulation {
         let mut removals = Vec::new();
         for change in self.door.changes(&self.view) {
             self.view.apply(&change);
+            self.phases.notice(&change, &self.view, self.clock.now());
             for id in self.router.readers(&change) {
                 if let Some(slot) = self.slots.get_mut(&id) {
                     slot.changes.push(change.clone());

@@ -173,6 +173,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
+    /// [`SessionError::Broken`]: something happened meanwhile that must never happen.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
         match step {
             Step::Act(action) => self.act(action),
@@ -180,6 +181,10 @@ impl Session {
             Step::Run(run) => self.run(run),
             Step::Advance(span) => self.advance(*span),
             Step::Expect(expectation) => self.expect(expectation),
+        }?;
+        match self.simulation.phases.broken() {
+            None => Ok(()),
+            Some(why) => Err(SessionError::Broken(why.to_owned())),
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::error::SessionError;
 use super::machines::Machines;
+use super::phases::Phases;
 use super::processes::Processes;
 use super::router::{ActorId, Router};
 use crate::actors::{Actor, Input, Signal};
@@ -56,6 +57,7 @@ pub(super) struct Simulation {
     pub(super) pinned: bool,
     pub(super) processes: Processes,
     pub(super) machines: Machines,
+    pub(super) phases: Phases,
     pub(super) slots: BTreeMap<ActorId, Slot>,
     next_id: ActorId,
     pub(super) router: Router,
@@ -74,6 +76,7 @@ impl Simulation {
         streams: Streams,
         record: Record,
     ) -> Self {
+        let phases = Phases::since(record.header.epoch);
         Self {
             world,
             streams,
@@ -85,6 +88,7 @@ impl Simulation {
             pinned: false,
             processes: Processes::default(),
             machines: Machines::default(),
+            phases,
             slots: BTreeMap::new(),
             next_id: 0,
             router: Router::default(),

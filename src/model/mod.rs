@@ -8,6 +8,7 @@ pub mod graph;
 pub mod insight;
 pub mod machine;
 pub mod manifests;
+pub mod node_phase;
 mod object;
 pub mod payload;
 pub mod pod;

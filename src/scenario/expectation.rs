@@ -7,6 +7,7 @@ use super::plan::{Check, Expectation, InsightRef, Subject, TextMatch, What, When
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
+use crate::model::node_phase::Phase;
 use crate::model::resources::PODS;
 
 /// Keys of `expect`.
@@ -17,6 +18,9 @@ pub(super) const KEYS: &[&str] = &[
     "metric",
     "writes",
     "statuses",
+    "node",
+    "phase",
+    "phases",
     "condition",
     "conditions",
     "no-condition",
@@ -27,7 +31,8 @@ pub(super) const KEYS: &[&str] = &[
     "within",
     "throughout",
 ];
-const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses"];
+const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses", "node"];
+const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
@@ -70,6 +75,24 @@ fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
     }
 }
 
+/// `{node: worker-0, phase: Draining}`, or `phases` for all since the run began.
+fn phases(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<What> {
+    let name = reader.text(node, "the name of a node such as `worker-0`");
+    let mut phase = |at: &Node| reader.word(at, PHASES).and_then(Phase::named);
+    match (map.get("phase"), map.get("phases")) {
+        (Some(at), None) => Some(What::Phase { phase: phase(at)?, node: name? }),
+        (None, Some(list)) => {
+            let items = reader.list(list, "phases");
+            let phases = items.iter().map(|at| reader.word(at, PHASES).and_then(Phase::named));
+            Some(What::Phases { phases: phases.collect::<Option<_>>()?, node: name? })
+        }
+        _ => {
+            reader.problem(node, "an expectation about a node has a `phase` or `phases`");
+            None
+        }
+    }
+}
+
 fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check>) -> Option<What> {
     let node = map.get(subject)?;
     let absent = map.get("absent").and_then(|at| Some((at, reader.flag(at)?)));
@@ -78,7 +101,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
     }
     let absent = matches!(absent, Some((_, true)));
     match subject {
-        "writes" | "statuses" => no_checks(reader, map, subject, &["absent"]),
+        "writes" | "statuses" | "node" => no_checks(reader, map, subject, &["absent"]),
         "alert" | "metric" => no_checks(reader, map, subject, &[]),
         _ => {}
     }
@@ -94,6 +117,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             }
             Some(What::Object(object, checks))
         }
+        "node" => phases(reader, map, node),
         "insight" => {
             if let Some(at) = map.get("pod-status") {
                 reader.problem(at, "`pod-status` is for pods, not for insights");

@@ -185,6 +185,11 @@ impl fmt::Display for What {
             Self::NoAlert(alert) => write!(f, "no {alert}"),
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
+            Self::Phase { node, phase } => write!(f, "node {node} {phase:?}"),
+            Self::Phases { node, phases } => {
+                let phases: Vec<String> = phases.iter().map(|phase| format!("{phase:?}")).collect();
+                write!(f, "node {node} to have been {}", phases.join(", "))
+            }
             Self::Writes(writes) => {
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
                 write!(f, "{}", texts.join("; then "))

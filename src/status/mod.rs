@@ -4,10 +4,11 @@
 //!
 //! * the early exit for a cluster that is not updating,
 //! * the control plane block, completed or in progress,
-//! * the table of updating cluster operators (`--details=operators` and `all`).
+//! * the table of updating cluster operators (`--details=operators` and `all`),
+//! * control plane nodes, worker pools and their nodes.
 //!
-//! Not built yet, and left out of the text: the line on alerts that could not be fetched, control plane nodes, worker
-//! pools and their nodes, and update health. So a text of today is a true beginning of what `oc` prints.
+//! Not built yet, and left out of the text: the line on alerts that could not be fetched, and update health. So a text of
+//! today is a true beginning of what `oc` prints.
 //!
 //! `oc` refuses some clusters before it prints anything (no ClusterVersion, no ClusterOperators, no `Progressing`
 //! condition); whoever collects [`Inputs`] does the same. Given such objects anyway, [`render`] stays total.
@@ -16,8 +17,10 @@ mod control_plane;
 mod estimate;
 mod go_time;
 mod history;
+mod membership;
+pub mod nodes;
 mod operators;
-mod workers;
+mod pools;
 
 use jiff::SignedDuration;
 
@@ -25,7 +28,6 @@ use crate::base::clock::Time;
 use crate::model::Object;
 use control_plane::ControlPlane;
 use go_time::ZERO_TIME;
-use history::History;
 
 /// What the status is made from: the objects that `oc` reads, in the order in which the API lists them.
 #[derive(Debug, Clone)]
@@ -95,6 +97,10 @@ pub enum Details {
 }
 
 impl Details {
+    fn of_nodes(self) -> bool {
+        matches!(self, Self::All | Self::Nodes)
+    }
+
     fn of_operators(self) -> bool {
         matches!(self, Self::All | Self::Operators)
     }
@@ -102,9 +108,9 @@ impl Details {
 
 /// The text that `oc adm upgrade status` prints at `now`, as far as the [module](self) builds it.
 pub fn render(inputs: &Inputs, now: Time, details: Details) -> String {
-    let history = History::of(&inputs.cluster_version);
+    let pools = nodes::by_pool(inputs);
     let progressing = crate::model::condition::is_true(&inputs.cluster_version, "Progressing");
-    if !progressing && !workers::any_outdated(inputs, history.current_version()) {
+    if !progressing && !pools::any_outdated(&pools) {
         return "The cluster is not updating.\n".to_owned();
     }
     let control_plane = ControlPlane::assess(inputs, now);
@@ -112,6 +118,7 @@ pub fn render(inputs: &Inputs, now: Time, details: Details) -> String {
     if details.of_operators() {
         text.push_str(&control_plane.updating_operators(now));
     }
+    text.push_str(&pools::sections(&pools, details));
     text
 }
 

@@ -39,7 +39,7 @@ async fn operator_fails(
 /// `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its next
 /// reboot.
 #[when(
-    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|degrades|recovers)(?: with message "([^"]+)")?$"#
+    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|degrades|recovers)(?: with message "(.+)")?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,

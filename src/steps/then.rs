@@ -6,6 +6,7 @@ use cucumber::then;
 use super::phrase::{Timing, condition, docstring, insight, object, printed, text_match};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
+use crate::model::node_phase::Phase;
 use crate::scenario::plan::{AlertMatch, Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
@@ -165,6 +166,52 @@ async fn alert(
     let wanted = AlertMatch { name, state: AlertState::named(&state), labels, annotations: Vec::new() };
     let what = if not.is_empty() { What::Alert(wanted) } else { What::NoAlert(wanted) };
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// An annotation of an object.
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) annotation "([^"]+)" is ("[^"]*"|/.+/)$"#
+)]
+async fn object_annotation(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    key: String,
+    value: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let path = format!("metadata.annotations[\"{key}\"]");
+    let what = What::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// Where a node is on its way to another release, as `oc adm upgrade status` tells it.
+#[then(
+    regex = r"^((?:within|throughout) \d+ \w+ )?node (\S+) is (Draining|Updating|Rebooting|Paused|Pending|Updated)$"
+)]
+async fn node_phase(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    node: String,
+    phase: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let phase = Phase::named(&phase).ok_or_else(|| StepError::Words(format!("no phase `{phase}`")))?;
+    world.expect(&step.value, timing.expectation(What::Phase { node, phase })?).await
+}
+
+/// All phases of a node since the start, none left out.
+#[then(regex = r"^(within \d+ \w+ )?node (\S+) was ([A-Z]\w+(?:, [A-Z]\w+)*) in turn$")]
+async fn node_phases(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    node: String,
+    phases: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let named = |name: &str| Phase::named(name).ok_or_else(|| StepError::Words(format!("no phase `{name}`")));
+    let phases = phases.split(", ").map(named).collect::<Result<_, _>>()?;
+    world.expect(&step.value, timing.expectation(What::Phases { node, phases })?).await
 }
 
 /// The statuses that a condition went through since the start, none left out.

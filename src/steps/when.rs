@@ -2,9 +2,12 @@
 
 use cucumber::gherkin::Step;
 use cucumber::when;
+use serde_json::{Value, json};
 
 use super::phrase::{docstring_object, duration, one_object};
 use super::world::{ClusterWorld, StepError};
+use crate::model::Resource;
+use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
 use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Run, Target};
 
 /// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
@@ -74,6 +77,42 @@ async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
 #[when(regex = r"^I delete (\S+/\S+)$")]
 async fn delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::Delete(one_object(&name)?)).await
+}
+
+/// Has a pool of nodes stay where it is, or go on.
+#[when(regex = r"^I (pause|unpause) pool (\S+)$")]
+async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step) -> Result<(), StepError> {
+    let spec = json!({ "paused": how == "pause" });
+    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, spec))).await
+}
+
+/// Lets so many nodes of a pool be unavailable at once: a number, or a percentage.
+#[when(regex = r"^I let (\d+%?) of the nodes of pool (\S+) be unavailable$")]
+async fn max_unavailable(
+    world: &mut ClusterWorld,
+    number: String,
+    pool: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let number = number.parse::<u32>().map_or_else(|_| json!(number), |number| json!(number));
+    let spec = json!({ "maxUnavailable": number });
+    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, spec))).await
+}
+
+/// Keeps pods away from a node, or no longer.
+#[when(regex = r"^I (cordon|uncordon) node (\S+)$")]
+async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step) -> Result<(), StepError> {
+    let spec = json!({ "unschedulable": how == "cordon" });
+    world.act(&step.value, Action::Apply(spec_of(&NODES, &node, spec))).await
+}
+
+fn spec_of(resource: &Resource, name: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "metadata": { "name": name },
+        "spec": spec,
+    })
 }
 
 /// Lets virtual time pass.

@@ -5,6 +5,7 @@ use regex::Regex;
 
 use super::{CommandCheck, ObjectRef};
 use crate::model::alert::AlertState;
+use crate::model::node_phase::Phase;
 use crate::model::promql::Expr;
 
 /// Something that must hold.
@@ -50,6 +51,20 @@ pub enum What {
     NoMetric(MetricMatch),
     /// Writes like these were made since the run began, in this order (others may stand between them).
     Writes(Vec<WriteMatch>),
+    /// A node is in this phase.
+    Phase {
+        /// Its name.
+        node: String,
+        /// The phase, as `oc adm upgrade status` tells it.
+        phase: Phase,
+    },
+    /// A node was in these phases since the run began, one after the other and no others between.
+    Phases {
+        /// Its name.
+        node: String,
+        /// The phases.
+        phases: Vec<Phase>,
+    },
     /// A condition had these statuses since the run began, one after the other and no others between.
     Statuses {
         /// Whose condition.

@@ -46,8 +46,8 @@ pub struct MachineConfigOperator {
     seen: Option<(String, Time)>,
     /// Since when it waits for pools.
     waits_since: Option<Time>,
-    /// When it last gave up.
-    gave_up: Option<Time>,
+    /// When it last gave up, and on what.
+    gave_up: Option<(Time, String)>,
     started: bool,
 }
 
@@ -176,32 +176,26 @@ impl MachineConfigOperator {
         (leads_at, after(leads_at, draw("rollout", ROLLOUT_SECONDS)))
     }
 
-    /// What it fails with, if it waited as long as it does.
+    /// What it fails with, if it waited as long as it does, or did so a moment ago.
     fn is_over(&mut self, problem: &Problem, view: &View, now: Time) -> Option<String> {
+        if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
+            self.look_again(Some(after(at, RETRY)));
+            return Some(failure);
+        }
         let since = *self.waits_since.get_or_insert(now);
-        let machines: i64 = view
-            .list(&MACHINE_CONFIG_POOLS)
-            .filter(|pool| pools::is_required(pool))
-            .filter_map(|pool| pool.number("/status/machineCount"))
-            .sum();
-        let budget = PER_MACHINE * i32::try_from(machines.max(1)).unwrap_or(i32::MAX);
-        let over = after(since, budget);
+        let over = after(since, PER_MACHINE * required_machines(view));
         let failure = match problem {
             Problem::Fails(why) => why.clone(),
             Problem::Waits(why) if over <= now => {
                 format!("error during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
             }
             Problem::Waits(_) => {
-                // For a moment it is still at what it failed with.
                 self.look_again(Some(over));
                 return None;
             }
         };
-        if self.gave_up.is_none_or(|at| after(at, RETRY) <= now) {
-            self.gave_up = Some(now);
-        }
-        self.waits_since = None;
-        self.look_again(Some(now + RETRY));
+        (self.waits_since, self.gave_up) = (None, Some((now, failure.clone())));
+        self.look_again(Some(after(now, RETRY)));
         Some(failure)
     }
 
@@ -215,6 +209,16 @@ impl MachineConfigOperator {
         let key = self.key();
         self.queue.ask(&key, write, &mut step.writes);
     }
+}
+
+/// The machines of the pools that are required; at least one.
+fn required_machines(view: &View) -> i32 {
+    let machines: i64 = view
+        .list(&MACHINE_CONFIG_POOLS)
+        .filter(|pool| pools::is_required(pool))
+        .filter_map(|pool| pool.number("/status/machineCount"))
+        .sum();
+    i32::try_from(machines.max(1)).unwrap_or(i32::MAX)
 }
 
 fn cluster_operator(facts: &release::Operator) -> serde_json::Value {

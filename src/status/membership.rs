@@ -1,68 +1,29 @@
-//! Whether worker pools still have nodes to update, which keeps a status from saying that nothing is going on.
-
-use std::collections::BTreeMap;
+//! Which pool a node belongs to, and what the machine-config operator and its daemons noted.
 
 use serde_json::Value;
 
-use super::Inputs;
 use crate::model::Object;
 
 /// Prefix of the annotations that the machine config operator and its daemons write.
 const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io/";
 
-/// Whether a node outside the pool `master` is not at the version `target` yet.
-///
-/// Asked only while the ClusterVersion is not progressing, so the stricter rule that `oc` has for nodes in a change of
-/// architecture is not needed here.
-pub(super) fn any_outdated(inputs: &Inputs, target: Option<&str>) -> bool {
-    let versions: BTreeMap<&str, &str> = inputs
-        .machine_configs
-        .iter()
-        .map(|config| (config.name(), annotation(config, "release-image-version")))
-        .filter(|(_, version)| !version.is_empty())
-        .collect();
-    let is_worker_pool = |pool: &&Object| pool.name() != "master";
-    inputs.nodes.iter().any(|node| {
-        let pool = pool_of(node, &inputs.machine_config_pools).filter(is_worker_pool);
-        pool.is_some_and(|pool| !counts_as_updated(node, pool, &versions, target))
-    })
-}
-
-/// Whether `oc` puts a node into the phase `Updated`, given the versions of the MachineConfigs.
-fn counts_as_updated(
-    node: &Object,
-    pool: &Object,
-    versions: &BTreeMap<&str, &str>,
-    target: Option<&str>,
-) -> bool {
-    let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
-    let at_target = |config: &str| target.is_some() && versions.get(config).copied() == target;
-    let is_updating = versions.contains_key(current)
-        && at_target(desired)
-        && current != desired
-        && desired == pool.text("/spec/configuration/name");
-    at_target(current) || (is_updating && is_done_without_drain(node))
-}
-
-/// A node that is told to update but says it is done, and was never drained: `oc` takes it for updated.
-fn is_done_without_drain(node: &Object) -> bool {
-    let drained = ["desiredDrain", "lastAppliedDrain"].iter().all(|name| !annotation(node, name).is_empty());
-    annotation(node, "state") == "Done" && !drained
-}
-
-fn annotation<'a>(object: &'a Object, name: &str) -> &'a str {
+/// The value of one of these annotations; empty where there is none.
+pub(super) fn annotation<'a>(object: &'a Object, name: &str) -> &'a str {
     object.annotation(&format!("{MACHINE_CONFIG}{name}")).unwrap_or_default()
 }
 
 /// The pool of a node: `master` before custom pools before `worker`. Among several custom pools the first counts, where
 /// `oc` takes any.
-fn pool_of<'a>(node: &Object, pools: &'a [Object]) -> Option<&'a Object> {
+pub(super) fn pool_of<'a>(node: &Object, pools: impl IntoIterator<Item = &'a Object>) -> Option<&'a Object> {
     let rank = |pool: &Object| match pool.name() {
         "master" => 0,
         "worker" => 2,
         _ => 1,
     };
-    pools.iter().filter(|pool| selects(&pool["spec"]["nodeSelector"], node)).min_by_key(|pool| rank(pool))
+    pools
+        .into_iter()
+        .filter(|pool| selects(&pool["spec"]["nodeSelector"], node))
+        .min_by_key(|pool| rank(pool))
 }
 
 /// Whether a label selector picks an object; an absent selector picks none, an empty one all.

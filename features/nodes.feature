@@ -1,0 +1,244 @@
+@nodes
+Feature: Nodes on their way to another release
+  The machine-config operator brings nodes to another release when all else is there: pool by pool, node by node, each by way of
+  a drain and a reboot.
+
+  Scenario: Every pool gets one configuration, and every node takes its turn
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition Updating is True with message matching /^All nodes are updating to MachineConfig rendered-worker-[0-9a-f]{32}$/
+    And MachineConfigPool/worker condition Updated is False
+    And MachineConfigPool/worker field "status.updatedMachineCount" is "0"
+    And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "1"
+    And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    And within 30 minutes MachineConfigPool/worker condition Updated is True with message matching /^All nodes are updated with MachineConfig rendered-worker-/
+    And MachineConfigPool/worker field "status.readyMachineCount" is "3"
+    And MachineConfigPool/worker field "status.unavailableMachineCount" is "0"
+    And condition Updated of MachineConfigPool/worker was True, False, True in turn
+    And within 30 minutes condition Updating of MachineConfigPool/master was False, True, False in turn
+
+  Scenario: A node is cordoned, drained, rebooted and uncordoned
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 2 hours Node/worker-0 annotation "machineconfiguration.openshift.io/desiredDrain" is /^drain-rendered-worker-/
+    And within 10 seconds Node/worker-0 field "spec.unschedulable" is "true"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Working"
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.3"
+    And within 3 minutes Node/worker-0 annotation "machineconfiguration.openshift.io/post-config-action" is "Rebooting"
+    And within 5 minutes Node/worker-0 condition Ready is False with reason "KubeletNotReady"
+    # Other versions are told before the daemon says that the node is done.
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Working"
+    And within 20 seconds Node/worker-0 condition Ready is True with reason "KubeletReady"
+    And within 1 minute Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^uncordon-rendered-worker-/
+    And node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
+
+  Scenario: The cluster is of the release when the control plane is, while workers go on
+    Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And ClusterOperator/machine-config condition Available is True with message matching /^Cluster has deployed \[\{operator 4\.18\.7\} \{operator-image quay\.io/
+    And MachineConfigPool/master condition Updated is True
+    And MachineConfigPool/worker condition Updating is True
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+
+  Scenario: A pool that is paused stays where it is, and the update is complete all the same
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I pause pool worker
+    And I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And MachineConfigPool/worker condition Updated is False
+    And MachineConfigPool/worker condition Updating is False with message matching /^Pool is paused; will not update to MachineConfig rendered-worker-/
+    And MachineConfigPool/worker field "status.unavailableMachineCount" is "0"
+    And ClusterOperator/machine-config condition Upgradeable is True
+    When I unpause pool worker
+    Then within 10 seconds MachineConfigPool/worker condition Updating is True
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+
+  Scenario: A control plane that is paused is told of after half an hour
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I pause pool master
+    And I update to 4.18.7
+    Then within 3 hours ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.7"
+    And throughout 29 minutes ClusterOperator/machine-config condition Degraded is False
+    And within 2 minutes ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /^Unable to apply 4\.18\.7: error during syncRequiredMachineConfigPools: \[context deadline exceeded, MachineConfigPool master has not progressed to latest configuration: controller version mismatch for rendered-master-\S+ expected \S+ has \S+: <unknown>, retrying\]$/
+    And ClusterOperator/machine-config condition Progressing is True with message "Unable to apply 4.18.7"
+    And within 1 minute ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.7"
+    When I unpause pool master
+    Then within 1 hour ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And ClusterOperator/machine-config condition Degraded is False
+
+  Scenario: A worker that somebody cordoned keeps its pool from going on, without any complaint
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I cordon node worker-2
+    And I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And MachineConfigPool/worker condition Updating is True
+    And MachineConfigPool/worker condition Degraded is False
+    And MachineConfigPool/worker field "status.updatedMachineCount" is "0"
+    And MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
+    And throughout 2 hours MachineConfigPool/worker field "status" does not change
+    When I uncordon node worker-2
+    Then within 1 hour MachineConfigPool/worker condition Updated is True
+
+  Scenario: With room for two, one goes at a time beside a cordoned node, which is left
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I let 2 of the nodes of pool worker be unavailable
+    And I cordon node worker-0
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker field "status.updatedMachineCount" is "1"
+    And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    When 1 hour passes
+    Then MachineConfigPool/worker condition Updating is True
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
+    And Node/worker-0 field "spec.unschedulable" is "true"
+
+  Scenario: A file that somebody changed degrades its node, the pool and with it the operator
+    Given a 4.18.3 cluster
+    When node worker-1 drifts with message "content mismatch for file "/etc/chrony.conf""
+    Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^Node worker-1 is reporting: "unexpected on-disk state validating against rendered-worker-\S+: content mismatch for file \\"/etc/chrony\.conf\\""$/
+    And MachineConfigPool/worker condition Degraded is True
+
+  Scenario: An update of the operating system that fails is tried again until it works
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When node worker-0 cannot update its system with message "pinging container registry: connection refused"
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition NodeDegraded is True with message matching /^Node worker-0 is reporting: "Failed to update OS to quay\.io\S+ after retries: pinging container registry: connection refused: timed out waiting for the condition"$/
+    And Node/worker-0 field "spec.unschedulable" is "true"
+    When node worker-0 recovers
+    Then within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "1"
+    And MachineConfigPool/worker condition NodeDegraded is False
+    And within 30 minutes MachineConfigPool/worker condition Updated is True
+
+  Scenario: One that cannot be reconciled takes one place, others go on beside it
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I let 2 of the nodes of pool worker be unavailable
+    And node worker-0 cannot be reconciled
+    And I update to 4.18.7
+    Then within 3 hours Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Unreconcilable"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is /^can't reconcile config rendered-worker-\S+ with rendered-worker-\S+: configs .* are not reconcilable: ignition disks section contains changes$/
+    And Node/worker-0 field "spec.unschedulable" is ""
+    And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    And MachineConfigPool/worker condition Degraded is True
+    And ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool" and message matching /please see `oc get mcp` for further details and resolve before upgrading$/
+
+  # The drain is asked for, and then waits for the other half hour until the budget of the control plane is over.
+  Scenario: A worker pool that is degraded keeps the operator from being of the release
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When node worker-2 degrades with message "no space left on device"
+    And I update to 4.18.7
+    Then within 2 hours MachineConfigPool/master condition Updated is True with message matching /rendered-master-/
+    And within 3 hours ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /MachineConfigPool worker is not ready, retrying\. Status: \(pool degraded: true total: 3, ready \d, updated: \d, unavailable: \d\)\]$/
+    And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
+    And ClusterOperator/machine-config condition Available is True
+    When node worker-2 recovers
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+
+  Scenario: Nodes that are of the new release go back to the old one, and only these
+    Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And node worker-0 is Updated
+    And node worker-5 is Pending
+    # Until the older operator is there, the newer one goes on.
+    When I update to 4.18.3 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And within 2 hours MachineConfigPool/worker condition Updated is True
+    And condition Updated of MachineConfigPool/master was True, False, True, False, True in turn
+    And node master-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
+
+  Scenario: A control plane alone, whose worker pool is empty
+    Given a 4.18.3 cluster with 3 control-plane nodes and 0 workers
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And MachineConfigPool/worker condition Updated is True
+    And MachineConfigPool/worker field "status.machineCount" is "0"
+    And node master-1 was Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
+
+  Scenario: A single node is not drained
+    Given a 4.18.3 cluster with 1 control-plane node and 0 workers
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And Node/master-0 annotation "machineconfiguration.openshift.io/desiredDrain" is /^uncordon-/
+    And Node/master-0 annotation "machineconfiguration.openshift.io/controlPlaneTopology" is "SingleReplica"
+    And node master-0 was Updated, Pending, Draining, Updating, Updated in turn
+
+  Scenario Outline: An earlier release says at once that it goes on, a later one when it waits for pools (<from>)
+    Given a <from> cluster
+    And release <to> exists
+    When I update to <to>
+    Then within 3 hours MachineConfigPool/master condition Updating is True
+    And ClusterOperator/machine-config condition Progressing is True with message "Working towards <to>"
+    And ClusterOperator/machine-config condition Upgradeable is <upgradeable>
+
+    Examples:
+      | from   | to     | upgradeable                                                                                                                               |
+      | 4.15.1 | 4.15.5 | False with reason "PoolUpdating" and message "One or more machine config pools are updating, please see `oc get mcp` for further details" |
+      | 4.18.1 | 4.18.5 | True                                                                                                                                      |
+
+  Scenario: A MachineConfig of somebody's own is rendered, and rolled out without an update
+    Given a 4.18.3 cluster
+    When I apply this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfig
+      metadata:
+        name: 50-worker-quiet
+        labels: {machineconfiguration.openshift.io/role: worker}
+      spec:
+        config: {ignition: {version: 3.2.0}}
+        kernelArguments: [quiet]
+      """
+    Then within 15 seconds MachineConfigPool/worker condition Updating is True
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+    And MachineConfigPool/master condition Updated is True
+    # All are of the same release, so nothing of this shows in their phases.
+    And node worker-0 was Updated in turn
+
+  Scenario: What is only reloaded reaches nodes without a reboot
+    Given a 4.18.3 cluster
+    When I apply this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfig
+      metadata:
+        name: 99-worker-team-key
+        labels: {machineconfiguration.openshift.io/role: worker}
+      spec:
+        config:
+          ignition: {version: 3.2.0}
+          passwd: {users: [{name: core, sshAuthorizedKeys: [ssh-ed25519 AAAA]}]}
+      """
+    Then within 3 minutes MachineConfigPool/worker condition Updated is False
+    And within 3 minutes MachineConfigPool/worker condition Updated is True
+    And Node/worker-0 condition Ready is True
+    And these writes were made in this order:
+      | by                                 | object        | part | code |
+      | machine-config-daemon/worker-0     | Node/worker-0 |      | 200  |
+
+  Scenario: A pool that selects no MachineConfig cannot be rendered
+    Given a 4.18.3 cluster
+    When I apply this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfigPool
+      metadata: {name: infra}
+      spec:
+        machineConfigSelector: {matchLabels: {machineconfiguration.openshift.io/role: infra}}
+        nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ""}}
+      """
+    Then within 10 seconds MachineConfigPool/infra condition RenderDegraded is True with message "Failed to render configuration for pool infra: no MachineConfigs found matching selector machineconfiguration.openshift.io/role=infra"

@@ -1,0 +1,242 @@
+//! Nodes, as `oc adm upgrade status` judges them: where each is on its way, and what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use super::Inputs;
+use super::history::History;
+use super::membership::{annotation, pool_of};
+use crate::model::node_phase::Phase;
+use crate::model::{Object, condition};
+
+/// Names of at least so many bytes are replaced in messages.
+const LONG_NAME: usize = 8;
+
+/// How a node is, in one word, in the order of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Assessment {
+    /// Its daemon failed.
+    Degraded,
+    /// Pods cannot run on it, though it is not on its way.
+    Unavailable,
+    /// It is on its way.
+    Progressing,
+    /// It is left out.
+    Excluded,
+    /// It waits.
+    Outdated,
+    /// It is there.
+    Completed,
+}
+
+/// One node at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is counted for itself")]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// In one word.
+    pub assessment: Assessment,
+    /// Where it is.
+    pub phase: Phase,
+    /// The OpenShift version that it has; empty where that is unknown.
+    pub version: String,
+    /// How long it still takes: `+10m`, `+5m`, `-` for nothing, `?` for not known.
+    pub estimate: &'static str,
+    /// What is wrong with it; empty: nothing.
+    pub message: String,
+    /// Whether pods cannot run on it or its daemon is at work.
+    pub is_unavailable: bool,
+    /// Whether its daemon failed.
+    pub is_degraded: bool,
+    /// Whether it is on its way.
+    pub is_updating: bool,
+    /// Whether it is of the version that the cluster goes to.
+    pub is_updated: bool,
+}
+
+/// What nodes are measured by.
+#[derive(Debug)]
+pub struct Target<'a> {
+    version: Option<&'a str>,
+    /// Whether only the architecture changes, with which the version does not tell.
+    migrates: bool,
+    /// Versions of MachineConfigs by their names.
+    versions: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Target<'a> {
+    /// Where a cluster goes to by its ClusterVersion, and the versions of its MachineConfigs.
+    pub fn of(cluster_version: &'a Object, machine_configs: impl IntoIterator<Item = &'a Object>) -> Self {
+        let history = History::of(cluster_version);
+        let versions = machine_configs
+            .into_iter()
+            .map(|config| (config.name(), annotation(config, "release-image-version")))
+            .filter(|(_, version)| !version.is_empty());
+        Self {
+            version: history.current_version(),
+            migrates: history.is_multi_arch_migration() && condition::is_true(cluster_version, "Progressing"),
+            versions: versions.collect(),
+        }
+    }
+
+    fn is_at(&self, config: &str) -> bool {
+        self.version.is_some() && self.versions.get(config).copied() == self.version
+    }
+}
+
+/// Judges a node of `pool`.
+pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
+    let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
+    let wanted = pool.text("/spec/configuration/name");
+    let settled = desired.is_empty() || current == desired && desired == wanted;
+    let is_updated = target.is_at(current) && (!target.migrates || settled);
+    let is_updating = !is_updated
+        && target.versions.contains_key(current)
+        && target.is_at(desired)
+        && current != desired
+        && desired == wanted;
+    let phase = phase(node, pool, is_updating, is_updated);
+    let reasons = unavailable(node, pool);
+    let is_degraded =
+        !desired.is_empty() && matches!(annotation(node, "state"), "Degraded" | "Unreconcilable");
+    let mut status = NodeStatus {
+        name: node.name().to_owned(),
+        assessment: assessment(phase),
+        phase,
+        version: target.versions.get(current).copied().unwrap_or_default().to_owned(),
+        estimate: estimate(phase),
+        message: String::new(),
+        is_unavailable: !reasons.is_empty(),
+        is_degraded,
+        is_updating,
+        is_updated,
+    };
+    let unknown = if is_updated { "-" } else { "?" };
+    if status.is_unavailable && !is_updating {
+        (status.assessment, status.estimate) = (Assessment::Unavailable, unknown);
+        status.message = reasons.join(" | ");
+    }
+    if is_degraded {
+        (status.assessment, status.estimate) = (Assessment::Degraded, unknown);
+        annotation(node, "reason").clone_into(&mut status.message);
+    }
+    if status.name.len() >= LONG_NAME {
+        status.message = status.message.replace(&status.name, "<node>");
+    }
+    status
+}
+
+fn phase(node: &Object, pool: &Object, is_updating: bool, is_updated: bool) -> Phase {
+    if is_updating {
+        return match annotation(node, "state") {
+            _ if is_draining(node) => Phase::Draining,
+            "Rebooting" => Phase::Rebooting,
+            "Done" => Phase::Updated,
+            _ => Phase::Updating,
+        };
+    }
+    match is_updated {
+        true => Phase::Updated,
+        false if pool["spec"]["paused"] == true => Phase::Paused,
+        false => Phase::Pending,
+    }
+}
+
+/// Of a node that is on its way.
+fn is_draining(node: &Object) -> bool {
+    let [wish, applied] = ["desiredDrain", "lastAppliedDrain"].map(|name| annotation(node, name));
+    let verb = wish.split('-').next().unwrap_or_default();
+    !wish.is_empty()
+        && !applied.is_empty()
+        && (wish != applied && verb == "drain" || annotation(node, "state") == "Done")
+}
+
+fn assessment(phase: Phase) -> Assessment {
+    match phase {
+        Phase::Draining | Phase::Updating | Phase::Rebooting => Assessment::Progressing,
+        Phase::Paused => Assessment::Excluded,
+        Phase::Pending => Assessment::Outdated,
+        Phase::Updated => Assessment::Completed,
+    }
+}
+
+fn estimate(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Draining => "+10m",
+        Phase::Updating | Phase::Rebooting => "+5m",
+        Phase::Pending => "?",
+        Phase::Paused | Phase::Updated => "-",
+    }
+}
+
+/// Why pods cannot run on it, in the order of its conditions; nothing where they can.
+fn unavailable(node: &Object, pool: &Object) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for found in node.list("/status/conditions") {
+        let reason = match (found["type"].as_str(), found["status"].as_str()) {
+            (Some("Ready"), status) if status != Some("True") => "Not ready",
+            (Some("DiskPressure"), status) if status != Some("False") => "Disk pressure",
+            (Some("NetworkUnavailable"), status) if status != Some("False") => "Network unavailable",
+            _ => continue,
+        };
+        reasons.push(reason.to_owned());
+    }
+    if node["spec"]["unschedulable"] == true {
+        reasons.push("Node is marked unschedulable".to_owned());
+    }
+    let gave_up = matches!(annotation(node, "state"), "Degraded" | "Unreconcilable");
+    if reasons.is_empty() && !is_done(node) && !gave_up {
+        reasons.push("Machine Config Daemon is processing the node".to_owned());
+    }
+    // A layered pool has an image for all of its nodes; in any other pool, an image of its own hides everything else.
+    let image = annotation(node, "desiredImage");
+    let hides = match layered_image(pool) {
+        Some(newest) => image != newest,
+        None => !image.is_empty(),
+    };
+    if hides { Vec::new() } else { reasons }
+}
+
+fn layered_image(pool: &Object) -> Option<&str> {
+    pool.label("machineconfiguration.openshift.io/layering-enabled")?;
+    Some(annotation(pool, "newestImageEquivalentConfig")).filter(|image| !image.is_empty())
+}
+
+/// Whether the daemon is through with all that is desired.
+fn is_done(node: &Object) -> bool {
+    let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
+    let images = ["currentImage", "desiredImage"]
+        .map(|name| node.annotation(&format!("machineconfiguration.openshift.io/{name}")));
+    let same_image = match images {
+        [None, None] => true,
+        [Some(one), Some(other)] => !one.is_empty() && one == other,
+        _ => false,
+    };
+    !current.is_empty() && current == desired && same_image && annotation(node, "state") == "Done"
+}
+
+/// Judges a node of whichever of `pools` it belongs to; `None` where it belongs to none.
+pub fn find<'a>(
+    node: &Object,
+    pools: impl IntoIterator<Item = &'a Object>,
+    target: &Target<'_>,
+) -> Option<NodeStatus> {
+    pool_of(node, pools).map(|pool| assess(node, pool, target))
+}
+
+/// The nodes of each pool, in the order in which the API lists the pools, and in a pool sorted as the table is.
+pub(super) fn by_pool(inputs: &Inputs) -> Vec<(&Object, Vec<NodeStatus>)> {
+    let target = Target::of(&inputs.cluster_version, &inputs.machine_configs);
+    let mut pools: Vec<(&Object, Vec<NodeStatus>)> =
+        inputs.machine_config_pools.iter().map(|pool| (pool, Vec::new())).collect();
+    for node in &inputs.nodes {
+        let Some(pool) = pool_of(node, &inputs.machine_config_pools) else { continue };
+        if let Some((_, nodes)) = pools.iter_mut().find(|(other, _)| other.name() == pool.name()) {
+            nodes.push(assess(node, pool, &target));
+        }
+    }
+    for (_, nodes) in &mut pools {
+        nodes.sort_by(|a, b| (a.assessment, a.phase, &a.name).cmp(&(b.assessment, b.phase, &b.name)));
+    }
+    pools
+}
