@@ -231,6 +231,7 @@ mod tests {
             manifests: 1,
             capabilities: Vec::new(),
             crds: Vec::new(),
+            objects: Vec::new(),
             operator: Some(Operator {
                 cluster_operator: (*name).to_owned(),
                 namespace: String::new(),

@@ -62,6 +62,9 @@ pub struct Component {
     /// CRDs that it ships, by plural and group, such as `clusterversions.config.openshift.io`.
     #[serde(default)]
     pub crds: Vec<String>,
+    /// Files of `manifests/payload/` with more of its objects, by their names.
+    #[serde(default)]
+    pub objects: Vec<String>,
     /// The operator that it runs, if any.
     #[serde(default)]
     pub operator: Option<Operator>,

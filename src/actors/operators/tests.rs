@@ -45,6 +45,7 @@ fn world() -> World {
             manifests: 1,
             capabilities: Vec::new(),
             crds: Vec::new(),
+            objects: Vec::new(),
             operator: Some(facts()),
         }],
         payload: None,

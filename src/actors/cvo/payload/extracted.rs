@@ -35,6 +35,7 @@ const SCHEMAS: &[&str] = &[
     "clusteroperators.config.openshift.io",
     "featuregates.config.openshift.io",
     "infrastructures.config.openshift.io",
+    "proxies.config.openshift.io",
     "prometheusrules.monitoring.coreos.com",
 ];
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What};
+use super::{ClusterOperatorTask, Place, Task, Wanted, What, extracted};
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::actors::cvo::lease::NAMESPACE;
 use crate::actors::cvo::{NAME, access, capabilities, version_pod};
@@ -32,10 +32,12 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
         component.crds.iter().filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
     let mut tasks: Vec<What> = crds.map(object).collect();
     let mut own: Vec<What> = component.operator.as_ref().map(surroundings).unwrap_or_default();
-    if component.name == NAME {
+    if component.name == NAME && component.run_level == 0 {
         tasks.extend(own_deployment(release));
         own.extend(payload_account(release));
     }
+    let more = component.objects.iter().flat_map(|name| manifests::payload(name));
+    own.extend(more.cloned().map(object));
     // The facts count these among the rest.
     let counted = component.manifests.saturating_sub(u32::try_from(own.len()).unwrap_or(u32::MAX));
     tasks.extend(own);
@@ -114,7 +116,10 @@ pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -
 /// An object of a kind that is known.
 fn object(object: Value) -> What {
     match resources::of(&object) {
-        Some(resource) => What::Object(Box::new(Wanted::new(Some(resource.clone()), object, Rule::Apply))),
+        Some(resource) => {
+            let rule = extracted::rule(&object);
+            What::Object(Box::new(Wanted::new(Some(resource.clone()), object, rule)))
+        }
         None => What::Counted(1),
     }
 }
