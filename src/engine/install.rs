@@ -31,8 +31,10 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
         world.keyrings.clone_from(keyrings);
     }
     let mut add = |release: &Release, image: Image| {
-        if let Some(digest) = digest_of(&release.image) {
-            world.registry.images.insert(digest.to_owned(), image);
+        for pullspec in [&release.image, &release.multi_image()] {
+            if let Some(digest) = digest_of(pullspec) {
+                world.registry.images.insert(digest.to_owned(), image.clone());
+            }
         }
         world.releases.insert(release.version.clone(), release.clone());
     };
@@ -355,7 +357,7 @@ fn node(name: &str, kubernetes_minor: u32, release: &Release, now: Time) -> Valu
                 "osImage": release.os_name(),
                 "containerRuntimeVersion": release.container_runtime_version(),
                 "operatingSystem": "linux",
-                "architecture": "amd64",
+                "architecture": release.architecture.of_machines(),
             },
         },
     })
