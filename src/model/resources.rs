@@ -25,6 +25,9 @@ kinds! {
     INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
     /// By which proxies the cluster reaches the world.
     PROXIES = cluster("config.openshift.io", "v1", "Proxy", "proxies");
+    /// What components ask of the cloud.
+    CREDENTIALS_REQUESTS =
+        namespaced("cloudcredential.openshift.io", "v1", "CredentialsRequest", "credentialsrequests");
     /// What pods may ask of their nodes.
     SECURITY_CONTEXT_CONSTRAINTS = cluster(
         "security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints"
