@@ -17,6 +17,32 @@ Feature: What the cluster-version operator brings for itself
       spec: {endpoints: [{port: metrics, scheme: http}]}
       """
     Then within 5 minutes ServiceMonitor/openshift-cluster-version/cluster-version-operator field "spec.endpoints[0].scheme" is "https"
+    And alert "ClusterVersionOperatorDown" is not firing
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec:
+        overrides:
+        - {kind: ServiceMonitor, group: monitoring.coreos.com, namespace: openshift-cluster-version, name: cluster-version-operator, unmanaged: true}
+      """
+    And I apply this object:
+      """
+      apiVersion: monitoring.coreos.com/v1
+      kind: ServiceMonitor
+      metadata: {name: cluster-version-operator, namespace: openshift-cluster-version}
+      spec: {endpoints: [{port: metrics, scheme: http}]}
+      """
+    Then within 12 minutes alert "ClusterVersionOperatorDown" is firing
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {overrides: null}
+      """
+    Then within 5 minutes alert "ClusterVersionOperatorDown" is not firing
     When I delete Service/openshift-cluster-version/cluster-version-operator
     Then within 5 minutes Service/openshift-cluster-version/cluster-version-operator exists
 

@@ -158,7 +158,8 @@ fn is_bootstrapped(object: &Value) -> bool {
         Some("CustomResourceDefinition") => {
             name.ends_with(".config.openshift.io") || name.ends_with(".monitoring.coreos.com")
         }
-        Some("Deployment") => name == cvo::NAME,
+        // Prometheus looks from the beginning.
+        Some("Deployment" | "Service" | "ServiceMonitor") => name == cvo::NAME,
         _ => false,
     }
 }
