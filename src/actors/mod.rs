@@ -221,7 +221,7 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::release::{Account, Component, Operator, Release};
+    use crate::model::release::{Account, Architecture, Component, Operator, Release};
     use semver::Version;
 
     fn release(version: &str, operators: &[&str]) -> Release {
@@ -231,6 +231,7 @@ mod tests {
             manifests: 1,
             capabilities: Vec::new(),
             crds: Vec::new(),
+            objects: Vec::new(),
             operator: Some(Operator {
                 cluster_operator: (*name).to_owned(),
                 namespace: String::new(),
@@ -248,6 +249,7 @@ mod tests {
             kubernetes_minor: 27,
             channels: Vec::new(),
             url: String::new(),
+            architecture: Architecture::default(),
             known_capabilities: Vec::new(),
             capability_sets: BTreeMap::new(),
             components: operators.iter().map(component).collect(),

@@ -31,8 +31,10 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
         world.keyrings.clone_from(keyrings);
     }
     let mut add = |release: &Release, image: Image| {
-        if let Some(digest) = digest_of(&release.image) {
-            world.registry.images.insert(digest.to_owned(), image);
+        for pullspec in [&release.image, &release.multi_image()] {
+            if let Some(digest) = digest_of(pullspec) {
+                world.registry.images.insert(digest.to_owned(), image.clone());
+            }
         }
         world.releases.insert(release.version.clone(), release.clone());
     };
@@ -62,7 +64,7 @@ pub(super) fn payload(plan: &ClusterPlan) -> Installed<'_> {
 pub(super) fn first_writes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Write> {
     // The operator's own Deployment is one of the payload's objects, which name the image.
     let base = manifests::objects("base").iter();
-    let base = base.filter(|object| object["kind"] != "Deployment" && !is_alerting(object));
+    let base = base.filter(|object| object["kind"] != "Deployment" && !is_custom(object));
     let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
     writes.extend(installed.definition(CLUSTER_VERSIONS).cloned().and_then(create));
     let cluster_version = cluster_version(plan, now);
@@ -92,9 +94,8 @@ pub(super) fn writes(
     let (namespaces, others): (Vec<_>, Vec<_>) = others.into_iter().partition(of_kind(resources::NAMESPACES));
     let created = |(resource, object): (Resource, Value)| Write::create(&resource, object);
     let mut writes: Vec<Write> = crds.into_iter().map(created).collect();
-    writes.extend(
-        manifests::objects("base").iter().filter(|object| is_alerting(object)).cloned().filter_map(create),
-    );
+    let base = manifests::objects("base").iter().filter(|object| is_custom(object) && !plan.has(object));
+    writes.extend(base.cloned().filter_map(create));
     writes.extend(create(feature_gate(&plan.feature_set)));
     writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure(plan)));
     for operator in installed.operators().filter(|_| plan.installed) {
@@ -143,9 +144,10 @@ pub(super) fn machines(plan: &ClusterPlan, installed: &Installed<'_>) -> Vec<(St
     node_names(plan).into_iter().map(|name| (name.clone(), disk(&name))).collect()
 }
 
-/// Whether an object tells of alerts, which is of a kind that has to be defined first.
-fn is_alerting(object: &Value) -> bool {
-    object["kind"] == "PrometheusRule"
+/// Whether an object is of a kind that has to be defined first.
+fn is_custom(object: &Value) -> bool {
+    let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/'));
+    group.is_some_and(|(group, _)| group.contains('.') && !group.ends_with(".k8s.io"))
 }
 
 /// Whether an object stands in a cluster before its operator installs the rest: the operator itself, and the schemas of
@@ -156,7 +158,8 @@ fn is_bootstrapped(object: &Value) -> bool {
         Some("CustomResourceDefinition") => {
             name.ends_with(".config.openshift.io") || name.ends_with(".monitoring.coreos.com")
         }
-        Some("Deployment") => name == cvo::NAME,
+        // Prometheus looks from the beginning.
+        Some("Deployment" | "Service" | "ServiceMonitor") => name == cvo::NAME,
         _ => false,
     }
 }
@@ -355,7 +358,7 @@ fn node(name: &str, kubernetes_minor: u32, release: &Release, now: Time) -> Valu
                 "osImage": release.os_name(),
                 "containerRuntimeVersion": release.container_runtime_version(),
                 "operatingSystem": "linux",
-                "architecture": "amd64",
+                "architecture": release.architecture.of_machines(),
             },
         },
     })

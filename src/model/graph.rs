@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use semver::Version;
 
+use super::release::{Architecture, Release};
 use super::world::World;
 
 /// What the update service was told to answer; by default it leads to every recommended release, in every channel.
@@ -20,13 +21,10 @@ pub struct UpdateService {
     pub blocked: Vec<BlockedEdge>,
 }
 
-/// The architecture of every release, as the update service's data names it behind a version (`4.14.1+amd64`).
-pub const ARCHITECTURE: &str = "amd64";
-
 /// Updates to one release that have a risk, or are not to be (a file of `blocked-edges` in cincinnati-graph-data).
 #[derive(Debug, Clone)]
 pub struct BlockedEdge {
-    /// The release that they lead to.
+    /// The release that they lead to; with an architecture (`4.14.1+amd64`) only for that one.
     pub to: Version,
     /// The releases that they leave: this is found in the version with its architecture.
     pub from: Regex,
@@ -35,18 +33,34 @@ pub struct BlockedEdge {
 }
 
 impl BlockedEdge {
-    fn is_about(&self, edge: &Edge) -> bool {
-        self.to == edge.to && self.from.is_match(&format!("{}+{ARCHITECTURE}", edge.from))
+    fn is_about(&self, edge: &Edge, architecture: Architecture) -> bool {
+        is_for(&self.to, &edge.to, architecture)
+            && self.from.is_match(&format!("{}+{}", edge.from, architecture.name()))
     }
+}
+
+/// Whether this means a release for an architecture: it may name one (`4.14.1+amd64`), or be for all.
+fn is_for(told: &Version, version: &Version, architecture: Architecture) -> bool {
+    told.cmp_precedence(version).is_eq()
+        && (told.build.is_empty() || told.build.as_str() == architecture.name())
 }
 
 /// What asking for one channel comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Channel {
-    /// A graph of these releases.
+    /// A graph of these releases, each for the architecture that it names (`4.14.1+arm64`), or for all.
     Lists(Vec<Version>),
     /// No graph.
     Fails(Fault),
+}
+
+impl Channel {
+    fn lists(&self, version: &Version, architecture: Architecture) -> bool {
+        match self {
+            Self::Lists(told) => told.iter().any(|one| is_for(one, version, architecture)),
+            Self::Fails(_) => false,
+        }
+    }
 }
 
 /// Why there is no graph.
@@ -126,11 +140,11 @@ pub struct Graph {
 }
 
 impl World {
-    /// What the update service answers for a channel; one that it does not know has no releases.
+    /// What the update service answers for a channel and an architecture; a channel that it does not know has no releases.
     ///
     /// # Errors
     /// Why there is no graph.
-    pub fn graph(&self, channel: &str) -> Result<Graph, Fault> {
+    pub fn graph(&self, channel: &str, architecture: Architecture) -> Result<Graph, Fault> {
         let lists = match &self.service.channels {
             None => None,
             Some(channels) => match channels.get(channel) {
@@ -139,17 +153,19 @@ impl World {
                 None => Some(&[][..]),
             },
         };
-        let listed = |version: &Version| lists.is_none_or(|versions| versions.contains(version));
+        let listed = |version: &Version| {
+            lists.is_none_or(|told| told.iter().any(|one| is_for(one, version, architecture)))
+        };
         let nodes: BTreeMap<_, _> = self
             .releases
             .keys()
             .filter(|version| listed(version))
-            .filter_map(|version| Some((version.clone(), self.node(version)?)))
+            .filter_map(|version| Some((version.clone(), self.node(version, architecture)?)))
             .collect();
         let between = |edge: &Edge| nodes.contains_key(&edge.from) && nodes.contains_key(&edge.to);
         let edges: Vec<Edge> = self.edges().into_iter().filter(|edge| between(edge)).collect();
-        let (edges, at_risk) = self.blocked(edges);
-        let kept = |edge: &&Edge| between(edge) || !self.is_listed(&edge.to);
+        let (edges, at_risk) = self.blocked(edges, architecture);
+        let kept = |edge: &&Edge| between(edge) || !self.is_listed(&edge.to, architecture);
         let conditional = self.service.conditional.iter().map(|group| ConditionalEdges {
             edges: group.edges.iter().filter(kept).cloned().collect(),
             risks: group.risks.clone(),
@@ -159,10 +175,10 @@ impl World {
     }
 
     /// Of updates without condition those that stay so, and those that have risks.
-    fn blocked(&self, edges: Vec<Edge>) -> (Vec<Edge>, Vec<ConditionalEdges>) {
+    fn blocked(&self, edges: Vec<Edge>, architecture: Architecture) -> (Vec<Edge>, Vec<ConditionalEdges>) {
         let (mut free, mut at_risk) = (Vec::new(), Vec::new());
         for edge in edges {
-            let blocks = self.service.blocked.iter().filter(|block| block.is_about(&edge));
+            let blocks = self.service.blocked.iter().filter(|block| block.is_about(&edge, architecture));
             let risks: Vec<Option<&Risk>> = blocks.map(|block| block.risk.as_ref()).collect();
             if risks.is_empty() {
                 free.push(edge);
@@ -177,24 +193,22 @@ impl World {
     }
 
     /// Whether any channel lists a release.
-    fn is_listed(&self, version: &Version) -> bool {
-        let lists = |channel: &Channel| matches!(channel, Channel::Lists(listed) if listed.contains(version));
+    fn is_listed(&self, version: &Version, architecture: Architecture) -> bool {
+        let lists = |channel: &Channel| channel.lists(version, architecture);
         let channels = self.service.channels.as_ref();
         self.releases.contains_key(version) && channels.is_none_or(|channels| channels.values().any(lists))
     }
 
-    fn node(&self, version: &Version) -> Option<Node> {
+    fn node(&self, version: &Version, architecture: Architecture) -> Option<Node> {
         let release = self.releases.get(version)?;
-        let listing = |(name, channel): (&String, &Channel)| match channel {
-            Channel::Lists(versions) if versions.contains(version) => Some(name.clone()),
-            _ => None,
-        };
+        let listing =
+            |(name, channel): (&String, &Channel)| channel.lists(version, architecture).then(|| name.clone());
         let channels = match &self.service.channels {
             Some(channels) => channels.iter().filter_map(listing).collect(),
             None => release.channels.clone(),
         };
-        let (image, url) = (release.image.clone(), release.url.clone());
-        Some(Node { version: version.clone(), image, url, channels })
+        let image = image(release, architecture);
+        Some(Node { version: version.clone(), image, url: release.url.clone(), channels })
     }
 
     fn edges(&self) -> Vec<Edge> {
@@ -210,6 +224,10 @@ impl World {
     }
 }
 
+fn image(release: &Release, architecture: Architecture) -> String {
+    if architecture == Architecture::Multi { release.multi_image() } else { release.image.clone() }
+}
+
 /// The first minor of major 4 that there is a way from to 5.0.
 const LAST_OF_MAJOR_4: u64 = 22;
 
@@ -223,7 +241,6 @@ fn is_ahead(target: &Version, current: &Version) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::release::Release;
 
     fn version(text: &str) -> Version {
         text.parse().unwrap()
@@ -240,7 +257,7 @@ mod tests {
 
     #[test]
     fn untold_it_leads_to_what_is_recommended_and_ahead_by_no_more_than_a_minor() {
-        let graph = world(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything").unwrap();
+        let graph = world(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything", Architecture::Amd64).unwrap();
         let edges: Vec<String> = graph.edges.iter().map(|e| format!("{} {}", e.from, e.to)).collect();
         assert_eq!(edges, ["4.14.1 4.15.0", "4.14.8 4.15.0", "4.15.0 4.16.0"]);
         assert_eq!(graph.nodes.len(), 4, "what is not recommended is known all the same");
@@ -257,8 +274,8 @@ mod tests {
         let edge = |to: &str| Edge { from: version("4.14.1"), to: version(to) };
         let edges = vec![edge("4.15.0"), edge("4.16.0")];
         world.service.conditional = vec![ConditionalEdges { edges: edges.clone(), risks: Vec::new() }];
-        assert_eq!(world.graph("fast").unwrap().conditional[0].edges, edges);
-        assert_eq!(world.graph("slow").unwrap().conditional[0].edges, edges[1..]);
+        assert_eq!(world.graph("fast", Architecture::Amd64).unwrap().conditional[0].edges, edges);
+        assert_eq!(world.graph("slow", Architecture::Amd64).unwrap().conditional[0].edges, edges[1..]);
     }
 
     #[test]
@@ -276,7 +293,7 @@ mod tests {
         let check = |blocked: Vec<BlockedEdge>, free: usize, risks: &[&[&str]]| {
             let mut world = world(&["4.14.8", "4.15.0"]);
             world.service.blocked = blocked;
-            let graph = world.graph("any").unwrap();
+            let graph = world.graph("any", Architecture::Amd64).unwrap();
             let to_blocked = graph.edges.iter().filter(|edge| edge.to == version("4.14.8"));
             assert_eq!(to_blocked.count(), free);
             let found: Vec<Vec<&str>> = graph
@@ -294,6 +311,29 @@ mod tests {
     }
 
     #[test]
+    fn releases_are_listed_for_the_architectures_that_they_name_or_for_all() {
+        let mut world = world(&["4.14.8"]);
+        let told = ["4.14.1+arm64", "4.14.1+multi", "4.14.8"].map(version).to_vec();
+        world.service.channels = Some(BTreeMap::from([("fast".to_owned(), Channel::Lists(told))]));
+        let check = |architecture, nodes: &[&str], edges: usize| {
+            let graph = world.graph("fast", architecture).unwrap();
+            let found: Vec<String> = graph.nodes.keys().map(ToString::to_string).collect();
+            assert_eq!(
+                (found.as_slice(), graph.edges.len()),
+                (&nodes.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>()[..], edges)
+            );
+            graph.nodes[&version("4.14.8")].image.clone()
+        };
+        let one = check(Architecture::Arm64, &["4.14.1", "4.14.8"], 1);
+        check(Architecture::Amd64, &["4.14.8"], 0);
+        assert_ne!(
+            one,
+            check(Architecture::Multi, &["4.14.1", "4.14.8"], 1),
+            "the same release, another image"
+        );
+    }
+
+    #[test]
     fn a_channel_has_its_releases_and_the_edges_between_them() {
         let mut world = world(&["4.14.8", "4.15.0"]);
         let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
@@ -302,10 +342,10 @@ mod tests {
             ("slow".to_owned(), lists(&["4.14.1", "4.14.8"])),
             ("gone".to_owned(), Channel::Fails(Fault::Unreachable)),
         ]));
-        let slow = world.graph("slow").unwrap();
+        let slow = world.graph("slow", Architecture::Amd64).unwrap();
         assert_eq!(slow.edges, [Edge { from: version("4.14.1"), to: version("4.14.8") }]);
         assert_eq!(slow.nodes[&version("4.14.8")].channels, ["fast", "slow"]);
-        assert_eq!(world.graph("gone"), Err(Fault::Unreachable));
-        assert!(world.graph("unheard-of").unwrap().nodes.is_empty());
+        assert_eq!(world.graph("gone", Architecture::Amd64), Err(Fault::Unreachable));
+        assert!(world.graph("unheard-of", Architecture::Amd64).unwrap().nodes.is_empty());
     }
 }

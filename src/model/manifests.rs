@@ -4,6 +4,8 @@
 //! that brought it), each later `<major>.<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more
 //! with gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
 //!
+//! `manifests/payload/` holds objects that components ship; which component of which minor, `manifests/releases/` says.
+//!
 //! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
 
 use std::collections::BTreeMap;
@@ -57,6 +59,12 @@ static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
     FILES.dirs().map(|dir| (name(dir), documents_in(dir))).collect()
 });
 
+/// The documents of each file of `manifests/payload/`, by its name.
+static PAYLOAD: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
+    let name = |file: &File<'_>| file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    folder("payload").files().map(|file| (name(file), documents(file))).collect()
+});
+
 /// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
 fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Value> {
     let mut definition = Value::Null;
@@ -105,6 +113,11 @@ pub fn crds(line: Line) -> impl Iterator<Item = &'static Value> {
 /// All documents of the files in `manifests/<folder>`, in order of file name; nothing if there is no such folder.
 pub fn objects(folder: &str) -> &'static [Value] {
     OBJECTS.get(folder).map_or(&[], Vec::as_slice)
+}
+
+/// The documents of `manifests/payload/<name>.yaml`, in order; nothing if there is no such file.
+pub fn payload(name: &str) -> &'static [Value] {
+    PAYLOAD.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.

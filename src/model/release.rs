@@ -2,6 +2,7 @@
 //!
 //! The facts are data in `manifests/releases/`, one file per minor; a z-stream release has the facts of its minor.
 
+mod architecture;
 mod facts;
 mod images;
 mod operators;
@@ -17,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::manifests::Line;
 use super::payload::Payload;
 use crate::base::text;
+pub use architecture::Architecture;
 use facts::FACTS;
 pub use operators::version_in;
 
@@ -30,6 +32,8 @@ pub struct Release {
     pub version: Version,
     /// Pull specification by digest.
     pub image: String,
+    /// The machines that the image is for.
+    pub architecture: Architecture,
     /// Minor of the Kubernetes 1.x that its kube-apiserver is.
     pub kubernetes_minor: u32,
     /// Channels that list it, sorted.
@@ -62,6 +66,9 @@ pub struct Component {
     /// CRDs that it ships, by plural and group, such as `clusterversions.config.openshift.io`.
     #[serde(default)]
     pub crds: Vec<String>,
+    /// Files of `manifests/payload/` with more of its objects, by their names.
+    #[serde(default)]
+    pub objects: Vec<String>,
     /// The operator that it runs, if any.
     #[serde(default)]
     pub operator: Option<Operator>,
@@ -116,7 +123,8 @@ impl Release {
         let serial = 1000 + u32::from(u16::from_be_bytes([digest[0], digest[1]])) % 9000;
         Ok(Self {
             version: version.clone(),
-            image: format!("{REPOSITORY}@sha256:{}", text::hex(&digest)),
+            image: pullspec(&digest),
+            architecture: Architecture::default(),
             kubernetes_minor: facts.kubernetes,
             channels: channels((version.major, version.minor)),
             url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),
@@ -146,6 +154,19 @@ impl Release {
         Ok(release)
     }
 
+    /// The same release for these machines. All machines of a run that has one architecture have the same, so only the image
+    /// for several is another one.
+    #[must_use]
+    pub fn of(self, architecture: Architecture) -> Self {
+        let image = if architecture == Architecture::Multi { self.multi_image() } else { self.image.clone() };
+        Self { image, architecture, ..self }
+    }
+
+    /// Pull specification of its image for several architectures.
+    pub fn multi_image(&self) -> String {
+        pullspec(&Sha256::digest(format!("windtunnel {} multi", self.version)))
+    }
+
     /// The minors that there are facts for, ascending.
     pub fn lines() -> impl Iterator<Item = Line> {
         FACTS.keys().copied()
@@ -153,12 +174,21 @@ impl Release {
 
     /// The release as ClusterVersion's status shows it, in `desired` and `availableUpdates`.
     pub fn as_status(&self) -> Value {
-        json!({
+        let mut status = json!({
             "version": self.version.to_string(),
             "image": self.image,
             "url": self.url,
             "channels": self.channels,
-        })
+        });
+        self.tell_architecture(&mut status);
+        status
+    }
+
+    /// Adds that it is for several architectures to what a status says of it, which has a place for that from 4.21 on.
+    pub fn tell_architecture(&self, status: &mut Value) {
+        if self.architecture == Architecture::Multi && self.line() >= (4, 21) {
+            status["architecture"] = json!(self.architecture.in_cluster_version());
+        }
     }
 
     /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, the operator's
@@ -186,6 +216,10 @@ impl Release {
     pub fn line(&self) -> Line {
         (self.version.major, self.version.minor)
     }
+}
+
+fn pullspec(digest: &[u8]) -> String {
+    format!("{REPOSITORY}@sha256:{}", text::hex(digest))
 }
 
 /// Channels of a minor, sorted; only even minors have extended update support.

@@ -23,6 +23,17 @@ kinds! {
     CLUSTER_IMAGE_POLICIES = cluster("config.openshift.io", "v1", "ClusterImagePolicy", "clusterimagepolicies");
     /// What the cluster runs on.
     INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
+    /// By which proxies the cluster reaches the world.
+    PROXIES = cluster("config.openshift.io", "v1", "Proxy", "proxies");
+    /// What components ask of the cloud.
+    CREDENTIALS_REQUESTS =
+        namespaced("cloudcredential.openshift.io", "v1", "CredentialsRequest", "credentialsrequests");
+    /// What pods may ask of their nodes.
+    SECURITY_CONTEXT_CONSTRAINTS = cluster(
+        "security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints"
+    );
+    /// Where Prometheus finds metrics.
+    SERVICE_MONITORS = namespaced("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors");
     /// What Prometheus makes alerts of.
     PROMETHEUS_RULES = namespaced("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules");
     /// What is on the disks of nodes of a role: files, units, the operating system.

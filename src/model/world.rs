@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 
+use super::Object;
 use super::graph::UpdateService;
-use super::release::Release;
+use super::release::{self, Architecture, Release};
 use super::signature;
 
 /// Everything outside the cluster that its components can reach.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// Releases that exist in this run, by version.
+    /// Releases that exist in this run, by version, for the machines of the cluster. Each exists for several architectures as
+    /// well.
     pub releases: BTreeMap<Version, Release>,
     /// Versions that the update service offers as targets, unless it is told otherwise.
     pub recommended: Vec<Version>,
@@ -38,14 +40,29 @@ impl Default for World {
 
 impl World {
     /// The release whose image this is; images are the same when their digests are.
-    pub fn release_of(&self, pullspec: &str) -> Option<&Release> {
+    pub fn release_of(&self, pullspec: &str) -> Option<Release> {
         let digest = digest_of(pullspec)?;
-        self.releases.values().find(|release| digest_of(&release.image) == Some(digest))
+        let has = |image: &str| digest_of(image) == Some(digest);
+        let own = self.releases.values().find(|release| has(&release.image)).cloned();
+        own.or_else(|| {
+            let multi = self.releases.values().find(|release| has(&release.multi_image()))?;
+            Some(multi.clone().of(Architecture::Multi))
+        })
     }
 
     /// The release whose nodes run this image of the operating system.
     pub fn release_of_os(&self, os_image: &str) -> Option<&Release> {
-        self.releases.values().find(|release| release.os_image() == os_image)
+        self.releases.values().find(|release| release.is_of_os(os_image))
+    }
+
+    /// The release that an operator's Deployment is of: that of the version which it tells, for several architectures if its
+    /// image is.
+    pub fn release_in(&self, deployment: &Object) -> Option<Release> {
+        let version = release::version_in(deployment)?.parse().ok()?;
+        let release = self.releases.get(&version)?.clone();
+        let image = &deployment.list("/spec/template/spec/containers").first()?["image"];
+        let is_multi = *image == release.image_for(deployment.name(), Architecture::Multi);
+        Some(if is_multi { release.of(Architecture::Multi) } else { release })
     }
 }
 

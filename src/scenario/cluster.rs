@@ -13,7 +13,7 @@ use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
-use crate::model::release::Release;
+use crate::model::release::{Architecture, Release};
 use crate::model::world::{Containers, Image, OpenPgp, Pull, Signature};
 
 /// Keys of `cluster`.
@@ -23,6 +23,7 @@ pub(super) const KEYS: &[&str] = &[
     "installed",
     "nodes",
     "platform",
+    "architecture",
     "kubernetes",
     "feature-set",
     "channel",
@@ -56,6 +57,9 @@ pub(super) fn read(
     let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
     let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
     let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
+    let architecture = map.get("architecture").and_then(|node| reader.word(node, Architecture::NAMES));
+    let architecture = architecture.and_then(Architecture::find).unwrap_or_default();
+    reader.architecture = architecture;
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
@@ -71,8 +75,9 @@ pub(super) fn read(
     add_others(reader, &mut releases, &release);
     let (baseline, additional) = capabilities(reader, &map, &release);
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
+    let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.of(architecture), ..plan };
     Some(ClusterPlan {
-        releases,
+        releases: releases.into_iter().map(of_machines).collect(),
         update_service: UpdateService::default(),
         installed,
         control_plane_nodes,
@@ -85,7 +90,7 @@ pub(super) fn read(
         additional_enabled_capabilities: additional,
         keyrings,
         objects,
-        release,
+        release: release.of(architecture),
     })
 }
 

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use regex::Regex;
-use semver::{BuildMetadata, Version};
+use semver::Version;
 
 use super::reader::Reader;
 use super::update_service::promql;
 use crate::base::yaml::{self, Node};
-use crate::model::graph::{ARCHITECTURE, BlockedEdge, Channel, Risk, Rule, UpdateService};
+use crate::model::graph::{BlockedEdge, Channel, Risk, Rule, UpdateService};
 
 const CHANNEL_KEYS: &[&str] = &["name", "versions", "feeder", "tombstones"];
 const BLOCK_KEYS: &[&str] =
@@ -78,27 +78,24 @@ fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     let name = name.and_then(|node| reader.text(node, "a channel"));
     let listed = map.required(reader, "versions", "the releases that it lists");
     let listed = listed.map(|node| reader.list(node, "versions")).unwrap_or_default();
-    let listed = listed.iter().filter_map(|node| version(reader, node));
-    let listed = listed.filter(|version| versions.contains(version)).collect();
+    let listed = listed.iter().filter_map(|node| version(reader, node, versions)).collect();
     Some((name?, Channel::Lists(listed)))
 }
 
-/// A version; with an architecture (`4.14.1+amd64`) it only counts when that is ours.
-fn version(reader: &mut Reader<'_>, node: &Node) -> Option<Version> {
-    let mut version = reader.version(node)?;
-    let ours = version.build.is_empty() || version.build.as_str() == ARCHITECTURE;
-    version.build = BuildMetadata::EMPTY;
-    ours.then_some(version)
+/// A version that exists, maybe with the architecture that it is told of for (`4.14.1+amd64`).
+fn version(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
+    let version = reader.version(node)?;
+    versions.iter().any(|known| known.cmp_precedence(&version).is_eq()).then_some(version)
 }
 
 /// Updates to one release. A risk has all of its four parts; without any the updates are not to be at all.
 fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<BlockedEdge> {
     let map = reader.map(node, "a blocked edge", BLOCK_KEYS)?;
     let to = map.required(reader, "to", "the release that the updates lead to");
-    let to = to.and_then(|node| version(reader, node));
+    let to = to.and_then(|node| version(reader, node, versions));
     let from = map.required(reader, "from", "a regular expression of the releases that they leave");
     let from = from.and_then(|node| pattern(reader, node));
-    let exists = to.as_ref().is_some_and(|to| versions.contains(to));
+    let exists = to.is_some();
     let risk = if ["url", "name", "message", "matchingRules"].iter().any(|key| map.get(key).is_some()) {
         let mut text = |key, meaning| {
             let node = map.required(reader, key, meaning)?;
@@ -114,7 +111,7 @@ fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> O
     } else {
         None
     };
-    Some(BlockedEdge { to: to.filter(|_| exists)?, from: from?, risk })
+    Some(BlockedEdge { to: to?, from: from?, risk })
 }
 
 fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
@@ -173,7 +170,7 @@ mod tests {
     fn channels_list_what_exists_and_edges_have_their_risks() {
         let risky = "to: 4.16.5\nfrom: 4[.]16[.]1[+]amd64\nurl: u\nname: R\nmessage: m\nmatchingRules: [{type: Always}]\n";
         let service = read(&[STABLE, ("data/blocked-edges/a.yaml", risky)]).unwrap().cluster.update_service;
-        let versions = vec!["4.16.1".parse().unwrap(), "4.16.5".parse().unwrap()];
+        let versions = vec!["4.16.1".parse().unwrap(), "4.16.5+amd64".parse().unwrap()];
         assert_eq!(service.channels.unwrap()["s"], Channel::Lists(versions));
         let risk = service.blocked[0].risk.clone().unwrap();
         assert_eq!((risk.name.as_str(), risk.rules), ("R", vec![Rule::Always]));

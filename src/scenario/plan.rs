@@ -102,6 +102,18 @@ pub struct ClusterPlan {
     pub objects: Vec<PlannedObject>,
 }
 
+impl ClusterPlan {
+    /// Whether it has an object of this kind, namespace and name beside those of every cluster.
+    pub fn has(&self, object: &Value) -> bool {
+        let at = |object: &Value, field: &str| object["metadata"][field].clone();
+        let same = |other: &Value| {
+            other["kind"] == object["kind"]
+                && ["namespace", "name"].iter().all(|field| at(other, field) == at(object, field))
+        };
+        self.objects.iter().any(|planned| same(&planned.object))
+    }
+}
+
 /// What a cluster runs on, as the Infrastructure object tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform {

@@ -7,12 +7,14 @@ use super::plan::TextMatch;
 use super::{Problem, Problems, Releases};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
-use crate::model::release::Release;
+use crate::model::release::{Architecture, Release};
 
 /// The problems found so far. What cannot be read is `None` or left out, with a problem that says why.
 pub(super) struct Reader<'a> {
     file: &'a str,
     releases: &'a dyn Releases,
+    /// What the releases of the scenario are for, as far as it was read.
+    pub(super) architecture: Architecture,
     problems: Vec<Problem>,
     /// Those of other files, which go last.
     others: Vec<Problem>,
@@ -42,7 +44,8 @@ impl<'n> Map<'n> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, releases: &'a dyn Releases) -> Self {
-        Self { file, releases, problems: Vec::new(), others: Vec::new() }
+        let architecture = Architecture::default();
+        Self { file, releases, architecture, problems: Vec::new(), others: Vec::new() }
     }
 
     /// Names and texts of the YAML files in a folder that this file names.
@@ -233,7 +236,8 @@ impl<'a> Reader<'a> {
 
     /// The image of a release of this version.
     pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
-        self.releases.find(version).map(|release| release.image).map_err(|unknown| unknown.to_string())
+        let found = self.releases.find(version).map_err(|unknown| unknown.to_string())?;
+        Ok(found.of(self.architecture).image)
     }
 
     /// Plain text, `/regular expression/` or `{contains: text}`.

@@ -140,14 +140,19 @@ fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
 /// A version that exists in the run. (One that nobody offers is written as `recommended: false`.)
 pub(super) fn existing(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
     let version = reader.version(node)?;
+    exists(reader, node, &version, versions).then_some(version)
+}
+
+/// Whether a release of this version exists in the run; it is a problem if not.
+pub(super) fn exists(reader: &mut Reader<'_>, node: &Node, version: &Version, versions: &[Version]) -> bool {
     // Without a cluster nothing is known of versions, and that is a problem already.
-    if versions.is_empty() || versions.contains(&version) {
-        return Some(version);
+    if versions.is_empty() || versions.contains(version) {
+        return true;
     }
     let known: Vec<String> = versions.iter().map(ToString::to_string).collect();
     let hint = did_you_mean(&version.to_string(), known.iter().map(String::as_str));
     reader.problem(node, format!("no release {version} exists in this scenario: add it to `releases`{hint}"));
-    None
+    false
 }
 
 fn pullspec(reader: &mut Reader<'_>, node: &Node) -> Option<String> {

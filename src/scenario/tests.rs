@@ -8,7 +8,7 @@ use super::plan::{Plan, Step, Target, What, When};
 use super::{Problems, Releases};
 use crate::base::yaml::{Kind, Node, tree};
 use crate::model::graph::Rule;
-use crate::model::release::{Release, UnknownRelease};
+use crate::model::release::{Architecture, Release, UnknownRelease};
 use crate::model::world::{Pull, Signature};
 
 /// Facts for 4.14 to 4.16, enough to read scenarios.
@@ -26,6 +26,7 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
         kubernetes_minor: 27,
         channels: Vec::new(),
         url: String::new(),
+        architecture: Architecture::default(),
         known_capabilities: vec!["Console".into(), "Insights".into(), "baremetal".into()],
         capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
         components: Vec::new(),

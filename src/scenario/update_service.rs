@@ -1,14 +1,16 @@
 //! `update-service`: what its channels list, and which updates it knows.
 
-use semver::Version;
+use semver::{BuildMetadata, Version};
 
 use super::graph_data;
 use super::plan::ClusterPlan;
 use super::reader::Reader;
-use super::step::existing;
+use super::step::{existing, exists};
+use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule, UpdateService};
 use crate::model::promql;
+use crate::model::release::Architecture;
 
 /// Keys of `update-service`.
 pub(super) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];
@@ -44,7 +46,7 @@ pub(super) fn read_into(reader: &mut Reader<'_>, node: &Node, cluster: &mut Clus
 /// The releases that a channel lists, or how asking for it fails.
 fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Channel> {
     if let Kind::List(items) = &node.kind {
-        let listed = items.iter().filter_map(|item| existing(reader, item, versions));
+        let listed = items.iter().filter_map(|item| self::listed(reader, item, versions));
         return Some(Channel::Lists(listed.collect()));
     }
     let fault = match reader.word(node, &["unreachable", "server-error", "invalid-json"])? {
@@ -53,6 +55,20 @@ fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
         _ => Fault::InvalidJson,
     };
     Some(Channel::Fails(fault))
+}
+
+/// A release, for the architecture that stands behind its version (`4.14.1+arm64`), or for all.
+fn listed(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
+    let version = reader.version(node)?;
+    let build = version.build.as_str();
+    if !build.is_empty() && Architecture::find(build).is_none() {
+        let hint = did_you_mean(build, Architecture::NAMES.iter().copied());
+        let known = Architecture::NAMES.join("`, `");
+        reader.problem(node, format!("there is no architecture `{build}`: expected one of `{known}`{hint}"));
+        return None;
+    }
+    let plain = Version { build: BuildMetadata::EMPTY, ..version.clone() };
+    exists(reader, node, &plain, versions).then_some(version)
 }
 
 fn edges(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<Edge> {

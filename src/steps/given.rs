@@ -10,6 +10,7 @@ use cucumber::given;
 use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
+use crate::model::release::Architecture;
 use crate::model::world::{Containers, OpenPgp, Pull, Signature};
 use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
 
@@ -41,6 +42,16 @@ fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> 
         known(&name, FEATURE_SETS.iter().copied(), "feature set")?;
     }
     world.planned()?.feature_set = name;
+    Ok(())
+}
+
+/// The architecture of the cluster's machines, or of a payload for several. It is said before other releases are.
+#[given(regex = r#"^the architecture "([^"]*)"$"#)]
+fn architecture(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
+    let architecture = Architecture::find(&name);
+    known(&name, Architecture::NAMES.iter().copied(), "architecture")?;
+    let release = &mut world.planned()?.release;
+    *release = release.clone().of(architecture.unwrap_or_default());
     Ok(())
 }
 

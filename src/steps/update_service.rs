@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use cucumber::gherkin::Step;
 use cucumber::given;
+use semver::{BuildMetadata, Version};
 
 use super::phrase::docstring;
 use super::world::{ClusterWorld, StepError};
 use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule};
 use crate::model::promql;
+use crate::model::release::Architecture;
 
 /// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
 #[given(regex = r#"^the graph data in "([^"]+)"$"#)]
@@ -18,11 +20,19 @@ fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError>
     world.graph_data(&folder)
 }
 
-/// The releases that a channel lists. Channels of which nothing is said then list none.
+/// The releases that a channel lists, for all architectures or for one (`4.14.1+arm64`). Channels of which nothing is said
+/// then list none.
 #[given(regex = r#"^the update channel "([^"]+)" lists (\S+(?:, \S+)*)$"#)]
 fn channel_lists(world: &mut ClusterWorld, name: String, versions: String) -> Result<(), StepError> {
-    let versions = versions.split(", ").map(|version| world.version(version)).collect::<Result<_, _>>()?;
+    let versions = versions.split(", ").map(|version| listed(world, version)).collect::<Result<_, _>>()?;
     channel(world, name, Channel::Lists(versions))
+}
+
+fn listed(world: &mut ClusterWorld, text: &str) -> Result<Version, StepError> {
+    let Some((plain, name)) = text.split_once('+') else { return world.version(text) };
+    let build = BuildMetadata::new(name).ok().filter(|_| Architecture::find(name).is_some());
+    let build = build.ok_or_else(|| StepError::Words(format!("there is no architecture `{name}`")))?;
+    Ok(Version { build, ..world.version(plain)? })
 }
 
 /// A channel whose graph cannot be had.

@@ -5,6 +5,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "a 4.14.1 cluster"),
     ("Given", "a 4.14.1 cluster with 3 control-plane nodes and 3 workers"),
     ("Given", "the feature set \"DevPreviewNoUpgrade\""),
+    ("Given", "the architecture \"arm64\""),
     ("Given", "the kube-apiserver stays at Kubernetes 1.33"),
     ("Given", "the baseline capability set \"v4.13\""),
     ("Given", "the update channel \"stable-4.14\""),

@@ -84,8 +84,9 @@ impl ClusterWorld {
 
     /// The planned release of this version; it is added when it is new.
     pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, StepError> {
-        let release = find(version)?;
-        let releases = &mut self.planned()?.releases;
+        let planned = self.planned()?;
+        let release = find(version)?.of(planned.release.architecture);
+        let releases = &mut planned.releases;
         let index = releases.iter().position(|planned| planned.release.version == release.version);
         let index = index.unwrap_or_else(|| {
             releases.push(ReleasePlan::plain(release));

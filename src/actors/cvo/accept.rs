@@ -31,8 +31,7 @@ pub(super) fn accept(
         "LoadPayload",
         format!("Loading payload version=\"{version}\" image=\"{image}\""),
     ));
-    let mut release =
-        site.world.release_of(&target.image).cloned().ok_or_else(|| Load::no_payload(target))?;
+    let mut release = site.world.release_of(&target.image).ok_or_else(|| Load::no_payload(target))?;
     // The same image may lie in several repositories: it is called as spec calls it.
     release.image.clone_from(&target.image);
     if site.world.registry.resolve(&target.image).is_corrupt {

@@ -3,7 +3,15 @@
 use super::retrieve::Target;
 use super::validation;
 use crate::model::Object;
-use crate::model::release::Release;
+use crate::model::release::{Architecture, Release};
+
+/// The architecture that updates are looked for: what spec asks for, else that of the operator's `own` release.
+pub(super) fn architecture(cluster_version: &Object, own: &Release) -> Architecture {
+    match cluster_version.text("/spec/desiredUpdate/architecture") {
+        "Multi" => Architecture::Multi,
+        _ => own.architecture,
+    }
+}
 
 /// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release, without
 /// force.
@@ -22,6 +30,11 @@ pub(super) fn read(cluster_version: &Object, own: &Release, can_accept_risks: bo
     if !image.is_empty() {
         return (Target { version, image, force, generation }, invalid);
     }
+    // The way to several architectures leads through none but the release that the cluster is at.
+    let version = match architecture(cluster_version, own) {
+        wanted if wanted == own.architecture => version,
+        _ => cluster_version.text("/status/desired/version").to_owned(),
+    };
     let offered =
         cluster_version.list("/status/availableUpdates").iter().find(|u| u["version"] == version.as_str());
     let target = match offered.and_then(|update| update["image"].as_str()) {

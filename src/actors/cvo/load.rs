@@ -18,8 +18,8 @@ pub(super) enum Load {
         version: String,
         /// Image of the payload.
         image: String,
-        /// Whether this tells of the architecture; a return to what was loaded before does not.
-        names_architecture: bool,
+        /// The architecture of the payload; empty where that is not told, as of a return to what was loaded before.
+        architecture: &'static str,
     },
     /// It was not.
     Failed {
@@ -38,15 +38,16 @@ pub fn installed_release(release: &Release) -> Option<Condition> {
 impl Load {
     /// The payload of `release` was loaded, by the operator of release `own`.
     pub(super) fn loaded(release: &Release, own: &Release) -> Self {
-        let names_architecture = Behaviour::of(own).names_architecture;
+        let is_told = Behaviour::of(own).names_architecture;
+        let architecture = if is_told { release.architecture.in_cluster_version() } else { "" };
         let (version, image) = (release.version.to_string(), release.image.clone());
-        Self::Loaded { version, image, names_architecture }
+        Self::Loaded { version, image, architecture }
     }
 
     /// The payload of `release` is still loaded: the operator returned to it.
     pub(super) fn returned(release: &Release) -> Self {
         let (version, image) = (release.version.to_string(), release.image.clone());
-        Self::Loaded { version, image, names_architecture: false }
+        Self::Loaded { version, image, architecture: "" }
     }
 
     /// The payload could not be fetched.
@@ -125,9 +126,11 @@ impl Load {
     pub(super) fn condition(&self) -> Option<Condition> {
         match self {
             Self::Untried => None,
-            Self::Loaded { version, image, names_architecture } => {
-                let architecture = if *names_architecture { " architecture=\"amd64\"" } else { "" };
-                let message = format!("Payload loaded version=\"{version}\" image=\"{image}\"{architecture}");
+            Self::Loaded { version, image, architecture } => {
+                let mut message = format!("Payload loaded version=\"{version}\" image=\"{image}\"");
+                if !architecture.is_empty() {
+                    message += &format!(" architecture=\"{architecture}\"");
+                }
                 Some(Condition::new("ReleaseAccepted", "True", "PayloadLoaded", message))
             }
             Self::Failed { reason, message } => {

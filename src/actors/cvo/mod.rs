@@ -82,7 +82,7 @@ impl ClusterVersionOperator {
     /// release's.
     pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
         let image = pod.list("/spec/containers").first()?["image"].as_str()?;
-        let release = Release { image: image.to_owned(), ..world.release_of(image)?.clone() };
+        let release = Release { image: image.to_owned(), ..world.release_of(image)? };
         let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
         let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
         let site = Site {

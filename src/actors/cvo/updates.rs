@@ -15,12 +15,13 @@ use self::accepted::Accepted;
 pub(super) use self::accepted::{can_accept, note};
 use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
+use super::desired;
 use crate::actors::monitoring;
 use crate::base::clock::Time;
 use crate::model::alert::Alert;
 use crate::model::condition::{self, Condition};
 use crate::model::graph::{Node, Risk};
-use crate::model::release::Release;
+use crate::model::release::{Architecture, Release};
 use crate::model::world::World;
 use crate::model::{Object, View};
 
@@ -54,6 +55,7 @@ struct Look {
     at: Time,
     upstream: String,
     channel: String,
+    architecture: Architecture,
     /// The last one that was answered, or that was for another channel or place.
     settled_at: Time,
 }
@@ -101,7 +103,12 @@ impl Updates {
         now: Time,
     ) -> bool {
         let same = self.last.as_ref().is_some_and(|last| last.is_for(cluster_version));
-        let due = self.last.as_ref().is_none_or(|last| last.at + self.interval <= now) || !same;
+        let architecture = desired::architecture(cluster_version, own);
+        let due = !same
+            || self
+                .last
+                .as_ref()
+                .is_none_or(|last| last.at + self.interval <= now || last.architecture != architecture);
         let accepted = can_accept(own, view).then(|| Accepted::read(cluster_version));
         let looks = accepted.is_some() && alerts::are_risks(own);
         let alerts = if looks { alerts::risks(alerts) } else { Vec::new() };
@@ -124,9 +131,10 @@ impl Updates {
             at: now,
             upstream: cluster_version.text("/spec/upstream").to_owned(),
             channel: cluster_version.text("/spec/channel").to_owned(),
+            architecture: desired::architecture(cluster_version, own),
             settled_at,
         };
-        match fetch(world, cluster_version, &own.version) {
+        match fetch(world, cluster_version, own, look.architecture) {
             Ok(fetched) => {
                 look.settled_at = now;
                 self.fetched = fetched;
@@ -202,6 +210,7 @@ impl Updates {
         let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
         let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
+        of.tell_architecture(&mut shown);
         if let Some(node) = known.into_iter().find(|node| node.image == of.image) {
             shown["channels"] = json!(node.channels);
         }

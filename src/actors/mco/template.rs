@@ -39,7 +39,7 @@ impl TemplateController {
         };
         let configs = [membership::MASTER, membership::WORKER].into_iter();
         let configs =
-            configs.flat_map(|role| templates::machine_configs(role, release, Some(controller.uid())));
+            configs.flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid())));
         configs.filter_map(|wanted| write(wanted, view)).collect()
     }
 }

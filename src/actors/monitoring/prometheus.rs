@@ -14,7 +14,7 @@ use crate::model::alert::{Alert, AlertState};
 use crate::model::promql::{self, Labels, Value};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
-    PROMETHEUS_RULES,
+    PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
 };
 use crate::model::{Identity, View};
 
@@ -176,8 +176,9 @@ impl Actor for Prometheus {
             NODES,
             PROMETHEUS_RULES,
         ];
-        let pods = Interest::In(PODS, "openshift-cluster-version".to_owned());
-        kinds.into_iter().map(Interest::Kind).chain([pods]).collect()
+        let of_target = [PODS, SERVICES, SERVICE_MONITORS]
+            .map(|resource| Interest::In(resource, "openshift-cluster-version".to_owned()));
+        kinds.into_iter().map(Interest::Kind).chain(of_target).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

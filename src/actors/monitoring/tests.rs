@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::{Transitions, is_true as is_true_at};
 use crate::base::clock::Time;
+use crate::model::manifests::payload;
 use crate::model::promql::{self, parse};
 use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES, PODS,
+    self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES, PODS,
 };
 use crate::model::{Change, ChangeKind, Object, Resource, View};
 
@@ -24,6 +25,11 @@ fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, mut ob
     object["metadata"]["namespace"] = json!(namespace);
     let (key, object) = (resource.key(namespace, name), Object::new(object));
     view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+}
+
+/// What leads Prometheus to the operator.
+fn target() -> impl Iterator<Item = &'static Value> {
+    ["cluster-version-operator", "cluster-version-operator-monitoring"].into_iter().flat_map(payload)
 }
 
 fn cluster() -> View {
@@ -72,6 +78,10 @@ fn cluster() -> View {
     );
     let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Running" } });
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
+    for object in target() {
+        let resource = resources::of(object).unwrap();
+        put(&mut view, resource, "openshift-cluster-version", "cluster-version-operator", object.clone());
+    }
     let labels = json!({ "node-role.kubernetes.io/worker": "", "example.com/zone": "a" });
     put(&mut view, &NODES, "", "worker-0", json!({ "metadata": { "labels": labels } }));
     let install = json!({ "data": { "invoker": "user", "version": "4.9.1" } });

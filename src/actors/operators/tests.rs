@@ -10,7 +10,7 @@ use super::Operator;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
 use crate::model::fault::{Fault, FaultKind};
-use crate::model::release::{self, Account, Component, Release};
+use crate::model::release::{self, Account, Architecture, Component, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
 use crate::model::world::World;
 use crate::model::{Object, Write};
@@ -37,6 +37,7 @@ fn world() -> World {
         kubernetes_minor,
         channels: Vec::new(),
         url: String::new(),
+        architecture: Architecture::default(),
         known_capabilities: Vec::new(),
         capability_sets: BTreeMap::new(),
         components: vec![Component {
@@ -45,6 +46,7 @@ fn world() -> World {
             manifests: 1,
             capabilities: Vec::new(),
             crds: Vec::new(),
+            objects: Vec::new(),
             operator: Some(facts()),
         }],
         payload: None,

@@ -3,22 +3,38 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::Release;
+use super::{Architecture, Release};
 use crate::base::text;
 
 /// The repository that images of components are pulled from.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
 
+/// The component that nodes run.
+const OS: &str = "rhel-coreos";
+
 impl Release {
     /// The pull specification of a component's image, by digest.
     pub fn image_of(&self, component: &str) -> String {
-        let digest = Sha256::digest(format!("{component} {}", self.version));
+        self.image_for(component, self.architecture)
+    }
+
+    /// The same for these machines.
+    pub fn image_for(&self, component: &str, architecture: Architecture) -> String {
+        let several = if architecture == Architecture::Multi { " multi" } else { "" };
+        let digest = Sha256::digest(format!("{component} {}{several}", self.version));
         format!("{REPOSITORY}@sha256:{}", text::hex(&digest))
     }
 
     /// The image of the nodes' operating system, as ControllerConfig and MachineConfigs name it (`osImageURL`).
     pub fn os_image(&self) -> String {
-        self.image_of("rhel-coreos")
+        self.image_of(OS)
+    }
+
+    /// Whether nodes with this image of the operating system are of this release; that for several architectures brings the
+    /// same to each.
+    pub fn is_of_os(&self, os_image: &str) -> bool {
+        let is_it = |architecture| self.image_for(OS, architecture) == os_image;
+        is_it(self.architecture) || is_it(Architecture::Multi)
     }
 
     /// What a node of this release reports as `status.nodeInfo.kubeletVersion`.

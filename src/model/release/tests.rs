@@ -81,6 +81,15 @@ fn components_come_in_order_and_ask_only_for_what_the_release_knows() {
 }
 
 #[test]
+fn objects_of_components_are_there_and_among_the_manifests_that_are_counted() {
+    for component in all().flat_map(|release| release.components) {
+        let found = component.objects.iter().map(|name| crate::model::manifests::payload(name).len());
+        assert!(found.clone().all(|count| count > 0), "{:?}", component.objects);
+        assert!(found.sum::<usize>() <= component.manifests as usize, "{}", component.name);
+    }
+}
+
+#[test]
 fn operators_are_the_real_ones() {
     for (version, count) in
         [("4.11.1", 32), ("4.12.1", 33), ("4.13.1", 33), ("4.14.1", 33), ("4.17.1", 33), ("4.18.1", 34)]

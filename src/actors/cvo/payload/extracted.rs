@@ -35,7 +35,9 @@ const SCHEMAS: &[&str] = &[
     "clusteroperators.config.openshift.io",
     "featuregates.config.openshift.io",
     "infrastructures.config.openshift.io",
+    "proxies.config.openshift.io",
     "prometheusrules.monitoring.coreos.com",
+    "servicemonitors.monitoring.coreos.com",
 ];
 
 /// The tasks of the manifests that this cluster takes, and their hash. An extracted payload has not always the manifests

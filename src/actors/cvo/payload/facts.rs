@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What};
+use super::{ClusterOperatorTask, Place, Task, Wanted, What, extracted};
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::actors::cvo::lease::NAMESPACE;
 use crate::actors::cvo::{NAME, access, capabilities, version_pod};
@@ -30,14 +30,20 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
     let place = Place::new(&format!("{:02}", component.run_level), &component.name, &component.capabilities);
     let crds =
         component.crds.iter().filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
-    let mut tasks: Vec<What> = crds.map(object).collect();
+    let is_own = component.name == NAME && component.run_level == 0;
+    let mut tasks: Vec<What> = is_own.then(own_namespace).flatten().into_iter().collect();
+    let namespaces = tasks.len();
+    tasks.extend(crds.map(object));
     let mut own: Vec<What> = component.operator.as_ref().map(surroundings).unwrap_or_default();
-    if component.name == NAME {
+    if is_own {
         tasks.extend(own_deployment(release));
         own.extend(payload_account(release));
     }
+    let more = component.objects.iter().flat_map(|name| manifests::payload(name));
+    own.extend(more.cloned().map(object));
     // The facts count these among the rest.
-    let counted = component.manifests.saturating_sub(u32::try_from(own.len()).unwrap_or(u32::MAX));
+    let known = u32::try_from(namespaces + own.len()).unwrap_or(u32::MAX);
+    let counted = component.manifests.saturating_sub(known);
     tasks.extend(own);
     if counted > 0 {
         tasks.push(What::Counted(counted));
@@ -88,9 +94,18 @@ fn payload_account(release: &Release) -> Option<What> {
     has_it.then(|| object(account))
 }
 
+fn own_namespace() -> Option<What> {
+    Some(object(base("Namespace", NAMESPACE)?.clone()))
+}
+
+/// What of the operator's own stands in a cluster from the beginning.
+fn base(kind: &str, name: &str) -> Option<&'static Value> {
+    let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+    manifests::objects("base").iter().find(is_it)
+}
+
 fn own_deployment(release: &Release) -> Option<What> {
-    let is_own = |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
-    let template = manifests::objects("base").iter().find(is_own)?;
+    let template = base("Deployment", NAME)?;
     let mut deployment = with_image(template.clone(), &release.image);
     if let Some(Value::Array(list)) = deployment.pointer_mut("/spec/template/spec/containers/0/args") {
         list.extend(capabilities::arguments(release).map(Value::from));
@@ -114,7 +129,10 @@ pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -
 /// An object of a kind that is known.
 fn object(object: Value) -> What {
     match resources::of(&object) {
-        Some(resource) => What::Object(Box::new(Wanted::new(Some(resource.clone()), object, Rule::Apply))),
+        Some(resource) => {
+            let rule = extracted::rule(&object);
+            What::Object(Box::new(Wanted::new(Some(resource.clone()), object, rule)))
+        }
         None => What::Counted(1),
     }
 }

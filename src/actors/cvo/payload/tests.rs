@@ -50,16 +50,21 @@ fn names(payload: &Payload) -> Vec<String> {
 fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
     let payload = load(&[("0000_10_a_1.yaml", &manifest("v1", "Namespace", "a", ""))]);
     let expected = [
+        "Namespace openshift-cluster-version",
         "CustomResourceDefinition clusteroperators.config.openshift.io",
         "CustomResourceDefinition clusterversions.config.openshift.io",
         "Deployment cluster-version-operator",
+        "Service cluster-version-operator",
+        "CustomResourceDefinition proxies.config.openshift.io",
         "CustomResourceDefinition featuregates.config.openshift.io",
         "CustomResourceDefinition infrastructures.config.openshift.io",
         "CustomResourceDefinition prometheusrules.monitoring.coreos.com",
+        "CustomResourceDefinition servicemonitors.monitoring.coreos.com",
+        "ServiceMonitor cluster-version-operator",
         "Namespace a",
     ];
     assert_eq!(names(&payload), expected);
-    assert_eq!(payload.total, 7);
+    assert_eq!(payload.total, 12);
     let deployment = "spec: {template: {spec: {containers: [{name: cluster-version-operator, image: '{{.ReleaseImage}}'}]}}}\n";
     let own = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-version-operator, namespace: openshift-cluster-version, annotations: "
         .to_owned()
@@ -95,10 +100,10 @@ fn what_nobody_serves_here_is_counted_unless_the_payload_defines_it() {
         definition,
     );
     let files = [("0000_10_a_1.yaml", stream.as_str()), ("0000_10_a_2.yaml", &class)];
-    assert_eq!(names(&load(&files))[6..], ["(1)", "(1)"]);
+    assert_eq!(names(&load(&files))[11..], ["(1)", "(1)"]);
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
-    assert_eq!(names(&payload)[7..], ["(1)", "SecurityContextConstraints restricted"]);
+    assert_eq!(names(&payload)[12..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
     let installed = Installed::of(&release, "", &cluster_version).objects(&cluster_version);

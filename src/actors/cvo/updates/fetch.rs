@@ -8,6 +8,7 @@ use semver::Version;
 use crate::model::Object;
 use crate::model::condition::Condition;
 use crate::model::graph::{Fault, Graph, Node, Risk};
+use crate::model::release::{Architecture, Release};
 use crate::model::world::World;
 
 /// Where updates are asked for unless spec names another place.
@@ -24,15 +25,18 @@ pub(super) struct Fetched {
     pub(super) conditional: Vec<(Node, Vec<Risk>)>,
 }
 
-/// Asks for updates from `current` in the channel that spec names.
+/// Asks for updates from the operator's `own` release in the channel that spec names, for `architecture`. From a release for
+/// one architecture to those for several the same release is the only way.
 ///
 /// # Errors
 /// RetrievedUpdates, and why it is False.
 pub(super) fn fetch(
     world: &World,
     cluster_version: &Object,
-    current: &Version,
+    own: &Release,
+    architecture: Architecture,
 ) -> Result<Fetched, Condition> {
+    let current = &own.version;
     let failed = |reason, message: String| Condition::new("RetrievedUpdates", "False", reason, message);
     let unable =
         |reason, message: String| failed(reason, format!("Unable to retrieve available updates: {message}"));
@@ -44,8 +48,8 @@ pub(super) fn fetch(
     if channel.is_empty() {
         return Err(failed("NoChannel", "The update channel has not been configured.".to_owned()));
     }
-    let graph = world.graph(channel).map_err(|fault| match fault {
-        Fault::Unreachable => unable("RemoteFailed", unreachable(cluster_version, current)),
+    let graph = world.graph(channel, architecture).map_err(|fault| match fault {
+        Fault::Unreachable => unable("RemoteFailed", unreachable(cluster_version, current, architecture)),
         Fault::ServerError => {
             unable("ResponseFailed", "unexpected HTTP status: 500 Internal Server Error".to_owned())
         }
@@ -58,6 +62,10 @@ pub(super) fn fetch(
             format!("currently reconciling cluster version {current} not found in the \"{channel}\" channel");
         return Err(unable("VersionNotFound", text));
     };
+    if architecture != own.architecture {
+        let (current, updates) = (Some(node.clone()), vec![node.clone()]);
+        return Ok(Fetched { current, updates, conditional: Vec::new() });
+    }
     let conditional = conditional(&graph, current)
         .map_err(|to| unable("ResponseInvalid", format!("no node for conditional update {to}")))?;
     Ok(sort_out(&graph, node, conditional))
@@ -76,7 +84,7 @@ fn wrong_uuid(text: &str) -> Option<String> {
 }
 
 /// A name that no resolver knows, as Go's HTTP client tells it.
-fn unreachable(cluster_version: &Object, version: &Version) -> String {
+fn unreachable(cluster_version: &Object, version: &Version, architecture: Architecture) -> String {
     let upstream = match cluster_version.text("/spec/upstream") {
         "" => DEFAULT_UPSTREAM,
         told => told,
@@ -84,7 +92,8 @@ fn unreachable(cluster_version: &Object, version: &Version) -> String {
     let host = upstream.split_once("://").map_or(upstream, |(_, rest)| rest);
     let host = host.split(['/', ':', '?']).next().unwrap_or_default();
     let query = format!(
-        "arch=amd64&channel={}&id={}&version={}",
+        "arch={}&channel={}&id={}&version={}",
+        architecture.name(),
         escaped(cluster_version.text("/spec/channel")),
         escaped(cluster_version.text("/spec/clusterID")),
         escaped(&version.to_string())

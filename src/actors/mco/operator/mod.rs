@@ -6,7 +6,6 @@ mod status;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use semver::Version;
 use serde_json::json;
 
 use self::pools::{Problem, Wanted};
@@ -73,15 +72,7 @@ impl MachineConfigOperator {
 
     fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
         let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment);
-        let Some(wanted) = deployment.and_then(|object| release::version_in(object)).map(str::to_owned)
-        else {
-            return;
-        };
-        let Some(release) =
-            Version::parse(&wanted).ok().and_then(|version| self.world.releases.get(&version)).cloned()
-        else {
-            return;
-        };
+        let Some(release) = deployment.and_then(|object| self.world.release_in(object)) else { return };
         let Some(object) = view.get_key(&self.key()) else {
             return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
         };
@@ -119,8 +110,12 @@ impl MachineConfigOperator {
         let line = release.line();
         let report = |report: &Report<'_>| Some(status::status(object, report, &version, line, view, now));
         let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
-        let configured = controller.and_then(|config| config.annotation(RELEASE_VERSION));
-        if configured != Some(version.as_str()) || stalls {
+        let (commit, os_image) = (release.machine_config_commit(), release.os_image());
+        let is_configured = controller.is_some_and(|config| {
+            config.annotation(RELEASE_VERSION) == Some(&version)
+                && config.text("/spec/osImageURL") == os_image
+        });
+        if !is_configured || stalls {
             step.why = format!("rolls out the controller of {version}").into();
             let (leads_at, configures_at) = self.moments(&version, now);
             if configures_at <= now && !stalls {
@@ -133,7 +128,6 @@ impl MachineConfigOperator {
             return if leads_at <= now && line <= SAYS_AT_ONCE { report(&Report::Working) } else { None };
         }
         self.seen = None;
-        let (commit, os_image) = (release.machine_config_commit(), release.os_image());
         let wanted = Wanted { version: &version, commit: &commit, os_image: &os_image, line };
         let problem = match pools::check(view, &wanted) {
             Ok(()) => {

@@ -6,7 +6,9 @@ use serde_json::Value;
 use super::{Moment, count, number, truth};
 use crate::base::clock::parse_rfc3339;
 use crate::model::promql::Taken;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
+};
 use crate::model::{Object, View, condition};
 
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -18,8 +20,10 @@ const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endp
 /// Hands out the samples of a metric of the operator; false if it has no such metric.
 pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
     if metric == "up" {
-        for pod in pods(moment.view) {
-            offer(taken, &[("pod", pod.name())], truth(is_running(pod)));
+        if let Some(scheme) = scheme(moment.view) {
+            for pod in pods(moment.view) {
+                offer(taken, &[("pod", pod.name())], truth(answers(pod, scheme)));
+            }
         }
         return true;
     }
@@ -30,13 +34,26 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
     true
 }
 
-/// Whether a pod of the operator runs.
+/// Whether a pod of the operator is asked for its metrics, and answers.
 pub(super) fn runs(view: &View) -> bool {
-    pods(view).into_iter().any(is_running)
+    scheme(view).is_some_and(|scheme| pods(view).into_iter().any(|pod| answers(pod, scheme)))
 }
 
-fn is_running(pod: &Object) -> bool {
-    pod.text("/status/phase") == "Running"
+/// Whether a pod answers to who asks by this scheme: metrics are served by HTTPS alone.
+fn answers(pod: &Object, scheme: &str) -> bool {
+    pod.text("/status/phase") == "Running" && scheme == "https"
+}
+
+/// The scheme by which Prometheus asks; `None` where no ServiceMonitor leads to the operator's Service.
+fn scheme(view: &View) -> Option<&str> {
+    let service = view.get(&SERVICES, NAMESPACE, JOB)?;
+    let selects = |monitor: &&Object| {
+        let labels = monitor["spec"]["selector"]["matchLabels"].as_object();
+        labels.into_iter().flatten().all(|(name, value)| service.label(name) == value.as_str())
+    };
+    let monitor = view.list_in(&SERVICE_MONITORS, NAMESPACE).find(selects)?;
+    let endpoint = monitor.list("/spec/endpoints").iter().find(|endpoint| endpoint["port"] == "metrics")?;
+    Some(endpoint["scheme"].as_str().unwrap_or("http"))
 }
 
 type Collect = fn(&Moment<'_>, &mut Taken<'_>);

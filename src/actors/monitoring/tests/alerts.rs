@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::actors::monitoring::Prometheus;
 use crate::actors::testing::Rig;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS, PROMETHEUS_RULES};
+use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS, PROMETHEUS_RULES};
 use crate::model::{Write, manifests};
 
 const NAMESPACE: &str = "openshift-cluster-version";
@@ -14,9 +14,17 @@ fn rig() -> Rig {
     let mut rig = Rig::new();
     let rules = manifests::objects("base").iter().find(|object| object["kind"] == "PrometheusRule").unwrap();
     rig.put(&PROMETHEUS_RULES, rules.clone());
-    rig.put(&PODS, pod("Running"));
+    put_operator(&mut rig);
     rig.seat(|| Box::new(Prometheus::new()));
     rig
+}
+
+/// The operator runs, and Prometheus is led to it.
+fn put_operator(rig: &mut Rig) {
+    for object in super::target() {
+        rig.put(resources::of(object).unwrap(), object.clone());
+    }
+    rig.put(&PODS, pod("Running"));
 }
 
 fn pod(phase: &str) -> Value {
@@ -235,7 +243,7 @@ fn texts_of_rules_are_filled_in_and_rules_that_cannot_be_read_are_left_out() {
             "spec": { "groups": [{ "name": "a", "rules": rules }] },
         }),
     );
-    rig.put(&PODS, pod("Running"));
+    put_operator(&mut rig);
     rig.put(&CLUSTER_OPERATORS, operator(WELL));
     let (found, faults) = super::super::rules::all(&rig.view);
     assert_eq!(

@@ -1,0 +1,75 @@
+@reconcile
+Feature: What the cluster-version operator brings for itself
+  Its namespace, and how its metrics are found, are manifests of the payload like any other.
+
+  # OCP-41391
+  Scenario: Its metrics are served and asked for by HTTPS alone
+    Given a 4.18.1 cluster
+    When 5 minutes pass
+    Then Deployment/openshift-cluster-version/cluster-version-operator field "spec.template.spec.containers[0].args" is /"--listen=0.0.0.0:9099","--serving-cert-file=.etc.tls.serving-cert.tls.crt","--serving-key-file=.etc.tls.serving-cert.tls.key"/
+    And Service/openshift-cluster-version/cluster-version-operator field "spec.ports[0].port" is "9099"
+    And ServiceMonitor/openshift-cluster-version/cluster-version-operator field "spec.endpoints[0].scheme" is "https"
+    When I apply this object:
+      """
+      apiVersion: monitoring.coreos.com/v1
+      kind: ServiceMonitor
+      metadata: {name: cluster-version-operator, namespace: openshift-cluster-version}
+      spec: {endpoints: [{port: metrics, scheme: http}]}
+      """
+    Then within 5 minutes ServiceMonitor/openshift-cluster-version/cluster-version-operator field "spec.endpoints[0].scheme" is "https"
+    And alert "ClusterVersionOperatorDown" is not firing
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec:
+        overrides:
+        - {kind: ServiceMonitor, group: monitoring.coreos.com, namespace: openshift-cluster-version, name: cluster-version-operator, unmanaged: true}
+      """
+    And I apply this object:
+      """
+      apiVersion: monitoring.coreos.com/v1
+      kind: ServiceMonitor
+      metadata: {name: cluster-version-operator, namespace: openshift-cluster-version}
+      spec: {endpoints: [{port: metrics, scheme: http}]}
+      """
+    Then within 12 minutes alert "ClusterVersionOperatorDown" is firing
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version}
+      spec: {overrides: null}
+      """
+    Then within 5 minutes alert "ClusterVersionOperatorDown" is not firing
+    When I delete Service/openshift-cluster-version/cluster-version-operator
+    Then within 5 minutes Service/openshift-cluster-version/cluster-version-operator exists
+
+  # OCP-46922
+  Scenario: Its namespace has no run level
+    Given a 4.18.1 cluster
+    When 5 minutes pass
+    Then Namespace/openshift-cluster-version field "metadata.labels" is /"openshift.io.run-level":""/
+    When I apply this object:
+      """
+      apiVersion: v1
+      kind: Namespace
+      metadata: {name: openshift-cluster-version, labels: {openshift.io/run-level: "1", mine: stays}}
+      """
+    Then within 5 minutes Namespace/openshift-cluster-version field "metadata.labels['openshift.io/run-level']" is ""
+    And Namespace/openshift-cluster-version field "metadata.labels.mine" is "stays"
+
+  # OCPBUGS-77762
+  Scenario: Nothing in its namespace talks to the network unless it is allowed, from 4.22 on
+    Given a 4.21.1 cluster
+    And the update channel "stable-4.22"
+    And release 4.22.2 exists
+    When 5 minutes pass
+    Then NetworkPolicy/openshift-cluster-version/default-deny does not exist
+    When I run "oc adm upgrade --to 4.22.2"
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.22.2"
+    And NetworkPolicy/openshift-cluster-version/default-deny field "spec.policyTypes" is /\["Ingress","Egress"\]/
+    And within 5 minutes ClusterVersion condition RetrievedUpdates is True
+    When I delete NetworkPolicy/openshift-cluster-version/default-deny
+    Then within 5 minutes NetworkPolicy/openshift-cluster-version/default-deny exists
