@@ -24,6 +24,8 @@ pub(super) struct Behaviour {
     pub(super) has_payload_account: bool,
     /// Whether the last lines of a failed container's log are its message (from 4.23).
     pub(super) asks_for_logs: bool,
+    /// Whether leadership is told of by a ConfigMap as well as by the Lease (up to 4.14).
+    pub(super) locks_config_map: bool,
     /// Whether spec may name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
     /// Whether history keeps the risks that were taken (from 4.12).
@@ -66,6 +68,7 @@ impl Behaviour {
             copies_manifests: at_least(20),
             has_payload_account: at_least(22),
             asks_for_logs: at_least(23),
+            locks_config_map: !at_least(15),
             custom_signature_stores: at_least(15),
             keeps_risks: at_least(12),
             wants_recommendation: at_least(12),
