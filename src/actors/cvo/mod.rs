@@ -116,7 +116,9 @@ impl ClusterVersionOperator {
                     self.worker.queue.trigger(now);
                 }
             }
-            Some(Purpose::Status) => self.worker.status_answered(refusal, view, now, &mut self.out),
+            Some(Purpose::Status) => {
+                self.worker.status_answered(&self.site, answer, view, now, &mut self.out);
+            }
             Some(Purpose::Prune) => self.worker.pruned(&self.site, answer),
             Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
             Some(Purpose::Apply) => {

@@ -1,0 +1,88 @@
+//! What becomes of statuses that somebody else was quicker than.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::*;
+use crate::actors::cvo::behaviour::Behaviour;
+use crate::actors::cvo::verify::Verifier;
+use crate::base::rng::Streams;
+use crate::model::world::World;
+use crate::model::{Change, ChangeKind, Refusal};
+
+fn now() -> Time {
+    "2024-01-01T00:00:00Z".parse().unwrap()
+}
+
+/// A ClusterVersion with this uid, whose update to the operator's own release is under way.
+fn seen(uid: &str, desired: &Value) -> View {
+    let mut view = View::default();
+    let object = Object::new(json!({
+        "metadata": { "name": "version", "uid": uid, "generation": 1 },
+        "spec": { "clusterID": "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40", "desiredUpdate": desired },
+        "status": { "history": [
+            { "state": "Partial", "image": own().image, "version": "4.20.1" },
+            { "state": "Completed", "image": "before", "version": "4.20.0" },
+        ] },
+    }));
+    let key = CLUSTER_VERSIONS.key("", "version");
+    view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    view
+}
+
+/// The status writes that were asked for and not answered.
+fn statuses(out: &mut Outbox) -> Vec<Write> {
+    out.take().into_iter().filter(|_| out.answered() == Some(Purpose::Status)).collect()
+}
+
+fn conflict(write: Write) -> Answer {
+    let (reason, message) = ("Conflict".to_owned(), "the object has been modified".to_owned());
+    Answer { write, outcome: Err(Refusal { code: 409, reason, message, details: Value::Null }) }
+}
+
+fn own() -> Release {
+    Release::find(&"4.20.1".parse().unwrap()).unwrap()
+}
+
+/// A process that has not done anything yet.
+fn begun() -> (Worker, Site) {
+    let interval = SignedDuration::from_mins(3);
+    let site = Site {
+        node: "master-0".to_owned(),
+        behaviour: Behaviour::of(&own()),
+        world: Arc::new(World::default()),
+        names: Streams::new(1).stream("names"),
+        held: String::new(),
+        verifier: Verifier::new(interval, now()),
+    };
+    let pace = Pace { interval, jitter: Streams::new(1).stream("jitter"), orders: Streams::new(1) };
+    let mut worker = Worker::new(own(), pace, now());
+    worker.queue.trigger(now());
+    (worker, site)
+}
+
+/// How many statuses are written at once in answer to each of two conflicts, when the object has this uid then.
+fn written_again(uid: &str) -> [usize; 2] {
+    let (mut worker, mut site) = begun();
+    let mut out = Outbox::default();
+    worker.run(&mut site, &seen("first", &Value::Null), &[], now(), &mut out);
+    let mut written = statuses(&mut out);
+    let view = seen(uid, &Value::Null);
+    [0, 1].map(|_| {
+        let answer = conflict(written.remove(0));
+        written.push(answer.write.clone());
+        worker.status_answered(&site, &answer, &view, now(), &mut out);
+        let again = statuses(&mut out);
+        let count = again.len();
+        written.splice(0..0, again);
+        count
+    })
+}
+
+#[test]
+fn a_status_is_written_once_more_when_somebody_else_was_quicker() {
+    assert_eq!(written_again("first"), [1, 0]);
+    assert_eq!(written_again("second"), [0, 0], "it was about a ClusterVersion that is gone");
+}
