@@ -157,6 +157,7 @@ impl ClusterVersionOperator {
     fn run(&mut self, view: &View, alerts: &[Alert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, now));
+            self.site.find_held(view);
         }
         if self.election.as_ref().is_some_and(|election| election.is_lost(now)) {
             self.end(view, now);
