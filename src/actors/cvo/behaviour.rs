@@ -16,6 +16,8 @@ pub(super) enum Retrieval {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each thing that a release does or does not do")]
 pub(super) struct Behaviour {
+    /// Major and minor of the release.
+    pub(super) line: (u64, u64),
     /// How payloads are fetched.
     pub(super) retrieval: Retrieval,
     /// Whether the pod's init containers copy (from 4.20) or move the manifests.
@@ -64,6 +66,7 @@ impl Behaviour {
     pub(super) fn of(release: &Release) -> Self {
         let at_least = |minor: u64| (release.version.major, release.version.minor) >= (4, minor);
         Self {
+            line: release.line(),
             retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
             copies_manifests: at_least(20),
             has_payload_account: at_least(22),

@@ -214,6 +214,7 @@ impl Worker {
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
         self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
+        self.updates.hear_of_deletions(deletions);
         if self.apply.is_none() {
             self.tell_of_own(now, out);
             self.adopt_own(view, cluster_version, now);
