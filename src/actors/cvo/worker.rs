@@ -238,7 +238,12 @@ impl Worker {
             if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
                 self.tell_of_own(now, out);
             }
+            let broken_off = self.apply.as_ref().and_then(ApplyLoop::broken_off);
             self.adopt(self.own_work(target.generation, target.force), cluster_version, view, now);
+            if let Some(apply) = &mut self.apply {
+                // It shows until the new pass has something to tell.
+                apply.progress.failure = broken_off;
+            }
         } else {
             self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));

@@ -1,4 +1,4 @@
-//! What becomes of statuses that somebody else was quicker than.
+//! What becomes of statuses that somebody else was quicker than, and what a process says first.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use super::*;
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::actors::cvo::verify::Verifier;
 use crate::base::rng::Streams;
+use crate::model::condition::{self, Condition};
 use crate::model::world::World;
 use crate::model::{Change, ChangeKind, Refusal};
 
@@ -85,4 +86,32 @@ fn written_again(uid: &str) -> [usize; 2] {
 fn a_status_is_written_once_more_when_somebody_else_was_quicker() {
     assert_eq!(written_again("first"), [1, 0]);
     assert_eq!(written_again("second"), [0, 0], "it was about a ClusterVersion that is gone");
+}
+
+/// `status message` of Failing in each of the first three statuses of a process.
+fn failing(desired: &Value) -> Vec<String> {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let view = seen("first", desired);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        worker.run(&mut site, &view, &[], now(), &mut out);
+        for write in statuses(&mut out) {
+            let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
+            let found = Condition::read(condition::of(&Object::new(object.clone()), "Failing").unwrap());
+            told.push(format!("{} {}", found.status, found.message));
+            let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
+            worker.status_answered(&site, &answer, &view, now(), &mut out);
+        }
+    }
+    told
+}
+
+#[test]
+fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
+    assert_eq!(failing(&json!({ "image": own().image })), ["False ", "False "]);
+    let told = failing(&json!({ "image": own().image, "force": true }));
+    let broken_off =
+        "True Could not update customresourcedefinition \"clusterversions.config.openshift.io\" (1 of";
+    assert!(told[1].starts_with(broken_off), "{told:?}");
+    assert_eq!((told.len(), &*told[0], &*told[2]), (3, "False ", "False "));
 }
