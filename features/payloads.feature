@@ -21,7 +21,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And pulling release 4.20.5 finds the registry unavailable
     When I update to 4.20.5
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:RegistryUnavailable"
-    And within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /pod version-4\.20\.5-\w{5} failed with reason "DeadlineExceeded" and message "Pod was active on the node longer than the specified deadline" and status initcontainer cleanup is waiting with reason "ImagePullBackOff" and message "Back-off pulling image "\S+": RegistryUnavailable: /
+    And within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /pod version-4\.20\.5-\w{5} failed with reason "DeadlineExceeded" and message "Pod was active on the node longer than the specified deadline" and status initcontainer cleanup is waiting with reason "ImagePullBackOff" and message "Back-off pulling image \\"\S+\\": RegistryUnavailable: /
 
   Scenario: An image name that no registry can have
     Given a 4.20.1 cluster
@@ -29,14 +29,35 @@ Feature: Payloads that come late, come broken or are not what was asked for
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:InvalidImageName"
     And within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /failed with reason "DeadlineExceeded" .* and status initcontainer cleanup is waiting with reason "InvalidImageName" and message "Failed to apply default image tag /
 
-  Scenario: A payload that cannot be read
+  Scenario Outline: A payload of <to> that <trouble>
+    Given a <from> cluster
+    And release <to> exists
+    And the payload of release <to> <trouble>
+    When I update to <to>
+    Then within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "<reason>" and message matching <message>
+    And throughout 10 minutes ClusterVersion field "status.history" does not change
+    And ClusterVersion condition Progressing is False with message "Cluster version is <from>"
+    And ClusterVersion condition Failing is False
+
+    Examples:
+      | from   | to     | trouble                                 | reason               | message |
+      | 4.20.1 | 4.20.5 | is corrupt                              | LoadPayload          | /^Loading payload failed version="4.20.5" image=".*" failure=Error loading manifests from .etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}: parse 0000_.*_00_namespace.yaml: error parsing: error converting YAML to JSON: / |
+      | 4.20.1 | 4.20.5 | has unreadable metadata                 | LoadPayload          | /failure=unmarshal Cincinnati metadata: unexpected end of JSON input$/ |
+      | 4.20.1 | 4.20.5 | has image references of another version | LoadPayload          | /failure=version from image-references .0.0.1-snapshot. differs from release-metadata .4.20.5.$/ |
+      | 4.20.1 | 4.20.5 | has no image references                 | RetrievePayload      | /failure=Unable to download and prepare the update: confirming the presence of release-image content in ".etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}": stat .etc.*.release-manifests.image-references: no such file or directory$/ |
+      | 4.16.1 | 4.16.5 | has no image references                 | RetrievePayload      | /failure=Unable to download and prepare the update: stat .etc.*.release-manifests.image-references: no such file or directory$/ |
+      | 4.20.1 | 4.20.5 | is missing                              | RetrievePayload      | /failed with reason "DeadlineExceeded" .* and status initcontainer copy-operator-manifests-to-temporary-directory is waiting with reason "CrashLoopBackOff" and message "back-off .*s restarting failed container=copy-operator-manifests-to-temporary-directory / |
+      | 5.0.1  | 5.0.2  | is missing                              | RetrievePayload      | /failed at pending .* and status initcontainer copy-operator-manifests-to-temporary-directory is terminated with reason "Error" and message "cp: cannot stat '.manifests': No such file or directory.n"$/ |
+      | 4.20.1 | 4.20.5 | is of version 4.20.6                    | VerifyPayloadVersion | /^Verifying payload failed version="4.20.5" image=".*" failure=release image version 4.20.6 does not match the expected upstream version 4.20.5$/ |
+
+  Scenario: Who asks for an image gets what is in it
     Given a 4.20.1 cluster
     And release 4.20.5 exists
-    And the payload of release 4.20.5 is corrupt
-    When I update to 4.20.5
-    Then within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "LoadPayload" and message matching /^Loading payload failed version="4\.20\.5" image="\S+" failure=Error loading manifests from \/etc\/cvo\/updatepayloads\/[\w-]{22}: /
-    And throughout 10 minutes ClusterVersion field "status.history" does not change
-    And ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
+    And the payload of release 4.20.5 is of version 4.20.6
+    When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
+    Then within 2 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "Payload loaded version="4.20.6""
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.6"
+    And ClusterVersion field "status.history[0].image" is "quay.io/openshift-release-dev/ocp-release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
 
   Scenario: An image of another version than was asked for
     Given a 4.20.1 cluster

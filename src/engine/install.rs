@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
+use semver::Version;
 use serde_json::{Map, Value, json};
 
 use crate::actors::cvo::{self, Installed};
@@ -14,7 +15,7 @@ use crate::model::machine::Disk;
 use crate::model::release::{Operator, Release};
 use crate::model::world::{Image, World, digest_of};
 use crate::model::{Object, Resource, Write, manifests, resources, signature};
-use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform};
+use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
@@ -30,22 +31,29 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
     if let Some(keyrings) = &plan.keyrings {
         world.keyrings.clone_from(keyrings);
     }
-    let mut add = |release: &Release, image: Image| {
-        for pullspec in [&release.image, &release.multi_image()] {
+    let mut add = |version: &Version, payload: Release, image: Image| {
+        for pullspec in [&payload.image, &payload.multi_image()] {
             if let Some(digest) = digest_of(pullspec) {
                 world.registry.images.insert(digest.to_owned(), image.clone());
             }
         }
-        world.releases.insert(release.version.clone(), release.clone());
+        world.releases.insert(version.clone(), payload);
     };
-    add(&plan.release, Image::default());
+    add(&plan.release.version, plan.release.clone(), Image::default());
     for planned in &plan.releases {
-        add(&planned.release, planned.image.clone());
+        add(&planned.release.version, payload_of(planned), planned.image.clone());
     }
     let recommended = plan.releases.iter().filter(|planned| planned.recommended);
     world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
     world.service = plan.update_service.clone();
     world
+}
+
+/// What is in the image of a planned release.
+fn payload_of(planned: &ReleasePlan) -> Release {
+    let other = planned.payload_version.as_ref().and_then(|version| Release::find(version).ok());
+    let release = &planned.release;
+    other.map_or_else(|| release.clone(), |other| Release { image: release.image.clone(), ..other })
 }
 
 /// The names of the planned nodes: control plane first.

@@ -39,6 +39,12 @@ impl Default for World {
 }
 
 impl World {
+    /// What a payload of this version installs. It may lie in the image of another release.
+    pub fn payload_of(&self, version: &Version) -> Option<&Release> {
+        let is_of = |release: &&Release| release.version == *version;
+        self.releases.get(version).filter(is_of).or_else(|| self.releases.values().find(is_of))
+    }
+
     /// The release whose image this is; images are the same when their digests are.
     pub fn release_of(&self, pullspec: &str) -> Option<Release> {
         let digest = digest_of(pullspec)?;
@@ -80,7 +86,7 @@ impl Registry {
             pull: Pull::ManifestUnknown,
             sigstore: Signature::Missing,
             openpgp: OpenPgp::Missing,
-            is_corrupt: false,
+            contents: Contents::default(),
             containers: Containers::Run,
             signature_stores: Vec::new(),
         })
@@ -96,8 +102,8 @@ pub struct Image {
     pub sigstore: Signature,
     /// Its OpenPGP release signature, which the cluster-version operator checks.
     pub openpgp: OpenPgp,
-    /// Whether the manifests in it cannot be read.
-    pub is_corrupt: bool,
+    /// What is in it.
+    pub contents: Contents,
     /// What becomes of its containers.
     pub containers: Containers,
     /// The stores that hold it, by their URLs; empty for those that payloads name.
@@ -122,6 +128,24 @@ pub enum Pull {
     Unavailable,
     /// No answer ever comes.
     Hangs,
+}
+
+/// What is in a release image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Contents {
+    /// A payload.
+    #[default]
+    Payload,
+    /// No payload at all.
+    NoPayload,
+    /// A payload that lacks the list of its images.
+    NoImageReferences,
+    /// A payload whose metadata cannot be read.
+    UnreadableMetadata,
+    /// A payload whose list of images is another version's.
+    OtherImageReferences,
+    /// A payload with a manifest that cannot be read.
+    UnreadableManifest,
 }
 
 /// What becomes of the containers of an image.

@@ -14,7 +14,7 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
 use crate::model::release::{Architecture, Release};
-use crate::model::world::{Containers, Image, OpenPgp, Pull, Signature};
+use crate::model::world::{Containers, Contents, Image, OpenPgp, Pull, Signature};
 
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
@@ -34,7 +34,8 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// What a payload may be that lies in no folder.
-pub(super) const PAYLOADS: &[&str] = &["complete", "corrupt"];
+pub(super) const PAYLOADS: &[&str] =
+    &["complete", "corrupt", "no-image-references", "other-image-references", "unreadable-metadata", "none"];
 
 /// The versions that exist in a run: the cluster's own last.
 pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
@@ -196,6 +197,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         "recommended",
         "pull",
         "payload",
+        "payload-version",
         "containers",
         "sigstore",
         "openpgp",
@@ -229,7 +231,8 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         let word = reader.text(node, "`complete`, `corrupt` or the folder of a payload")?;
         Some((node, word))
     });
-    let is_corrupt = payload.as_ref().is_some_and(|(_, word)| word == "corrupt");
+    let contents = contents(payload.as_ref().map_or("", |(_, word)| word));
+    let payload_version = get("payload-version").and_then(|node| reader.release(node));
     if let (Some((node, word)), Some(known)) = (payload, &release)
         && !PAYLOADS.contains(&word.as_str())
     {
@@ -245,9 +248,27 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         _ => Containers::Run,
     };
     let signature_stores = stores.unwrap_or_default();
-    let image = Image { pull, sigstore, openpgp, is_corrupt, containers, signature_stores };
+    let image = Image { pull, sigstore, openpgp, contents, containers, signature_stores };
     let signature_config_map = in_config_map.unwrap_or(false);
-    Some(ReleasePlan { release: release?, recommended, image, signature_config_map })
+    let payload = payload_version.map(|other| other.version);
+    Some(ReleasePlan {
+        release: release?,
+        payload_version: payload,
+        recommended,
+        image,
+        signature_config_map,
+    })
+}
+
+fn contents(word: &str) -> Contents {
+    match word {
+        "corrupt" => Contents::UnreadableManifest,
+        "no-image-references" => Contents::NoImageReferences,
+        "other-image-references" => Contents::OtherImageReferences,
+        "unreadable-metadata" => Contents::UnreadableMetadata,
+        "none" => Contents::NoPayload,
+        _ => Contents::Payload,
+    }
 }
 
 fn openpgp(reader: &mut Reader<'_>, node: Option<&Node>) -> OpenPgp {

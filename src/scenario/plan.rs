@@ -143,6 +143,8 @@ pub struct PlannedObject {
 pub struct ReleasePlan {
     /// Its facts.
     pub release: Release,
+    /// The version that its payload is of, where that is another one.
+    pub payload_version: Option<Version>,
     /// Whether the update service offers it.
     pub recommended: bool,
     /// Its image in the registry.
@@ -154,7 +156,8 @@ pub struct ReleasePlan {
 impl ReleasePlan {
     /// A release that is offered, can be pulled and is signed.
     pub fn plain(release: Release) -> Self {
-        Self { release, recommended: true, image: Image::default(), signature_config_map: false }
+        let image = Image::default();
+        Self { release, payload_version: None, recommended: true, image, signature_config_map: false }
     }
 }
 

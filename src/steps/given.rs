@@ -11,7 +11,7 @@ use super::phrase::docstring_object;
 use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
 use crate::model::release::Architecture;
-use crate::model::world::{Containers, OpenPgp, Pull, Signature};
+use crate::model::world::{Containers, Contents, OpenPgp, Pull, Signature};
 use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
@@ -119,10 +119,26 @@ fn signature_elsewhere(world: &mut ClusterWorld, version: String, how: String) -
     Ok(())
 }
 
-/// A release whose image arrives, but whose manifests cannot be read.
-#[given(regex = r"^the payload of release (\S+) is corrupt$")]
-fn corrupt(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
-    world.release(&version)?.image.is_corrupt = true;
+/// A release whose image arrives, but whose payload cannot be loaded.
+#[given(
+    regex = r"^the payload of release (\S+) (is corrupt|is missing|has no image references|has image references of another version|has unreadable metadata)$"
+)]
+fn corrupt(world: &mut ClusterWorld, version: String, how: String) -> Result<(), StepError> {
+    world.release(&version)?.image.contents = match how.as_str() {
+        "is missing" => Contents::NoPayload,
+        "has no image references" => Contents::NoImageReferences,
+        "has image references of another version" => Contents::OtherImageReferences,
+        "has unreadable metadata" => Contents::UnreadableMetadata,
+        _ => Contents::UnreadableManifest,
+    };
+    Ok(())
+}
+
+/// A release whose image has the payload of another one.
+#[given(regex = r"^the payload of release (\S+) is of version (\S+)$")]
+fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Result<(), StepError> {
+    let other = super::world::find(&other)?.version;
+    world.release(&version)?.payload_version = Some(other);
     Ok(())
 }
 

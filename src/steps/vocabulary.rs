@@ -20,6 +20,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Given", "release 4.20.3 has no Sigstore signature"),
     ("Given", "the OpenPGP signature of release 4.20.3 is only in a ConfigMap"),
     ("Given", "the payload of release 4.20.3 is corrupt"),
+    ("Given", "the payload of release 4.20.3 is of version 4.20.4"),
     ("Given", "pulling release 4.20.3 is unauthorized"),
     ("Given", "the containers of release 4.20.3 cannot be made"),
     ("Given", "this object:"),

@@ -176,7 +176,7 @@ fn unknown(version: &str) -> String {
     format!("no release {version} exists here: say `Given release {version} exists` before")
 }
 
-fn find(version: &str) -> Result<Release, StepError> {
+pub(super) fn find(version: &str) -> Result<Release, StepError> {
     let parsed = version
         .parse()
         .map_err(|_| StepError::Words(format!("expected a version such as 4.14.8, found `{version}`")))?;

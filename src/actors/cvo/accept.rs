@@ -6,6 +6,9 @@ use super::load::Load;
 use super::preconditions::{self, Verdict};
 use super::retrieve::{Retrieved, Site, Target, Trouble};
 use super::updates;
+use super::version_pod::payload_path;
+use crate::model::release::Release;
+use crate::model::world::Contents;
 use crate::model::{Object, View};
 
 /// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
@@ -31,11 +34,14 @@ pub(super) fn accept(
         "LoadPayload",
         format!("Loading payload version=\"{version}\" image=\"{image}\""),
     ));
-    let mut release = site.world.release_of(&target.image).ok_or_else(|| Load::no_payload(target))?;
+    let mut release = site.world.release_of(&target.image).ok_or_else(|| {
+        let missing = format!("stat {}/manifests: no such file or directory", payload_path(image));
+        Load::not_loaded(target, &missing)
+    })?;
     // The same image may lie in several repositories: it is called as spec calls it.
     release.image.clone_from(&target.image);
-    if site.world.registry.resolve(&target.image).is_corrupt {
-        return Err(Load::corrupt(target, &release));
+    if let Some(error) = unreadable(site.world.registry.resolve(&target.image).contents, &release) {
+        return Err(Load::not_loaded(target, &error));
     }
     let actual = release.version.to_string();
     if !target.version.is_empty() && target.version != actual {
@@ -61,6 +67,34 @@ pub(super) fn accept(
         force: target.force,
         verified: retrieved.verified,
         accepted_risks: Some(risks),
+    })
+}
+
+/// Why what was fetched cannot be loaded.
+fn unreadable(contents: Contents, release: &Release) -> Option<String> {
+    let place = payload_path(&release.image);
+    Some(match contents {
+        Contents::Payload => return None,
+        Contents::NoPayload => format!("stat {place}/manifests: no such file or directory"),
+        Contents::NoImageReferences => {
+            format!("stat {place}/release-manifests/image-references: no such file or directory")
+        }
+        Contents::UnreadableMetadata => {
+            "unmarshal Cincinnati metadata: unexpected end of JSON input".to_owned()
+        }
+        // The name that the list has before a release is made of it.
+        Contents::OtherImageReferences => format!(
+            "version from image-references (0.0.1-snapshot) differs from release-metadata ({})",
+            release.version
+        ),
+        Contents::UnreadableManifest => {
+            let last = release.components.last().map(|last| (last.run_level, last.name.as_str()));
+            let (run_level, name) = last.unwrap_or_default();
+            let file = format!("0000_{run_level:02}_{name}_00_namespace.yaml");
+            format!(
+                "Error loading manifests from {place}: parse {file}: error parsing: error converting YAML to JSON: yaml: line 4: could not find expected ':'"
+            )
+        }
     })
 }
 

@@ -130,6 +130,13 @@ impl ApplyLoop {
         self.next_pass_at = now;
     }
 
+    /// What the pass that is under way says when it is broken off for other work: it could not do the manifest that it is at.
+    pub(super) fn broken_off(&self) -> Option<Failure> {
+        let pass = self.pass.as_ref()?;
+        let task = self.payload.tasks.iter().find(|task| task.index > pass.done)?;
+        Some(Failure::of_manifest(&task.name(), task.index, self.payload.total, "Canceled"))
+    }
+
     /// The payload holds other manifests now; how often it was applied in full stays.
     pub(super) fn reload(&mut self, payload: Payload) {
         self.pass = None;

@@ -16,6 +16,8 @@ pub(super) enum Retrieval {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each thing that a release does or does not do")]
 pub(super) struct Behaviour {
+    /// Major and minor of the release.
+    pub(super) line: (u64, u64),
     /// How payloads are fetched.
     pub(super) retrieval: Retrieval,
     /// Whether the pod's init containers copy (from 4.20) or move the manifests.
@@ -24,6 +26,8 @@ pub(super) struct Behaviour {
     pub(super) has_payload_account: bool,
     /// Whether the last lines of a failed container's log are its message (from 4.23).
     pub(super) asks_for_logs: bool,
+    /// Whether leadership is told of by a ConfigMap as well as by the Lease (up to 4.14).
+    pub(super) locks_config_map: bool,
     /// Whether spec may name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
     /// Whether history keeps the risks that were taken (from 4.12).
@@ -62,10 +66,12 @@ impl Behaviour {
     pub(super) fn of(release: &Release) -> Self {
         let at_least = |minor: u64| (release.version.major, release.version.minor) >= (4, minor);
         Self {
+            line: release.line(),
             retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
             copies_manifests: at_least(20),
             has_payload_account: at_least(22),
             asks_for_logs: at_least(23),
+            locks_config_map: !at_least(15),
             custom_signature_stores: at_least(15),
             keeps_risks: at_least(12),
             wants_recommendation: at_least(12),

@@ -2,12 +2,14 @@
 
 use serde_json::json;
 
+use super::behaviour::Behaviour;
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
 pub(super) use crate::actors::recorder::Notice;
 use crate::actors::recorder::{Recorder, Subject};
 use crate::base::clock::Time;
-use crate::model::Object;
+use crate::model::View;
+use crate::model::resources::{CONFIG_MAPS, LEASES};
 
 /// The memory of what was told about ClusterVersion.
 #[derive(Debug)]
@@ -43,20 +45,26 @@ fn recorder(involved: serde_json::Value) -> Recorder {
     })
 }
 
-/// Tells that `holder` got the Lease. A process does so once, so there is nothing to count.
-pub(super) fn tell_of_leadership(holder: &str, lease: Option<&Object>, now: Time, out: &mut Outbox) {
-    let mut involved = json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "name": "version",
-        "namespace": NAMESPACE,
-    });
-    if let Some(lease) = lease {
-        involved["uid"] = json!(lease.uid());
-        involved["resourceVersion"] = json!(lease.resource_version());
-    }
-    let notice = Notice::normal("LeaderElection", format!("{holder} became leader"));
-    if let Some(write) = recorder(involved).tell(notice, now) {
-        out.push(Purpose::Event, write);
+/// Tells that `holder` got the Lease, and the ConfigMap beside it. A process does so once, so there is nothing to count.
+pub(super) fn tell_of_leadership(
+    holder: &str,
+    behaviour: Behaviour,
+    view: &View,
+    now: Time,
+    out: &mut Outbox,
+) {
+    let map = behaviour.locks_config_map.then_some((CONFIG_MAPS, "v1", "ConfigMap"));
+    for (resource, api_version, kind) in map.into_iter().chain([(LEASES, "coordination.k8s.io/v1", "Lease")])
+    {
+        let mut involved =
+            json!({ "apiVersion": api_version, "kind": kind, "name": "version", "namespace": NAMESPACE });
+        if let Some(lock) = view.get(&resource, NAMESPACE, "version") {
+            involved["uid"] = json!(lock.uid());
+            involved["resourceVersion"] = json!(lock.resource_version());
+        }
+        let notice = Notice::normal("LeaderElection", format!("{holder} became leader"));
+        if let Some(write) = recorder(involved).tell(notice, now) {
+            out.push(Purpose::Event, write);
+        }
     }
 }

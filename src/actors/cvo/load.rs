@@ -3,7 +3,6 @@
 use super::behaviour::Behaviour;
 use super::events::Notice;
 use super::retrieve::Target;
-use super::version_pod::payload_path;
 use crate::model::condition::Condition;
 use crate::model::release::Release;
 
@@ -72,28 +71,13 @@ impl Load {
         }
     }
 
-    /// What was fetched is no release payload.
-    pub(super) fn no_payload(target: &Target) -> Self {
+    /// What was fetched cannot be loaded.
+    pub(super) fn not_loaded(target: &Target, error: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
             reason: "LoadPayload",
             message: format!(
-                "Loading payload failed version=\"{version}\" image=\"{image}\" failure=the image holds no release payload"
-            ),
-        }
-    }
-
-    /// The manifests that were fetched cannot be read.
-    pub(super) fn corrupt(target: &Target, release: &Release) -> Self {
-        let Target { version, image, .. } = target;
-        let directory = payload_path(image);
-        let component =
-            release.components.last().map(|component| (component.run_level, component.name.as_str()));
-        let (run_level, name) = component.unwrap_or_default();
-        Self::Failed {
-            reason: "LoadPayload",
-            message: format!(
-                "Loading payload failed version=\"{version}\" image=\"{image}\" failure=Error loading manifests from {directory}: parse 0000_{run_level:02}_{name}_00_namespace.yaml: error parsing: unexpected EOF"
+                "Loading payload failed version=\"{version}\" image=\"{image}\" failure={error}"
             ),
         }
     }

@@ -44,7 +44,7 @@ use jiff::SignedDuration;
 
 use self::apply::Pace;
 use self::behaviour::Behaviour;
-use self::lease::{Election, NAMESPACE};
+use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
 use self::verify::Verifier;
@@ -69,7 +69,7 @@ const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
 /// One process of the cluster-version operator.
 #[derive(Debug)]
 pub struct ClusterVersionOperator {
-    holder: String,
+    candidate: Option<Candidate>,
     site: Site,
     worker: Worker,
     election: Option<Election>,
@@ -93,26 +93,32 @@ impl ClusterVersionOperator {
             held: String::new(),
             verifier: Verifier::new(interval, now),
         };
-        let holder = format!("{}_{}", pod.name(), draws.uuid());
+        let candidate = Some(candidate(pod, site.behaviour, streams, now));
         let pace = Pace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
-        Some(Self { holder, site, worker, election: None, out: Outbox::default(), ending: false })
+        Some(Self { candidate, site, worker, election: None, out: Outbox::default(), ending: false })
     }
 
     fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
         let refusal = answer.outcome.as_ref().err();
         match self.out.answered() {
             Some(Purpose::Lease) => {
-                let begins = self.election.as_mut().is_some_and(|e| e.answered(refusal.is_none()));
-                if begins {
-                    let lease = answer.outcome.as_ref().ok();
-                    events::tell_of_leadership(&self.holder, lease, now, &mut self.out);
-                }
-                if begins && !self.ending {
+                let last = !self.out.awaits(Purpose::Lease);
+                let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
+                if election.answered(refusal.is_none(), last, now) {
+                    events::tell_of_leadership(
+                        election.holder(),
+                        self.site.behaviour,
+                        view,
+                        now,
+                        &mut self.out,
+                    );
                     self.worker.queue.trigger(now);
                 }
             }
-            Some(Purpose::Status) => self.worker.status_answered(refusal, view, now, &mut self.out),
+            Some(Purpose::Status) => {
+                self.worker.status_answered(&self.site, answer, view, now, &mut self.out);
+            }
             Some(Purpose::Prune) => self.worker.pruned(&self.site, answer),
             Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
             Some(Purpose::Apply) => {
@@ -149,14 +155,22 @@ impl ClusterVersionOperator {
     }
 
     fn run(&mut self, view: &View, alerts: &[Alert], now: Time) -> Step {
-        let election = self.election.get_or_insert_with(|| Election::new(self.holder.clone(), view, now));
+        if let Some(candidate) = self.candidate.take() {
+            self.election = Some(Election::new(candidate, view, now));
+            self.site.find_held(view);
+        }
+        if self.election.as_ref().is_some_and(|election| election.is_lost(now)) {
+            self.end(view, now);
+        }
         if self.ending {
             let writes = self.out.take();
             let effects = if writes.is_empty() { vec![Effect::Exit] } else { Vec::new() };
             return Step { writes, effects, why: "shutting down".into(), ..Step::default() };
         }
-        election.run(view, now, &mut self.out);
-        let leads = election.leads();
+        let leads = self.election.as_mut().is_some_and(|election| {
+            election.run(view, now, &mut self.out);
+            election.leads()
+        });
         if leads {
             self.worker.run(&mut self.site, view, alerts, now, &mut self.out);
             if let Some(write) = self.site.verifier.persist(view, now) {
@@ -209,6 +223,15 @@ impl Actor for ClusterVersionOperator {
         }
         self.run(input.view, input.alerts, input.now)
     }
+}
+
+/// A process is known by its host, which is the node where the pod has its network, and by letters of its own: another
+/// process in the same pod is another candidate.
+fn candidate(pod: &Object, behaviour: Behaviour, streams: &Streams, now: Time) -> Candidate {
+    let mut pauses = streams.stream(&format!("leader-election/{}/{now}", pod.name()));
+    let host = if pod["spec"]["hostNetwork"] == true { pod.text("/spec/nodeName") } else { pod.name() };
+    let holder = format!("{host}_{}", pauses.uuid());
+    Candidate { holder, locks_config_map: behaviour.locks_config_map, pauses }
 }
 
 /// Whether a ClusterOperator changed in what the operator waits for: its `operator` version, or the status of

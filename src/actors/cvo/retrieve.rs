@@ -16,8 +16,8 @@ use super::version_pod::{self, Judgement, VersionPod};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::resources::{JOBS, PODS};
-use crate::model::world::World;
-use crate::model::{Answer, Object, Resource, View, Write};
+use crate::model::world::{Contents, World};
+use crate::model::{Answer, Object, Operation, Resource, View, Write};
 
 /// How long a retrieval may take in all.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
@@ -101,6 +101,41 @@ pub(super) struct Site {
     pub(super) verifier: Verifier,
 }
 
+impl Site {
+    /// Finds what earlier processes fetched to this node: a pod that did its work has left a payload there.
+    pub(super) fn find_held(&mut self, view: &View) {
+        let has_fetched = |pod: &&Object| {
+            pod.name().starts_with("version-")
+                && pod.text("/spec/nodeName") == self.node
+                && pod.text("/status/phase") == "Succeeded"
+        };
+        let made_at = |pod: &&Object| pod.text("/metadata/creationTimestamp").to_owned();
+        let last = view.list_in(&PODS, NAMESPACE).filter(has_fetched).max_by_key(made_at);
+        self.held = last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
+    }
+
+    /// Whether the payload of `image` lies on the node's disk, with all that makes it one.
+    fn holds(&self, image: &str) -> bool {
+        self.held == image && self.confirm(image).is_ok()
+    }
+
+    /// Checks that what was fetched of `image` can be a payload.
+    fn confirm(&self, image: &str) -> Result<(), String> {
+        let lacks = match self.world.registry.resolve(image).contents {
+            Contents::NoPayload => "manifests",
+            Contents::NoImageReferences => "release-manifests/image-references",
+            _ => return Ok(()),
+        };
+        let place = version_pod::payload_path(image);
+        let step = match self.behaviour.retrieval {
+            By::Pod => format!("confirming the presence of release-image content in \"{place}\": "),
+            By::Job => String::new(),
+        };
+        let missing = format!("stat {place}/{lacks}: no such file or directory");
+        Err(format!("Unable to download and prepare the update: {step}{missing}"))
+    }
+}
+
 impl Retrieval {
     /// Begins.
     pub(super) fn new(target: Target, site: &Site, view: &View, now: Time) -> Self {
@@ -143,7 +178,7 @@ impl Retrieval {
                 Stage::Prune if !out.awaits(Purpose::Prune) && !self.left.is_empty() => {
                     return Some(Err(self.not_pruned().into()));
                 }
-                Stage::Prune if !out.awaits(Purpose::Prune) && site.held == self.target.image => {
+                Stage::Prune if !out.awaits(Purpose::Prune) && site.holds(&self.target.image) => {
                     return Some(Ok(self.retrieved.clone()));
                 }
                 Stage::Prune if !out.awaits(Purpose::Prune) => {
@@ -156,6 +191,9 @@ impl Retrieval {
                     if judged == Judgement::Done {
                         // The cleanup before it left nothing else there.
                         site.held.clone_from(&self.target.image);
+                        if let Err(error) = site.confirm(&self.target.image) {
+                            return Some(Err(error.into()));
+                        }
                     }
                     return self.judged(judged, site.behaviour.retrieval, now);
                 }
@@ -175,11 +213,11 @@ impl Retrieval {
 
     /// Takes the answer to the removal of a Job or Pod in. Operators that make Jobs only log what went wrong.
     pub(super) fn pruned(&mut self, by: By, answer: &Answer) {
-        if let Err(refusal) = &answer.outcome
-            && by == By::Pod
-            && refusal.code != 404
+        if let (Err(refusal), By::Pod, Operation::Delete(_)) = (&answer.outcome, by, &answer.write.operation)
         {
-            self.left.push(refusal.message.clone());
+            let kind = if answer.write.resource == JOBS { "job" } else { "pod" };
+            let text = format!("failed to delete {kind} {}: {}", answer.write.name, refusal.message);
+            self.left.push(text);
         }
     }
 

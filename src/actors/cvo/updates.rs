@@ -13,9 +13,12 @@ use serde_json::{Value, json};
 
 use self::accepted::Accepted;
 pub(super) use self::accepted::{can_accept, note};
+use self::alerts::OwnRisks;
 use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
+use super::behaviour::Behaviour;
 use super::desired;
+use super::upgradeable::risks as risks_of_state;
 use crate::actors::monitoring;
 use crate::base::clock::Time;
 use crate::model::alert::Alert;
@@ -35,8 +38,10 @@ pub(super) struct Updates {
     interval: SignedDuration,
     last: Option<Look>,
     fetched: Fetched,
-    /// Risks that the cluster's own alerts are.
-    alerts: Vec<Risk>,
+    /// Risks that the cluster's own state is.
+    own_risks: OwnRisks,
+    /// What a payload wants removed and is still there.
+    deletions: Vec<String>,
     /// What was fetched, with those.
     offered: Fetched,
     retrieved: Condition,
@@ -74,7 +79,8 @@ impl Updates {
             interval,
             last: None,
             fetched: Fetched::default(),
-            alerts: Vec::new(),
+            own_risks: OwnRisks::default(),
+            deletions: Vec::new(),
             offered: Fetched::default(),
             retrieved: Condition::new("RetrievedUpdates", "False", "", ""),
             recommended: Vec::new(),
@@ -111,18 +117,36 @@ impl Updates {
                 .is_none_or(|last| last.at + self.interval <= now || last.architecture != architecture);
         let accepted = can_accept(own, view).then(|| Accepted::read(cluster_version));
         let looks = accepted.is_some() && alerts::are_risks(own);
-        let alerts = if looks { alerts::risks(alerts) } else { Vec::new() };
-        let changed = accepted != self.accepted || alerts != self.alerts;
+        let own_risks =
+            if looks { self.look_around(view, alerts, cluster_version, own) } else { OwnRisks::default() };
+        let changed = accepted != self.accepted || own_risks != self.own_risks;
         if !due && !changed && self.queries.retry_at().is_none_or(|at| at > now) {
             return false;
         }
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
-        (self.accepted, self.alerts) = (accepted, alerts);
+        (self.accepted, self.own_risks) = (accepted, own_risks);
         if due {
             self.look(world, cluster_version, own, same, now);
         }
         self.evaluate(view, now);
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
+    }
+
+    /// The risks that the cluster's own state is.
+    fn look_around(
+        &self,
+        view: &View,
+        alerts: &[Alert],
+        cluster_version: &Object,
+        own: &Release,
+    ) -> OwnRisks {
+        let (of_minors, _) = risks_of_state::all(Behaviour::of(own), cluster_version, &self.deletions, view);
+        OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
+    }
+
+    /// Takes in what a payload wants removed and is still there.
+    pub(super) fn hear_of_deletions(&mut self, deletions: Vec<String>) {
+        self.deletions = deletions;
     }
 
     fn look(&mut self, world: &World, cluster_version: &Object, own: &Release, same: bool, now: Time) {
@@ -155,7 +179,7 @@ impl Updates {
 
     /// Makes Recommended of all conditional updates anew.
     fn evaluate(&mut self, view: &View, now: Time) {
-        self.offered = alerts::merge(&self.fetched, &self.alerts);
+        self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
         let query = |text: &str| monitoring::is_true(text, view, now);
         let mut recommended = Vec::new();

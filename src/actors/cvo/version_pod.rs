@@ -142,31 +142,36 @@ pub(super) enum Judgement {
 /// Judges a watched Pod: a pending one fails early only for a refused signature or an unknown manifest, or when a
 /// container ended with a message.
 pub(super) fn judge_pod(pod: &Object) -> Judgement {
-    let said = statuses(pod);
-    let failed = |at: &str| {
-        let mut text = format!(
-            "pod {} failed{at} with reason \"{}\" and message \"{}\"",
+    let failed = |at: &str, said: &[String]| {
+        Judgement::Failed(format!(
+            "pod {} failed{at} with reason {:?} and message {:?} and status {}",
             pod.name(),
             pod.text("/status/reason"),
             pod.text("/status/message"),
-        );
-        if !said.is_empty() {
-            let list: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
-            text += &format!(" and status {}", list.join(","));
-        }
-        Judgement::Failed(text)
+            said.join(","),
+        ))
     };
     match pod.text("/status/phase") {
         "Succeeded" => Judgement::Done,
-        "Failed" => failed(""),
-        "Pending" if said.iter().any(|(_, early)| *early) => failed(" at pending"),
-        _ => Judgement::Waiting,
+        "Failed" => failed("", &statuses(pod, |_, message| !message.is_empty())),
+        "Pending" => {
+            let said = statuses(pod, is_hopeless);
+            if said.is_empty() { Judgement::Waiting } else { failed(" at pending", &said) }
+        }
+        "Running" => Judgement::Waiting,
+        other => Judgement::Failed(format!("pod {} is with unexpected phase {other}", pod.name())),
     }
 }
 
-/// What each container says that waits or has ended with a message, and whether that ends the wait early.
-/// Containers stand before init containers.
-fn statuses(pod: &Object) -> Vec<(String, bool)> {
+/// Whether what a container waits for will not come.
+fn is_hopeless(reason: &str, message: &str) -> bool {
+    reason == "SignatureValidationFailed"
+        || (reason == "ErrImagePull" && message.contains("manifest unknown"))
+}
+
+/// What each container says that waits for what `tells` of, or has ended with a message. Containers stand before init
+/// containers.
+fn statuses(pod: &Object, tells: fn(&str, &str) -> bool) -> Vec<String> {
     let mut said = Vec::new();
     for (kind, pointer) in
         [("container", "/status/containerStatuses"), ("initcontainer", "/status/initContainerStatuses")]
@@ -177,15 +182,15 @@ fn statuses(pod: &Object) -> Vec<(String, bool)> {
                 let detail = &status["state"][state];
                 let text = |field: &str| detail[field].as_str().unwrap_or_default();
                 let (reason, message) = (text("reason"), text("message"));
-                if message.is_empty() {
-                    continue;
+                let counts = match state {
+                    "waiting" => detail.is_object() && tells(reason, message),
+                    _ => !message.is_empty(),
+                };
+                if counts {
+                    said.push(format!(
+                        "{kind} {name} is {state} with reason {reason:?} and message {message:?}"
+                    ));
                 }
-                let early = state == "terminated"
-                    || reason == "SignatureValidationFailed"
-                    || (reason == "ErrImagePull" && message.contains("manifest unknown"));
-                let line =
-                    format!("{kind} {name} is {state} with reason \"{reason}\" and message \"{message}\"");
-                said.push((line, early));
             }
         }
     }
@@ -200,7 +205,8 @@ pub(super) fn judge_job(job: &Object) -> Judgement {
     }
     let failed =
         job.list("/status/conditions").iter().find(|c| c["type"] == "Failed" && c["status"] == "True");
-    if count("active") > 0 || (count("failed") == 0 && failed.is_none()) {
+    let is_late = failed.is_some_and(|condition| condition["reason"] == "DeadlineExceeded");
+    if count("active") > 0 || (count("failed") == 0 && !is_late) {
         return Judgement::Waiting;
     }
     let text = |field: &str, default: &str| {

@@ -1,6 +1,9 @@
 //! The ClusterVersion worker: reads what spec asks for, gets its payload accepted, and writes status. It is the only
 //! writer of that status, and while it retrieves a payload it does nothing else.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::Value;
 
 use super::accept::accept;
@@ -23,7 +26,7 @@ use crate::model::manifests::is_preview;
 use crate::model::payload::Selection;
 use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_VERSIONS, FEATURE_GATES};
-use crate::model::{Answer, Object, Refusal, View, Write};
+use crate::model::{Answer, Object, Operation, View, Write};
 
 /// The worker, with the two memories: what was accepted last, and the loop that applies it.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub(super) struct Worker {
     events: Events,
     updates: Updates,
     invalid: Vec<String>,
+    /// Whether the status that is being written was refused once since somebody else was quicker.
+    conflicted: bool,
 }
 
 impl Worker {
@@ -59,6 +64,7 @@ impl Worker {
             events: Events::default(),
             updates: Updates::new(interval),
             invalid: Vec::new(),
+            conflicted: false,
         }
     }
 
@@ -160,21 +166,38 @@ impl Worker {
         }
     }
 
-    /// Takes the answer to a status write in. After too many refusals the error itself is written.
+    /// Takes the answer to a status write in. Where somebody else was quicker, the same is said once more of what the
+    /// object is now; after too many refusals the error itself is written.
     pub(super) fn status_answered(
         &mut self,
-        refusal: Option<&Refusal>,
+        site: &Site,
+        answer: &Answer,
         view: &View,
         now: Time,
         out: &mut Outbox,
     ) {
-        let Some(refusal) = refusal else { return self.queue.succeeded() };
-        if refusal.code == 409 {
-            self.queue.trigger(now);
-        } else if self.queue.failed(now)
-            && let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version")
+        let Err(refusal) = &answer.outcome else {
+            self.conflicted = false;
+            return self.queue.succeeded();
+        };
+        let found = view.get(&CLUSTER_VERSIONS, "", "version");
+        let mut error = refusal.message.as_str();
+        if refusal.code == 409
+            && !self.conflicted
+            && let Some(cluster_version) = found
         {
-            let object = status::write_failing(cluster_version, &self.own, &refusal.message, now);
+            if is_about(&answer.write, cluster_version) {
+                self.write_status(site, cluster_version, now, out);
+                self.conflicted = out.awaits(Purpose::Status);
+                return;
+            }
+            error = "cluster version was deleted and recreated, cannot update status";
+        }
+        self.conflicted = false;
+        if self.queue.failed(now)
+            && let Some(cluster_version) = found
+        {
+            let object = status::write_failing(cluster_version, &self.own, error, now);
             out.push(Purpose::FailingStatus, Write::update_status(&CLUSTER_VERSIONS, object));
         }
     }
@@ -191,6 +214,7 @@ impl Worker {
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
         self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
+        self.updates.hear_of_deletions(deletions);
         if self.apply.is_none() {
             self.tell_of_own(now, out);
             self.adopt_own(view, cluster_version, now);
@@ -214,7 +238,12 @@ impl Worker {
             if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
                 self.tell_of_own(now, out);
             }
+            let broken_off = self.apply.as_ref().and_then(ApplyLoop::broken_off);
             self.adopt(self.own_work(target.generation, target.force), cluster_version, view, now);
+            if let Some(apply) = &mut self.apply {
+                // It shows until the new pass has something to tell.
+                apply.progress.failure = broken_off;
+            }
         } else {
             self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));
@@ -335,6 +364,11 @@ fn mode(cluster_version: &Object, image: &str) -> Mode {
         Some(head) if is_completed(head) && head["image"] == image => Mode::Reconciling,
         _ => Mode::Updating,
     }
+}
+
+/// Whether a write was meant for this object, and not for another of its name.
+fn is_about(write: &Write, object: &Object) -> bool {
+    matches!(&write.operation, Operation::Update(written) if written["metadata"]["uid"] == object.uid())
 }
 
 /// Which manifests of a release this cluster takes.

@@ -6,7 +6,7 @@ use super::status::State;
 use super::worker::{Look, RESTART_PAUSE};
 use crate::actors::recorder::Notice;
 use crate::base::clock::Time;
-use crate::model::world::Containers;
+use crate::model::world::{Containers, Contents};
 
 /// Why a container waits that has failed several times.
 pub(super) const CRASH_LOOP: &str = "CrashLoopBackOff";
@@ -33,12 +33,30 @@ impl Look<'_> {
             reason: reason.to_owned(),
             message: message.to_owned(),
         };
-        match self.fate(index) {
-            Containers::Run | Containers::CannotBeCreated => State::ended(since, at, 0),
-            Containers::OutOfMemory => ended(137, "OOMKilled", ""),
-            Containers::Crash if self.asks_for_logs(index) => ended(1, "Error", CRASH_LOG),
-            Containers::Crash => State::ended(since, at, 1),
+        let log = match self.fate(index) {
+            Containers::OutOfMemory => return ended(137, "OOMKilled", ""),
+            Containers::Crash => Some(CRASH_LOG.to_owned()),
+            Containers::Run | Containers::CannotBeCreated => self.complaint(index),
+        };
+        match log {
+            Some(log) if self.asks_for_logs(index) => ended(1, "Error", &log),
+            Some(_) => State::ended(since, at, 1),
+            None => State::ended(since, at, 0),
         }
+    }
+
+    /// What a program writes that does not find in its image what it is to carry.
+    fn complaint(&self, index: usize) -> Option<String> {
+        let container = &self.status.containers[index];
+        if self.site.world.registry.resolve(&container.image).contents != Contents::NoPayload {
+            return None;
+        }
+        let specs = ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));
+        let command =
+            specs.clone().find(|spec| spec["name"] == container.name.as_str())?["command"].as_array()?;
+        let place = command.iter().find(|word| *word == "/manifests" || *word == "/release-manifests")?;
+        let (program, place) = (command.first()?.as_str()?, place.as_str()?);
+        Some(format!("{program}: cannot stat '{place}': No such file or directory\n"))
     }
 
     /// Whether the end of a failed container's log is its message (`terminationMessagePolicy`).

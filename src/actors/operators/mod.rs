@@ -189,7 +189,7 @@ impl Operator {
     }
 
     fn release(&self, version: &str) -> Option<&Release> {
-        self.world.releases.get(&Version::parse(version).ok()?)
+        self.world.payload_of(&Version::parse(version).ok()?)
     }
 
     fn facts_of(&self, version: &str) -> &release::Operator {

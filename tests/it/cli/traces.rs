@@ -149,6 +149,8 @@ fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
     02:12 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
     02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 2 of 12 done (16% complete)"
     02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+    02:12 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update customresourcedefinition \"clusteroperators.config.openshift.io\" (1 of 12)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
+    02:12 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
     02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
     02:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
     07:00 administrator: generation 4

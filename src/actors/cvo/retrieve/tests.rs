@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::base::rng::Streams;
 use crate::model::release::Release;
+use crate::model::world::Image;
 use crate::model::{Change, ChangeKind, Operation, Refusal};
 
 const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
@@ -29,12 +30,15 @@ fn begun(version: &str, view: &View) -> (Site, Retrieval) {
     (site, retrieval)
 }
 
-fn left_behind() -> View {
+fn left_behind(names: &[&str], phase: &str) -> View {
     let mut view = View::default();
-    let labels = json!({ "k8s-app": version_pod::LABEL });
-    for name in ["version--aaaaa", "version--bbbbb"] {
-        let object =
-            Object::new(json!({ "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels } }));
+    for &name in names {
+        let labels = json!({ "k8s-app": version_pod::LABEL });
+        let object = Object::new(json!({
+            "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels },
+            "spec": { "nodeName": "master-0", "containers": [{ "image": IMAGE }] },
+            "status": { "phase": phase },
+        }));
         let key = PODS.key(NAMESPACE, name);
         view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
     }
@@ -92,10 +96,46 @@ fn what_nobody_reacts_to_is_given_up_after_four_minutes() {
 #[test]
 fn earlier_pods_that_cannot_be_removed_end_it_at_once() {
     let prefix = "Unable to download and prepare the update: failed to prune pods: error deleting pods: ";
-    let one = ends("4.20.1", &left_behind(), &[(403, "pods is forbidden: a"), (404, "not found")]);
-    assert_eq!(one, (1, format!("{prefix}pods is forbidden: a")));
-    let two = ends("4.20.1", &left_behind(), &[(403, "a"), (500, "b")]);
-    assert_eq!(two, (1, format!("{prefix}[a, b]")));
+    let a = "failed to delete pod version--aaaaa: a";
+    assert_eq!(
+        ends("4.20.1", &left_behind(&["version--aaaaa"], ""), &[(403, "a")]),
+        (1, format!("{prefix}{a}"))
+    );
+    let both = left_behind(&["version--aaaaa", "version--bbbbb"], "");
+    let two = ends("4.20.1", &both, &[(403, "a"), (500, "b")]);
+    assert_eq!(two, (1, format!("{prefix}[{a}, failed to delete pod version--bbbbb: b]")));
+}
+
+#[test]
+fn what_an_earlier_process_fetched_to_the_same_node_is_there() {
+    let view = left_behind(&["version--aaaaa"], "Succeeded");
+    let held = |node: &str| {
+        let (mut site, _) = begun("4.20.1", &view);
+        node.clone_into(&mut site.node);
+        site.find_held(&view);
+        site.holds(IMAGE)
+    };
+    // Nobody serves the image any more; on the disk it is.
+    assert_eq!((held("master-0"), held("master-1")), (true, false));
+}
+
+#[test]
+fn what_was_fetched_must_be_a_payload() {
+    let (mut site, _) = begun("4.20.1", &View::default());
+    let mut world = World::default();
+    let image = Image { contents: Contents::NoImageReferences, ..Image::default() };
+    world.registry.images.insert("sha256:aaaa".to_owned(), image);
+    site.world = Arc::new(world);
+    IMAGE.clone_into(&mut site.held);
+    let place = version_pod::payload_path(IMAGE);
+    let missing = format!("stat {place}/release-manifests/image-references: no such file or directory");
+    let expected = format!(
+        "Unable to download and prepare the update: confirming the presence of release-image content in \"{place}\": {missing}"
+    );
+    assert_eq!(site.confirm(IMAGE), Err(expected));
+    assert!(!site.holds(IMAGE), "it is fetched again");
+    site.behaviour.retrieval = By::Job;
+    assert_eq!(site.confirm(IMAGE), Err(format!("Unable to download and prepare the update: {missing}")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{KIND, Style, gates, has_overrides, refusing_operators};
+use super::{KIND, Style, completed_version, gates, has_overrides, refusing_operators};
 use crate::actors::cvo::behaviour::Behaviour;
 use crate::model::condition::{self, Condition};
 use crate::model::{Object, View};
@@ -20,7 +20,7 @@ pub(super) fn conditions(
 ) -> Vec<Condition> {
     let mut failed: Vec<Condition> = [
         overrides(behaviour, cluster_version),
-        admin_acks(cluster_version, view),
+        admin_acks(behaviour, cluster_version, view),
         cluster_operators(view),
         deletes_in_progress(deletions),
         update_in_progress(behaviour, cluster_version),
@@ -66,10 +66,10 @@ pub(super) fn overrides_message(behaviour: Behaviour) -> &'static str {
     }
 }
 
-fn admin_acks(cluster_version: &Object, view: &View) -> Option<Condition> {
+fn admin_acks(behaviour: Behaviour, cluster_version: &Object, view: &View) -> Option<Condition> {
     let failed =
         |reason: &str, message| Some(Condition::new("UpgradeableAdminAckRequired", "False", reason, message));
-    let closed = match gates::closed(cluster_version, view) {
+    let closed = match gates::closed(behaviour.upgradeable, completed_version(cluster_version), view) {
         Ok(closed) => closed,
         Err((_, name)) => {
             let which = if name == gates::GATES.1 { "Gates" } else { "Acks" };

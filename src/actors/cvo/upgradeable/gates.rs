@@ -1,7 +1,7 @@
 //! What administrators have to agree to before they leave a minor: the ConfigMap `admin-gates` asks, `admin-acks`
 //! answers.
 
-use super::completed_version;
+use super::Style;
 use crate::model::resources::CONFIG_MAPS;
 use crate::model::{Object, View};
 
@@ -9,8 +9,9 @@ use crate::model::{Object, View};
 pub(super) const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
 /// Where the answers stand.
 pub(super) const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
-/// The form of a gate's name, as messages quote it.
+/// The form of a gate's name, as messages quote it: up to 4.22, and from 4.23 on.
 const NAME_FORM: &str = "^ack-[4-5][.]([0-9]{1,})-[^-]";
+const NAME_FORM_OF_RISKS: &str = "^ack-([4-5][.][0-9]{1,})-[^-]";
 
 /// A gate that is still closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +24,12 @@ pub(super) struct Gate {
     pub(super) message: String,
 }
 
-/// The gates that are closed, by name; `Err` with the place of the ConfigMap that is missing.
+/// The gates of a version that are closed, by name; `Err` with the place of the ConfigMap that is missing.
 pub(super) fn closed(
-    cluster_version: &Object,
+    style: Style,
+    version: &str,
     view: &View,
 ) -> Result<Vec<Gate>, (&'static str, &'static str)> {
-    let version = completed_version(cluster_version);
     if version.is_empty() {
         return Ok(Vec::new());
     }
@@ -38,18 +39,27 @@ pub(super) fn closed(
     let (gates, acks) = (find(GATES)?, find(ACKS)?);
     let data = gates["data"].as_object();
     let named = data.into_iter().flatten().map(|(name, text)| (name, text.as_str().unwrap_or_default()));
-    Ok(named.filter_map(|(name, text)| judge(name, text, version, acks)).collect())
+    Ok(named.filter_map(|(name, text)| judge(style, name, text, version, acks)).collect())
 }
 
-fn judge(name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
+fn judge(style: Style, name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
     let closed = |reason, message| Some(Gate { name: name.to_owned(), reason, message });
-    let Some(minor) = minor_of_gate(name) else {
-        let message = format!(
-            "admin-gates configmap gate name {name} has invalid format; must comply with \"{NAME_FORM}\"."
-        );
+    let Some((major, minor)) = release_of_gate(name) else {
+        let invalid = |form| {
+            format!("admin-gates configmap gate name {name} has invalid format; must comply with \"{form}\"")
+        };
+        let message = match style {
+            Style::Checks { .. } => format!("{}.", invalid(NAME_FORM)),
+            Style::Risks => {
+                let invalid = invalid(NAME_FORM_OF_RISKS);
+                format!("admin-gates configmap gate \"{name}\" is invalid: {invalid}")
+            }
+        };
         return closed("AdminAckConfigMapGateNameError", message);
     };
-    if Some(minor) != version.split('.').nth(1) {
+    let mut parts = version.split('.');
+    let of_major = parts.next() == Some(major) || style != Style::Risks;
+    if !of_major || parts.next() != Some(minor) {
         return None;
     }
     if text.is_empty() {
@@ -59,10 +69,11 @@ fn judge(name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
     if acks["data"][name] == "true" { None } else { closed("AdminAckRequired", text.to_owned()) }
 }
 
-/// The minor that a gate is about: `12` for `ack-4.12-something`. The major does not matter.
-fn minor_of_gate(name: &str) -> Option<&str> {
+/// The release that a gate is about: `4` and `12` for `ack-4.12-something`. Up to 4.22 the major does not matter.
+fn release_of_gate(name: &str) -> Option<(&str, &str)> {
     let (version, what) = name.strip_prefix("ack-")?.split_once('-')?;
-    let minor = version.strip_prefix("4.").or_else(|| version.strip_prefix("5."))?;
+    let (major, minor) = version.split_once('.')?;
     let digits = !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit());
-    (digits && !what.is_empty() && !what.starts_with('-')).then_some(minor)
+    (["4", "5"].contains(&major) && digits && !what.is_empty() && !what.starts_with('-'))
+        .then_some((major, minor))
 }

@@ -3,7 +3,7 @@
 mod checks;
 mod gates;
 pub(super) mod precondition;
-mod risks;
+pub(super) mod risks;
 #[cfg(test)]
 mod tests;
 
@@ -62,7 +62,7 @@ impl Upgradeable {
         now: Time,
     ) {
         let conditions = match behaviour.upgradeable {
-            Style::Risks => risks::conditions(cluster_version, deletions, view),
+            Style::Risks => risks::conditions(behaviour, cluster_version, deletions, view),
             Style::Checks { .. } if !self.is_due(cluster_version, now) => return,
             Style::Checks { .. } => checks::conditions(behaviour, cluster_version, deletions, view),
         };

@@ -1,18 +1,37 @@
 //! The risks of releases from 4.23 on: there is Upgradeable alone, by the one risk there is or by all of them.
 
 use super::{KIND, gates, has_overrides, refusing_operators};
+use crate::actors::cvo::behaviour::Behaviour;
 use crate::model::condition::{self, Condition};
+use crate::model::graph::{Risk, Rule};
 use crate::model::{Object, View};
 
-/// What is said of overrides.
+/// What is said of an update that is under way, and of overrides.
+const UPDATING: &str = "An update is already in progress and the details are in the Progressing condition.";
 pub(super) const OVERRIDES: &str = "Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.";
 
-/// A name and a sentence.
-type Risk = (String, String);
+/// Where documents of a release are, what tells of conditions there, and what tells of updates.
+const DOCUMENTS: &str = "https://docs.redhat.com/en/documentation/openshift_container_platform/";
+const CONDITIONS: &str = "/html/updating_clusters/understanding-openshift-updates-1#understanding_clusteroperator_conditiontypes_understanding-openshift-updates";
+const APPLICATION: &str =
+    "/html/updating_clusters/understanding-openshift-updates-1#update-manifest-application_how-updates-work";
+const SPECIFICATION: &str = "/html/config_apis/clusterversion-config-openshift-io-v1#spec-8";
+/// What administrators are to agree to names its own place, where nobody looks for it.
+const ASKED: &str = "https://example.com/FIXME-look-for-a-URI-in-the-message";
 
-/// Upgradeable, where there is a risk or one that could not be evaluated.
-pub(super) fn conditions(cluster_version: &Object, deletions: &[String], view: &View) -> Vec<Condition> {
-    let (closed, error) = match gates::closed(cluster_version, view) {
+/// What speaks against another minor or major release, in the operator's order, and why not all of it is known.
+pub(in crate::actors::cvo) fn all(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    deletions: &[String],
+    view: &View,
+) -> (Vec<Risk>, Option<String>) {
+    let (major, minor) = behaviour.line;
+    let at = |version: &str, page: &str| format!("{DOCUMENTS}{version}{page}");
+    let own = format!("{major}.{minor}");
+    let desired = cluster_version.text("/status/desired/version");
+    let desired = desired.rsplitn(2, '.').last().unwrap_or_default();
+    let (closed, error) = match gates::closed(behaviour.upgradeable, &own, view) {
         Ok(closed) => (closed, None),
         Err((namespace, name)) => {
             let error = format!(
@@ -21,17 +40,50 @@ pub(super) fn conditions(cluster_version: &Object, deletions: &[String], view: &
             (Vec::new(), Some(error))
         }
     };
-    let mut risks: Vec<Risk> = own(cluster_version);
-    risks.extend(in_progress(deletions));
-    risks.extend(closed.into_iter().map(|gate| (format!("AdminAck-{}", gate.name), gate.message)));
-    let refusing = refusing_operators(view).into_iter();
-    risks.extend(refusing.map(|(name, said)| (format!("ClusterOperatorUpgradeable-{name}"), said.message)));
+    let mut risks = Vec::new();
+    if condition::is_true(cluster_version, "Progressing") {
+        risks.push(risk("ClusterVersionUpdating", UPDATING, at(desired, CONDITIONS)));
+    }
+    if has_overrides(cluster_version) {
+        risks.push(risk("ClusterVersionOverrides", OVERRIDES, at(desired, SPECIFICATION)));
+    }
+    if !deletions.is_empty() {
+        let message = format!(
+            "Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources={}",
+            deletions.join(",")
+        );
+        risks.push(risk("ResourceDeletionInProgress", &message, at(&own, APPLICATION)));
+    }
+    for gate in closed {
+        let url = if gate.reason == "AdminAckRequired" { ASKED } else { DOCUMENTS };
+        risks.push(risk(&format!("AdminAck-{}", gate.name), &gate.message, url.to_owned()));
+    }
+    for (name, said) in refusing_operators(view) {
+        let name = format!("ClusterOperatorUpgradeable-{name}");
+        risks.push(risk(&name, &said.message, at(&own, CONDITIONS)));
+    }
+    (risks, error)
+}
+
+/// A risk of any cluster.
+fn risk(name: &str, message: &str, url: String) -> Risk {
+    Risk { name: name.to_owned(), url, message: message.to_owned(), rules: vec![Rule::Always] }
+}
+
+/// Upgradeable, where there is a risk or one that could not be evaluated.
+pub(super) fn conditions(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    deletions: &[String],
+    view: &View,
+) -> Vec<Condition> {
+    let (risks, error) = all(behaviour, cluster_version, deletions, view);
     match (risks.as_slice(), error) {
         ([], None) => Vec::new(),
         ([], Some(error)) => vec![Condition::new(KIND, "Unknown", "EvaluationFailed", error)],
-        ([(name, message)], _) => vec![Condition::new(KIND, "False", reason(name), message.clone())],
+        ([one], _) => vec![Condition::new(KIND, "False", reason(&one.name), one.message.clone())],
         (several, _) => {
-            let lines: Vec<&str> = several.iter().map(|(_, message)| message.as_str()).collect();
+            let lines: Vec<&str> = several.iter().map(|risk| risk.message.as_str()).collect();
             let message = format!(
                 "Cluster should not be upgraded between minor or major versions for multiple reasons:\n* {}",
                 lines.join("\n* ")
@@ -39,28 +91,6 @@ pub(super) fn conditions(cluster_version: &Object, deletions: &[String], view: &
             vec![Condition::new(KIND, "False", "MultipleReasons", message)]
         }
     }
-}
-
-/// The risks that ClusterVersion itself tells of.
-fn own(cluster_version: &Object) -> Vec<Risk> {
-    let updating = condition::is_true(cluster_version, "Progressing").then(|| {
-        let message = "An update is already in progress and the details are in the Progressing condition.";
-        ("ClusterVersionUpdating".to_owned(), message.to_owned())
-    });
-    let overrides =
-        has_overrides(cluster_version).then(|| ("ClusterVersionOverrides".to_owned(), OVERRIDES.to_owned()));
-    updating.into_iter().chain(overrides).collect()
-}
-
-/// What the payload wants removed and is still there.
-fn in_progress(deletions: &[String]) -> Option<Risk> {
-    (!deletions.is_empty()).then(|| {
-        let message = format!(
-            "Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources={}",
-            deletions.join(",")
-        );
-        ("ResourceDeletionInProgress".to_owned(), message)
-    })
 }
 
 /// The name of a risk where a reason may be called so, which no name with a hyphen may.

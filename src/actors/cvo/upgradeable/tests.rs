@@ -157,6 +157,49 @@ fn from_4_23_there_are_risks_and_no_conditions_beside_upgradeable() {
     );
 }
 
+#[test]
+fn from_4_23_on_gates_are_of_one_major_and_name_their_form_otherwise() {
+    let gates = json!({ "ack-4.0-old": "Not this.", "ack-5.0-new": "Read this.", "x": "" });
+    let view = cluster(&gates, &json!({}));
+    let (told, _) = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
+    let told: Vec<String> = told.iter().map(|risk| format!("{}: {}", risk.name, risk.message)).collect();
+    assert_eq!(
+        told,
+        [
+            "AdminAck-ack-5.0-new: Read this.",
+            "AdminAck-x: admin-gates configmap gate \"x\" is invalid: admin-gates configmap gate name x has invalid format; must comply with \"^ack-([4-5][.][0-9]{1,})-[^-]\""
+        ]
+    );
+}
+
+#[test]
+fn each_risk_says_where_more_of_it_is_written() {
+    let mut view = cluster(&json!({}), &json!({}));
+    operator(&mut view, "etcd", "False", "No quorum.");
+    let mut object = cluster_version("5.0.1", true, "True").to_value();
+    object["status"]["desired"] = json!({ "version": "5.1.2" });
+    let deleted = ["Deployment \"a/b\"".to_owned()];
+    let (told, error) = risks::all(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
+    let told: Vec<String> = told.iter().map(|risk| format!("{} {}", risk.name, risk.url)).collect();
+    let place = "https://docs.redhat.com/en/documentation/openshift_container_platform";
+    let page = "html/updating_clusters/understanding-openshift-updates-1";
+    let conditions = "understanding_clusteroperator_conditiontypes_understanding-openshift-updates";
+    assert_eq!(
+        told,
+        [
+            format!("ClusterVersionUpdating {place}/5.1/{page}#{conditions}"),
+            format!(
+                "ClusterVersionOverrides {place}/5.1/html/config_apis/clusterversion-config-openshift-io-v1#spec-8"
+            ),
+            format!(
+                "ResourceDeletionInProgress {place}/5.0/{page}#update-manifest-application_how-updates-work"
+            ),
+            format!("ClusterOperatorUpgradeable-etcd {place}/5.0/{page}#{conditions}"),
+        ]
+    );
+    assert_eq!(error, None);
+}
+
 /// Whether a look notices an operator that begins to refuse `after` seconds; `accepted` is why no payload is.
 fn notices(after: i64, accepted: &str, gates_changed: bool) -> bool {
     let mut value = cluster_version("4.14.1", false, "False").to_value();

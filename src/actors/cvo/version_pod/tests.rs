@@ -171,8 +171,13 @@ fn containers_stand_before_init_containers_and_all_that_say_something_are_named(
     assert_eq!(judge_pod(&status("Failed", json!([waiting("cleanup", "a")]))), failed("", pull));
     assert_eq!(judge_pod(&status("Pending", json!([waiting("cleanup", "a")]))), Judgement::Waiting);
     assert_eq!(judge_pod(&status("Running", json!([ended]))), Judgement::Waiting);
-    let crash = "initcontainer cleanup is terminated with reason \"Error\" and message \"rm: denied\"";
-    assert_eq!(judge_pod(&status("Pending", json!([ended]))), failed(" at pending", crash));
+    let Judgement::Failed(crash) = judge_pod(&status("Pending", json!([ended]))) else { panic!("it failed") };
+    let end =
+        " and status initcontainer cleanup is terminated with reason \"Error\" and message \"rm: denied\"";
+    assert!(
+        crash.starts_with("pod version--abcde failed at pending with ") && crash.ends_with(end),
+        "{crash}"
+    );
 }
 
 #[test]
@@ -182,8 +187,36 @@ fn an_evicted_pod_fails_with_what_its_node_lacked() {
         "metadata": { "name": "version--abcde" },
         "status": { "phase": "Failed", "reason": "Evicted", "message": text },
     }));
-    let expected = format!("pod version--abcde failed with reason \"Evicted\" and message \"{text}\"");
+    let expected =
+        format!("pod version--abcde failed with reason \"Evicted\" and message \"{text}\" and status ");
     assert_eq!(judge_pod(&evicted), Judgement::Failed(expected));
+}
+
+#[test]
+fn a_pod_that_nobody_knows_how_it_is_fails() {
+    let lost = Object::new(json!({
+        "metadata": { "name": "version--abcde" },
+        "status": { "phase": "Unknown", "reason": "NodeLost" },
+    }));
+    let expected = "pod version--abcde is with unexpected phase Unknown".to_owned();
+    assert_eq!(judge_pod(&lost), Judgement::Failed(expected));
+}
+
+#[test]
+fn only_what_is_hopeless_is_told_of_a_pending_pod_and_quoted_as_go_does() {
+    let waiting = |name: &str, reason: &str, text: &str| json!({ "name": name, "state": { "waiting": { "reason": reason, "message": text } } });
+    let pending = Object::new(json!({
+        "metadata": { "name": "version--abcde" },
+        "status": {
+            "phase": "Pending",
+            "initContainerStatuses": [
+                waiting("cleanup", "ErrImagePull", "Get \"https://a/v2/\": manifest unknown"),
+                waiting("make-temporary-directory", "CreateContainerError", "no"),
+            ],
+        },
+    }));
+    let expected = r#"pod version--abcde failed at pending with reason "" and message "" and status initcontainer cleanup is waiting with reason "ErrImagePull" and message "Get \"https://a/v2/\": manifest unknown""#;
+    assert_eq!(judge_pod(&pending), Judgement::Failed(expected.to_owned()));
 }
 
 #[test]
@@ -198,7 +231,7 @@ fn other_troubles_of_a_container_are_waited_out() {
     ] {
         assert_eq!(judge_pod(&pod("Pending", reason, message)), Judgement::Waiting, "{reason}");
         let Judgement::Failed(text) = judge_pod(&pod("Failed", reason, message)) else { panic!("it failed") };
-        let end = format!("is waiting with reason \"{reason}\" and message \"{message}\"");
+        let end = format!("is waiting with reason {reason:?} and message {message:?}");
         assert!(text.ends_with(&end), "{text}");
     }
 }

@@ -1,0 +1,117 @@
+//! What becomes of statuses that somebody else was quicker than, and what a process says first.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::*;
+use crate::actors::cvo::behaviour::Behaviour;
+use crate::actors::cvo::verify::Verifier;
+use crate::base::rng::Streams;
+use crate::model::condition::{self, Condition};
+use crate::model::world::World;
+use crate::model::{Change, ChangeKind, Refusal};
+
+fn now() -> Time {
+    "2024-01-01T00:00:00Z".parse().unwrap()
+}
+
+/// A ClusterVersion with this uid, whose update to the operator's own release is under way.
+fn seen(uid: &str, desired: &Value) -> View {
+    let mut view = View::default();
+    let object = Object::new(json!({
+        "metadata": { "name": "version", "uid": uid, "generation": 1 },
+        "spec": { "clusterID": "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40", "desiredUpdate": desired },
+        "status": { "history": [
+            { "state": "Partial", "image": own().image, "version": "4.20.1" },
+            { "state": "Completed", "image": "before", "version": "4.20.0" },
+        ] },
+    }));
+    let key = CLUSTER_VERSIONS.key("", "version");
+    view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    view
+}
+
+/// The status writes that were asked for and not answered.
+fn statuses(out: &mut Outbox) -> Vec<Write> {
+    out.take().into_iter().filter(|_| out.answered() == Some(Purpose::Status)).collect()
+}
+
+fn conflict(write: Write) -> Answer {
+    let (reason, message) = ("Conflict".to_owned(), "the object has been modified".to_owned());
+    Answer { write, outcome: Err(Refusal { code: 409, reason, message, details: Value::Null }) }
+}
+
+fn own() -> Release {
+    Release::find(&"4.20.1".parse().unwrap()).unwrap()
+}
+
+/// A process that has not done anything yet.
+fn begun() -> (Worker, Site) {
+    let interval = SignedDuration::from_mins(3);
+    let site = Site {
+        node: "master-0".to_owned(),
+        behaviour: Behaviour::of(&own()),
+        world: Arc::new(World::default()),
+        names: Streams::new(1).stream("names"),
+        held: String::new(),
+        verifier: Verifier::new(interval, now()),
+    };
+    let pace = Pace { interval, jitter: Streams::new(1).stream("jitter"), orders: Streams::new(1) };
+    let mut worker = Worker::new(own(), pace, now());
+    worker.queue.trigger(now());
+    (worker, site)
+}
+
+/// How many statuses are written at once in answer to each of two conflicts, when the object has this uid then.
+fn written_again(uid: &str) -> [usize; 2] {
+    let (mut worker, mut site) = begun();
+    let mut out = Outbox::default();
+    worker.run(&mut site, &seen("first", &Value::Null), &[], now(), &mut out);
+    let mut written = statuses(&mut out);
+    let view = seen(uid, &Value::Null);
+    [0, 1].map(|_| {
+        let answer = conflict(written.remove(0));
+        written.push(answer.write.clone());
+        worker.status_answered(&site, &answer, &view, now(), &mut out);
+        let again = statuses(&mut out);
+        let count = again.len();
+        written.splice(0..0, again);
+        count
+    })
+}
+
+#[test]
+fn a_status_is_written_once_more_when_somebody_else_was_quicker() {
+    assert_eq!(written_again("first"), [1, 0]);
+    assert_eq!(written_again("second"), [0, 0], "it was about a ClusterVersion that is gone");
+}
+
+/// `status message` of Failing in each of the first three statuses of a process.
+fn failing(desired: &Value) -> Vec<String> {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let view = seen("first", desired);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        worker.run(&mut site, &view, &[], now(), &mut out);
+        for write in statuses(&mut out) {
+            let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
+            let found = Condition::read(condition::of(&Object::new(object.clone()), "Failing").unwrap());
+            told.push(format!("{} {}", found.status, found.message));
+            let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
+            worker.status_answered(&site, &answer, &view, now(), &mut out);
+        }
+    }
+    told
+}
+
+#[test]
+fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
+    assert_eq!(failing(&json!({ "image": own().image })), ["False ", "False "]);
+    let told = failing(&json!({ "image": own().image, "force": true }));
+    let broken_off =
+        "True Could not update customresourcedefinition \"clusterversions.config.openshift.io\" (1 of";
+    assert!(told[1].starts_with(broken_off), "{told:?}");
+    assert_eq!((told.len(), &*told[0], &*told[2]), (3, "False ", "False "));
+}
