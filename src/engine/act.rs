@@ -8,7 +8,7 @@ use crate::base::text::did_you_mean;
 use crate::model::fault::Fault;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS};
-use crate::model::{Identity, Object, Write};
+use crate::model::{DeleteOptions, Identity, Object, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
 
@@ -26,7 +26,10 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
             }),
         ),
         Action::Apply(object) => apply(simulation, object)?,
-        Action::Delete(object) => Write::delete(&object.resource, &object.namespace, &object.name),
+        Action::Delete { object, cascade } => {
+            let options = DeleteOptions { propagation: *cascade, ..DeleteOptions::default() };
+            Write::delete_with(&object.resource, &object.namespace, &object.name, options)
+        }
         Action::Fault { operator, fault } => tell_operator(simulation, operator, fault.as_ref())?,
     };
     let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);

@@ -23,4 +23,4 @@ pub use change::{Change, ChangeKind};
 pub use object::Object;
 pub use resource::{Key, Resource};
 pub use view::View;
-pub use write::{Answer, DeleteOptions, Identity, Operation, Refusal, Write};
+pub use write::{Answer, DeleteOptions, Identity, Operation, Propagation, Refusal, Write};

@@ -37,7 +37,10 @@ fn act(action: &Action) -> String {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!("apply {}", parts.join("/"))
         }
-        Action::Delete(object) => format!("delete {object}"),
+        Action::Delete { object, cascade: None } => format!("delete {object}"),
+        Action::Delete { object, cascade: Some(cascade) } => {
+            format!("delete {object}, cascade {}", cascade.name())
+        }
         Action::Fault { operator, fault: Some(fault) } => {
             format!("operator {operator} is {}", fault.kind.name())
         }
