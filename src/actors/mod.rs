@@ -10,6 +10,7 @@ pub mod garbage_collector;
 pub mod jobs;
 pub mod kubelet;
 pub mod monitoring;
+pub mod namespaces;
 pub mod operators;
 mod owners;
 pub mod pod_gc;
@@ -153,6 +154,7 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(deployments::DeploymentController::new(streams)),
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),
+        Box::new(namespaces::NamespaceController::new()),
     ]
 }
 
@@ -228,7 +230,7 @@ mod tests {
         let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "kubelet/master-0 job-controller deployment-controller pod-garbage-collector \
-                        garbage-collector prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
+                        garbage-collector namespace-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
 }
