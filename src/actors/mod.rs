@@ -6,6 +6,7 @@
 
 pub mod cvo;
 pub mod deployments;
+pub mod disruption;
 pub mod garbage_collector;
 pub mod jobs;
 pub mod kubelet;
@@ -15,6 +16,7 @@ pub mod operators;
 mod owners;
 pub mod pod_gc;
 mod recorder;
+mod shares;
 mod workqueue;
 
 #[cfg(test)]
@@ -155,6 +157,7 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),
         Box::new(namespaces::NamespaceController::new()),
+        Box::new(disruption::DisruptionController::new()),
     ]
 }
 
@@ -230,7 +233,7 @@ mod tests {
         let actors = controllers(&["master-0".to_owned()], &world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "kubelet/master-0 job-controller deployment-controller pod-garbage-collector \
-                        garbage-collector namespace-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
+                        garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
 }

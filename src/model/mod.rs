@@ -14,6 +14,7 @@ pub mod promql;
 pub mod release;
 mod resource;
 pub mod resources;
+pub mod selector;
 pub mod signature;
 mod view;
 pub mod world;
