@@ -6,14 +6,18 @@
 
 pub mod cvo;
 pub mod deployments;
+pub mod disruption;
+pub mod garbage_collector;
 pub mod jobs;
 pub mod kubelet;
 pub mod mco;
 pub mod monitoring;
+pub mod namespaces;
 pub mod operators;
 mod owners;
 pub mod pod_gc;
 mod recorder;
+mod shares;
 mod workqueue;
 
 #[cfg(test)]
@@ -37,7 +41,7 @@ use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 pub const PROGRAM: &str = "windtunnel.dev/program";
 
 /// One component of the cluster.
-pub trait Actor {
+pub trait Actor: Send {
     /// The name that the record and the timeline show, such as `cluster-version-operator`.
     fn name(&self) -> &str;
 
@@ -69,6 +73,8 @@ pub enum Interest {
     Object(Key),
     /// Pods bound to this node.
     PodsOn(String),
+    /// Objects of any kind, when who owns whom moves ([`Change::moves_ownership`]).
+    Ownership,
 }
 
 /// What an actor sees at one step.
@@ -187,8 +193,20 @@ pub fn on_machine(
     actors
 }
 
-/// The components around the cluster-version operator: the Job and the Deployment controller, the pod garbage collector,
-/// Prometheus, and the operators of all releases of `world`, by the facts of the newest release that has them.
+/// The controllers of Kubernetes itself, which kube-controller-manager runs. Each works alone as well.
+pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
+    vec![
+        Box::new(jobs::JobController::new()),
+        Box::new(deployments::DeploymentController::new(streams)),
+        Box::new(pod_gc::PodGarbageCollector::new()),
+        Box::new(garbage_collector::GarbageCollector::new()),
+        Box::new(namespaces::NamespaceController::new()),
+        Box::new(disruption::DisruptionController::new()),
+    ]
+}
+
+/// The components around the cluster-version operator: the controllers of Kubernetes, Prometheus, and the operators of all
+/// releases of `world`, by the facts of the newest release that has them.
 pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in world.releases.values().flat_map(|release| &release.components) {
@@ -197,9 +215,7 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
         }
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    actors.push(Box::new(jobs::JobController::new()));
-    actors.push(Box::new(deployments::DeploymentController::new(streams)));
-    actors.push(Box::new(pod_gc::PodGarbageCollector::new()));
+    actors.extend(kubernetes(streams));
     actors.push(Box::new(monitoring::Prometheus::new()));
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
@@ -264,8 +280,8 @@ mod tests {
         let world = Arc::new(World { releases, ..World::default() });
         let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "job-controller deployment-controller pod-garbage-collector prometheus \
-                        operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
+        let expected = "job-controller deployment-controller pod-garbage-collector \
+                        garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
 }

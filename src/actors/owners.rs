@@ -2,44 +2,48 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Key, Object, Resource, View, Write, resources::PODS};
+use super::PROGRAM;
+use crate::model::resources::PODS;
+use crate::model::{Key, Object, Resource, View};
 
-/// The controlling owner of `pod` if it is a `resource`: its key and uid.
-pub(super) fn controller_of(pod: &Object, resource: &Resource) -> Option<(Key, String)> {
-    let owner = pod
-        .list("/metadata/ownerReferences")
-        .iter()
-        .find(|owner| owner["controller"] == true && owner["kind"] == *resource.kind)?;
-    let key = resource.key(pod.namespace(), owner["name"].as_str()?);
-    Some((key, owner["uid"].as_str().unwrap_or_default().to_owned()))
+/// The reference to the owner that controls an object.
+pub(super) fn controller(object: &Object) -> Option<&Value> {
+    object.list("/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true)
 }
 
-/// The pods in the namespace of `owner` that it controls, with the uid that they name.
-pub(super) fn pods_of<'a>(view: &'a View, owner: &Key, resource: &Resource) -> Vec<(&'a Object, String)> {
-    let of_owner = |pod: &'a Object| {
-        let (_, uid) = controller_of(pod, resource).filter(|(key, _)| key == owner)?;
-        Some((pod, uid))
-    };
-    let mut pods = Vec::new();
-    for pod in view.list_in(&PODS, &owner.namespace) {
-        pods.extend(of_owner(pod));
-    }
-    pods
+/// The controlling owner of `pod` if it is a `resource`.
+pub(super) fn controller_of(pod: &Object, resource: &Resource) -> Option<Key> {
+    let owner = controller(pod).filter(|owner| owner["kind"] == *resource.kind)?;
+    Some(resource.key(pod.namespace(), owner["name"].as_str()?))
 }
 
-/// Removes the pods of `owner` that name another uid than `uid`, as the garbage collector does in the background for
-/// owners that are gone (`None`).
-pub(super) fn collect_orphans(
-    view: &View,
-    owner: &Key,
-    resource: &Resource,
-    uid: Option<&str>,
-) -> Vec<Write> {
-    pods_of(view, owner, resource)
-        .iter()
-        .filter(|(pod, named)| uid != Some(named.as_str()) && !pod.is_terminating())
-        .map(|(pod, _)| Write::delete(&PODS, pod.namespace(), pod.name()))
-        .collect()
+/// Whether `owner` controls an object.
+pub(super) fn controls(owner: &Object, object: &Object) -> bool {
+    controller(object).is_some_and(|reference| reference["uid"] == *owner.uid())
+}
+
+/// The pods in the namespace of `owner` that it controls.
+pub(super) fn pods_of<'a>(view: &'a View, owner: &Object) -> impl Iterator<Item = &'a Object> {
+    view.list_in(&PODS, owner.namespace()).filter(move |pod| controls(owner, pod))
+}
+
+/// The reference that makes `owner` the controller of an object.
+pub(super) fn reference(owner: &Object, resource: &Resource) -> Value {
+    json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "name": owner.name(),
+        "uid": owner.uid(),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// Whether a workload came with a release payload, and no simulated program stands for its pods: it gets none.
+pub(super) fn is_of_payload(workload: &Object) -> bool {
+    let owners = workload.list("/metadata/ownerReferences");
+    let is_program = workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == "true";
+    owners.iter().any(|owner| owner["kind"] == "ClusterVersion") && !is_program
 }
 
 /// A pod from the `spec.template` of `owner`, with these labels more, named by the server after `prefix`.
@@ -53,14 +57,7 @@ pub(super) fn pod_from_template(
     let mut metadata = json!({
         "generateName": format!("{prefix}-"),
         "namespace": owner.namespace(),
-        "ownerReferences": [{
-            "apiVersion": resource.api_version(),
-            "kind": resource.kind,
-            "name": owner.name(),
-            "uid": owner.uid(),
-            "controller": true,
-            "blockOwnerDeletion": true,
-        }],
+        "ownerReferences": [reference(owner, resource)],
     });
     // The API server does not look into templates, so they hold what people wrote.
     for field in ["labels", "annotations"] {

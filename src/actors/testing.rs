@@ -1,5 +1,7 @@
 //! A tiny cluster for the unit tests of actors: it stores what they write, moves time, and notes what was seen.
 
+mod deletion;
+
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
@@ -203,6 +205,11 @@ impl Rig {
         let old = self.view.get_key(&key).cloned();
         let (kind, value) = match (&write.operation, &old) {
             (Operation::Create(value), None) => (ChangeKind::Added, self.created(value, &mut key)),
+            (Operation::Create(binding), Some(old)) if write.subresource == Some("binding") => {
+                let mut value = old.to_value();
+                value["spec"]["nodeName"] = binding["target"]["name"].clone();
+                (ChangeKind::Modified, value)
+            }
             (Operation::Create(_), Some(_)) => return Err(refusal(409, "AlreadyExists")),
             (_, None) => return Err(refusal(404, "NotFound")),
             (Operation::Update(value), Some(old)) => (ChangeKind::Modified, updated(write, old, value)?),
@@ -218,21 +225,14 @@ impl Rig {
             }
             (Operation::JsonPatch(_), _) => return Err(refusal(415, "UnsupportedMediaType")),
             (Operation::Delete(options), Some(old)) => {
-                let graceful = write.resource == resources::PODS && options.grace_period_seconds != Some(0);
-                if !graceful {
-                    (ChangeKind::Deleted, old.to_value())
-                } else if old.is_terminating() {
-                    return Ok(old.clone());
-                } else {
-                    let grace = old.number("/spec/terminationGracePeriodSeconds").unwrap_or(30);
-                    let mut value = old.to_value();
-                    value["metadata"]["deletionTimestamp"] =
-                        json!(rfc3339(self.now + SignedDuration::from_secs(grace)));
-                    value["metadata"]["deletionGracePeriodSeconds"] = json!(grace);
-                    (ChangeKind::Modified, value)
+                match deletion::delete(write, old, options, self.now) {
+                    Some(value) if value == **old => return Ok(old.clone()),
+                    Some(value) => (ChangeKind::Modified, value),
+                    None => (ChangeKind::Deleted, old.to_value()),
                 }
             }
         };
+        let kind = if deletion::is_over(&value) { ChangeKind::Deleted } else { kind };
         Ok(self.commit(key, kind, old, value))
     }
 
@@ -306,7 +306,8 @@ fn updated(write: &Write, old: &Object, value: &Value) -> Result<Value, Refusal>
         return Ok(value.clone());
     }
     let mut merged = old.to_value();
-    merged["status"] = value["status"].clone();
+    let field = if write.subresource == Some("finalize") { "spec" } else { "status" };
+    merged[field] = value[field].clone();
     Ok(merged)
 }
 
@@ -319,6 +320,7 @@ fn concerns(interest: &Interest, change: &Change) -> bool {
         Interest::Kind(resource) => change.key.is(resource),
         Interest::In(resource, namespace) => change.key.is(resource) && change.key.namespace == *namespace,
         Interest::Object(key) => change.key == *key,
+        Interest::Ownership => change.moves_ownership(),
         Interest::PodsOn(node) => {
             change.key.is(&resources::PODS) && change.object.text("/spec/nodeName") == node
         }

@@ -94,6 +94,11 @@ impl WorkQueue {
         self.later.remove(subject);
     }
 
+    /// A subject that is looked at later.
+    pub(super) fn waiting(&self) -> Option<&Key> {
+        self.later.keys().next()
+    }
+
     /// When the next subject is due. One whose writes are unanswered is due with the answer, not at a time.
     pub(super) fn next(&self) -> Option<Time> {
         self.later.iter().filter(|(subject, _)| !self.asked.contains(subject)).map(|(_, at)| *at).min()

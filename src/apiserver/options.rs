@@ -9,6 +9,7 @@ use super::field::{FieldError, Shown};
 use super::profile::Profile;
 use super::request::{Body, Method, Query, Request};
 use super::status::{Outcome, Refused};
+use crate::model::Propagation;
 
 pub(crate) use write::{FieldValidation, MANAGER_MAX, PatchType, WriteOptions, is_printable};
 
@@ -62,6 +63,7 @@ impl Deletion {
                 return Ok(Self {
                     grace: options.grace_period_seconds,
                     uid: options.uid.clone(),
+                    propagation: options.propagation.map(finalizer),
                     ..Self::default()
                 });
             }
@@ -96,6 +98,15 @@ impl Deletion {
     }
 }
 
+/// The finalizer that holds an object until a policy is carried out; empty for the one that needs none.
+fn finalizer(policy: Propagation) -> &'static str {
+    match policy {
+        Propagation::Background => "",
+        Propagation::Foreground => "foregroundDeletion",
+        Propagation::Orphan => "orphan",
+    }
+}
+
 fn propagation(
     policy: Option<&str>,
     orphan: Option<bool>,
@@ -107,9 +118,9 @@ fn propagation(
         return Err(invalid("DeleteOptions", error, profile));
     }
     match policy {
-        Some("Foreground") => Ok(Some("foregroundDeletion")),
-        Some("Orphan") => Ok(Some("orphan")),
-        Some("Background") => Ok(Some("")),
+        Some("Foreground") => Ok(Some(finalizer(Propagation::Foreground))),
+        Some("Orphan") => Ok(Some(finalizer(Propagation::Orphan))),
+        Some("Background") => Ok(Some(finalizer(Propagation::Background))),
         None => Ok(orphan.map(|orphan| if orphan { "orphan" } else { "" })),
         Some(other) => {
             let supported = ["Foreground", "Background", "Orphan", "nil"];

@@ -44,6 +44,11 @@ impl InProcess {
         Self { shared: Shared::new(server, clock), seen }
     }
 
+    /// The door into a server that others share: everything that is there is new.
+    pub fn of(shared: Shared) -> Self {
+        Self { shared, seen: 0 }
+    }
+
     /// The server, for direct calls and for clients beside the engine.
     pub fn shared(&self) -> &Shared {
         &self.shared

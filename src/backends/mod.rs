@@ -9,7 +9,7 @@ use crate::model::{Change, Identity, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
 
 /// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.
-pub trait Door {
+pub trait Door: Send {
     /// Makes a request as `who` and gives the API server's answer.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::base::text::did_you_mean;
 use crate::model::fault::{Fault, Faulty};
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
-use crate::model::{Identity, Object, Write};
+use crate::model::{DeleteOptions, Identity, Object, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
 
@@ -26,7 +26,10 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
             }),
         ),
         Action::Apply(object) => apply(simulation, object)?,
-        Action::Delete(object) => Write::delete(&object.resource, &object.namespace, &object.name),
+        Action::Delete { object, cascade } => {
+            let options = DeleteOptions { propagation: *cascade, ..DeleteOptions::default() };
+            Write::delete_with(&object.resource, &object.namespace, &object.name, options)
+        }
         Action::Fault { faulty, fault } => {
             if let (Faulty::Node(node), None) = (faulty, fault) {
                 simulation.power_on(node);

@@ -11,6 +11,7 @@ mod check;
 mod check_monitoring;
 mod check_writes;
 mod command;
+mod controllers;
 mod effects;
 mod error;
 mod install;
@@ -24,6 +25,7 @@ mod router;
 mod session;
 mod simulation;
 
+pub use controllers::run;
 pub use error::SessionError;
 pub use play::{Outcome, play};
 pub use session::Session;

@@ -20,6 +20,7 @@ pub(super) struct Router {
     namespaces: BTreeMap<(Kind, String), BTreeSet<ActorId>>,
     objects: BTreeMap<Key, BTreeSet<ActorId>>,
     nodes: BTreeMap<String, BTreeSet<ActorId>>,
+    ownership: BTreeSet<ActorId>,
 }
 
 impl Router {
@@ -33,6 +34,7 @@ impl Router {
                 }
                 Interest::Object(key) => self.objects.entry(key).or_default(),
                 Interest::PodsOn(node) => self.nodes.entry(node).or_default(),
+                Interest::Ownership => &mut self.ownership,
             };
             readers.insert(actor);
         }
@@ -46,6 +48,7 @@ impl Router {
         for readers in self.objects.values_mut().chain(self.nodes.values_mut()) {
             readers.remove(&actor);
         }
+        self.ownership.remove(&actor);
     }
 
     /// The actors that want to know of a change, in the order of their numbers.
@@ -56,6 +59,9 @@ impl Router {
         readers.extend(self.objects.get(key).into_iter().flatten());
         if !key.namespace.is_empty() {
             readers.extend(self.namespaces.get(&(kind, key.namespace.clone())).into_iter().flatten());
+        }
+        if !self.ownership.is_empty() && change.moves_ownership() {
+            readers.extend(&self.ownership);
         }
         if key.is(&PODS) {
             readers.extend(self.nodes.get(change.object.text("/spec/nodeName")).into_iter().flatten());

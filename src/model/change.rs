@@ -2,6 +2,8 @@
 
 use super::{Key, Object};
 
+const OWNERS: &str = "/metadata/ownerReferences";
+
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
@@ -24,4 +26,16 @@ pub struct Change {
     pub object: Object,
     /// The object before the change, if it was known.
     pub old: Option<Object>,
+}
+
+impl Change {
+    /// Whether it moves who owns whom: the object is gone, is on its way out, or names owners that it did not name before.
+    pub fn moves_ownership(&self) -> bool {
+        self.kind == ChangeKind::Deleted
+            || self.object.is_terminating()
+            || match &self.old {
+                None => !self.object.list(OWNERS).is_empty(),
+                Some(old) => self.object.list(OWNERS) != old.list(OWNERS),
+            }
+    }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::Object;
+
 /// A kind of object as the API serves it: group, version, kind and plural belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
@@ -60,6 +62,19 @@ impl Resource {
     pub(crate) fn is_of(&self, api_version: &str) -> bool {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         group == self.group && version == self.version && !(group.is_empty() && api_version.contains('/'))
+    }
+
+    /// The kind of the object that stands at `key`, in the version that it is read in.
+    pub fn of(key: &Key, object: &Object) -> Self {
+        let api_version = object.text("/apiVersion");
+        let version = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
+        Self {
+            group: key.group.clone(),
+            version: version.to_owned().into(),
+            kind: object.text("/kind").to_owned().into(),
+            plural: key.plural.clone(),
+            namespaced: !key.namespace.is_empty(),
+        }
     }
 
     /// The key of one object of this kind; `namespace` is ignored for cluster-scoped kinds.

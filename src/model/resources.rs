@@ -63,6 +63,12 @@ kinds! {
     EVENTS = namespaced("", "v1", "Event", "events");
     /// Pods kept running.
     DEPLOYMENTS = namespaced("apps", "v1", "Deployment", "deployments");
+    /// Pods of one template.
+    REPLICA_SETS = namespaced("apps", "v1", "ReplicaSet", "replicasets");
+    /// Pods of one template, as they were before ReplicaSets.
+    REPLICATION_CONTROLLERS = namespaced("", "v1", "ReplicationController", "replicationcontrollers");
+    /// Templates that a DaemonSet or a StatefulSet had.
+    CONTROLLER_REVISIONS = namespaced("apps", "v1", "ControllerRevision", "controllerrevisions");
     /// Pods run to their end.
     JOBS = namespaced("batch", "v1", "Job", "jobs");
     /// Who leads.
@@ -80,6 +86,8 @@ kinds! {
     SECRETS = namespaced("", "v1", "Secret", "secrets");
     /// Names for groups of pods in the network.
     SERVICES = namespaced("", "v1", "Service", "services");
+    /// The addresses behind a name.
+    ENDPOINT_SLICES = namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
     /// Pods, one on each node.
     DAEMON_SETS = namespaced("apps", "v1", "DaemonSet", "daemonsets");
     /// Pods with names of their own.
@@ -90,6 +98,8 @@ kinds! {
     POD_DISRUPTION_BUDGETS = namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
     /// Which pods may talk to which.
     NETWORK_POLICIES = namespaced("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies");
+    /// Storage that there is.
+    PERSISTENT_VOLUMES = cluster("", "v1", "PersistentVolume", "persistentvolumes");
     /// Storage that pods ask for.
     PERSISTENT_VOLUME_CLAIMS = namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
     /// Ways to provide storage.

@@ -26,18 +26,34 @@ impl View {
     }
 
     /// All objects of a kind, in order of namespace and name.
-    pub fn list(&self, resource: &Resource) -> impl Iterator<Item = &Object> {
+    pub fn list<'a>(&'a self, resource: &Resource) -> impl Iterator<Item = &'a Object> + use<'a> {
         self.namespaces(&resource.group, &resource.plural)
             .into_iter()
             .flat_map(|namespaces| namespaces.values().flat_map(BTreeMap::values))
     }
 
     /// The objects of a kind in one namespace, in order of name.
-    pub fn list_in(&self, resource: &Resource, namespace: &str) -> impl Iterator<Item = &Object> {
+    pub fn list_in<'a>(
+        &'a self,
+        resource: &Resource,
+        namespace: &str,
+    ) -> impl Iterator<Item = &'a Object> + use<'a> {
         self.namespaces(&resource.group, &resource.plural)
             .and_then(|namespaces| namespaces.get(namespace))
             .into_iter()
             .flat_map(BTreeMap::values)
+    }
+
+    /// The objects of all kinds in one namespace with their keys, in order of kind and name.
+    pub fn objects_in(&self, namespace: &str) -> impl Iterator<Item = (Key, &Object)> {
+        self.groups.iter().flat_map(move |(group, plurals)| {
+            plurals.iter().flat_map(move |(plural, namespaces)| {
+                namespaces.get(namespace).into_iter().flatten().map(move |(name, object)| {
+                    let (namespace, name) = (namespace.to_owned(), name.clone());
+                    (Key { group: group.clone(), plural: plural.clone(), namespace, name }, object)
+                })
+            })
+        })
     }
 
     /// All objects with their keys, in order.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::resources::PODS;
+use super::resources::{NAMESPACES, PODS};
 use super::{Key, Object, Resource};
 
 /// Who writes: the user that the API server sees (`user.Info`).
@@ -69,6 +69,35 @@ pub struct DeleteOptions {
     pub grace_period_seconds: Option<i64>,
     /// Only if the object has this uid.
     pub uid: Option<String>,
+    /// What becomes of the objects that it owns; `None` leaves that to the object's finalizers.
+    pub propagation: Option<Propagation>,
+}
+
+/// What becomes of the objects that a deleted one owns (`metav1.DeletionPropagation`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Propagation {
+    /// They go after it.
+    Background,
+    /// They go before it.
+    Foreground,
+    /// They stay, and are nobody's.
+    Orphan,
+}
+
+impl Propagation {
+    /// The one that people call so (`kubectl delete --cascade`).
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Background, Self::Foreground, Self::Orphan].into_iter().find(|one| one.name() == name)
+    }
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Background => "background",
+            Self::Foreground => "foreground",
+            Self::Orphan => "orphan",
+        }
+    }
 }
 
 /// What to do.
@@ -153,7 +182,7 @@ impl Write {
 
     /// Deletes an object at once, as a kubelet does when its containers have ended.
     pub fn delete_now(resource: &Resource, namespace: &str, name: &str) -> Self {
-        let options = DeleteOptions { grace_period_seconds: Some(0), uid: None };
+        let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
         Self::on(resource, namespace, name, Operation::Delete(options))
     }
 
@@ -166,6 +195,27 @@ impl Write {
         });
         let write = Self::on(&PODS, namespace, pod, Operation::Create(eviction));
         Self { subresource: Some("eviction"), ..write }
+    }
+
+    /// Deletes an object in the way that the options say.
+    pub fn delete_with(resource: &Resource, namespace: &str, name: &str, options: DeleteOptions) -> Self {
+        Self::on(resource, namespace, name, Operation::Delete(options))
+    }
+
+    /// Replaces the finalizers of a namespace's spec by those of `namespace`.
+    pub fn finalize(namespace: Value) -> Self {
+        Self::whole(&NAMESPACES, namespace, Some("finalize"), Operation::Update)
+    }
+
+    /// Binds a pod to a node.
+    pub fn bind(namespace: &str, pod: &str, node: &str) -> Self {
+        let binding = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": { "namespace": namespace, "name": pod },
+            "target": { "apiVersion": "v1", "kind": "Node", "name": node },
+        });
+        Self::whole(&PODS, binding, Some("binding"), Operation::Create)
     }
 
     fn on(resource: &Resource, namespace: &str, name: &str, operation: Operation) -> Self {

@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
 
-use crate::model::Resource;
 use crate::model::fault::{Fault, Faulty};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::Image;
+use crate::model::{Propagation, Resource};
 use crate::oc::Gates;
 
 mod expected;
@@ -206,7 +206,12 @@ pub enum Action {
     /// Creates an object, or merges it into the one that is there.
     Apply(Value),
     /// Deletes an object.
-    Delete(ObjectRef),
+    Delete {
+        /// The object.
+        object: ObjectRef,
+        /// What becomes of those that it owns, if that is said.
+        cascade: Option<Propagation>,
+    },
     /// Tells an operator or a node to fail, or to be well again.
     Fault {
         /// Who.

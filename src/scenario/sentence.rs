@@ -38,7 +38,10 @@ fn act(action: &Action) -> String {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!("apply {}", parts.join("/"))
         }
-        Action::Delete(object) => format!("delete {object}"),
+        Action::Delete { object, cascade: None } => format!("delete {object}"),
+        Action::Delete { object, cascade: Some(cascade) } => {
+            format!("delete {object}, cascade {}", cascade.name())
+        }
         Action::Fault { faulty, fault } => {
             let who = match faulty {
                 Faulty::Operator(name) => format!("operator {name}"),

@@ -8,6 +8,7 @@ use super::reader::Reader;
 use super::{command, expectation, fault, sentence};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
+use crate::model::Propagation;
 
 /// What a step may do.
 pub(super) const ACTIONS: &[&str] = &[
@@ -96,8 +97,35 @@ fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Versio
     match name {
         "update" => update(reader, value, versions),
         "apply" => object::whole(reader, value).map(Action::Apply),
-        _ => object::reference(reader, value, Star::Refused).map(Action::Delete),
+        _ => delete(reader, value),
     }
+}
+
+/// `delete: Kind/name` or `delete: {object: Kind/name, cascade: orphan}`.
+fn delete(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let object = object::reference(reader, node, Star::Refused)?;
+        return Some(Action::Delete { object, cascade: None });
+    }
+    let shape = "an object such as `Kind/name`, or `{object: Kind/name, cascade: orphan}`";
+    let map = reader.map(node, shape, &["object", "cascade"])?;
+    let object = map.required(reader, "object", "what is deleted, such as `ConfigMap/default/settings`");
+    let object = object.and_then(|node| object::reference(reader, node, Star::Refused));
+    let cascade = match map.get("cascade") {
+        Some(node) => Some(cascade(reader, node)?),
+        None => None,
+    };
+    Some(Action::Delete { object: object?, cascade })
+}
+
+fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {
+    let known = "`background`, `foreground` or `orphan`";
+    let word = reader.text(node, known)?;
+    let found = Propagation::named(&word);
+    if found.is_none() {
+        reader.problem(node, format!("expected {known}, found `{word}`"));
+    }
+    found
 }
 
 /// `try: {apply: ..., refused: ...}`.

@@ -32,6 +32,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("When", "I apply this object:"),
     ("When", "I try to apply this object:"),
     ("When", "I delete ConfigMap/openshift-config/admin-acks"),
+    ("When", "I delete Deployment/default/web with cascade foreground"),
     (
         "When",
         "operator etcd degrades with reason \"EtcdMembersDegraded\" and message \"2 of 3 members are available\"",

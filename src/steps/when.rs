@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::phrase::{docstring_object, duration, one_object};
 use super::world::{ClusterWorld, StepError};
-use crate::model::Resource;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
+use crate::model::{Propagation, Resource};
 use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Run, Target};
 
 /// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
@@ -73,10 +73,16 @@ async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
     world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
-/// Deletes an object.
-#[when(regex = r"^I delete (\S+/\S+)$")]
-async fn delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
-    world.act(&step.value, Action::Delete(one_object(&name)?)).await
+/// Deletes an object. What it owns goes, too (`with cascade foreground`: before it; `with cascade orphan`: it stays).
+#[when(regex = r"^I delete (\S+/\S+?)(?: with cascade (background|foreground|orphan))?$")]
+async fn delete(
+    world: &mut ClusterWorld,
+    name: String,
+    cascade: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let object = one_object(&name)?;
+    world.act(&step.value, Action::Delete { object, cascade: Propagation::named(&cascade) }).await
 }
 
 /// Has a pool of nodes stay where it is, or go on.

@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod cli;
+mod controllers;
 mod fuzz;
 mod insights;
 #[cfg(feature = "serve")]

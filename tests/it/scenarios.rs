@@ -97,7 +97,7 @@ fn failure_of(timeline: &str) -> String {
 
 #[test]
 fn a_cluster_version_that_is_deleted_stops_no_run_and_reconciling_goes_on() {
-    let reconciles = "- delete: ClusterVersion/version
+    let reconciles = "- delete: {object: ClusterVersion/version, cascade: orphan}
 - delete: Deployment/openshift-etcd-operator/etcd-operator
 - expect: {object: Deployment/openshift-etcd-operator/etcd-operator, within: 10m}";
     assert_eq!(failure_of(reconciles), "");

@@ -72,26 +72,24 @@ impl DeploymentController {
     }
 
     fn add_owner(&mut self, pod: &Object) {
-        if let Some((deployment, _)) = owners::controller_of(pod, &DEPLOYMENTS) {
+        if let Some(deployment) = owners::controller_of(pod, &DEPLOYMENTS) {
             self.queue.add(deployment);
         }
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         self.unscheduled.remove(key);
-        let deployment = view.get_key(key);
-        let orphans = owners::collect_orphans(view, key, &DEPLOYMENTS, deployment.map(Object::uid));
-        let Some(deployment) = deployment else {
+        let Some(deployment) = view.get_key(key) else {
             self.available_at.remove(key);
-            return orphans;
+            return Vec::new();
         };
-        if !orphans.is_empty() || deployment.is_terminating() {
-            return orphans;
+        if deployment.is_terminating() {
+            return Vec::new();
         }
         if !rollout::has_program(deployment) {
             return self.sync_without_pods(key, deployment, now).into_iter().collect();
         }
-        let rollout = Rollout::of(deployment, key, view);
+        let rollout = Rollout::of(deployment, view);
         let mut writes = rollout.removals();
         if rollout.wants_pod() {
             match rollout.node(view) {

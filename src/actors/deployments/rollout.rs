@@ -7,7 +7,7 @@ use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::{Streams, fnv1a};
 use crate::model::condition::{self, Condition};
 use crate::model::resources::{DEPLOYMENTS, NODES, PODS};
-use crate::model::{Key, Object, View, Write};
+use crate::model::{Object, View, Write};
 
 /// The label that tells the pods of one template from those of another.
 const HASH: &str = "pod-template-hash";
@@ -32,11 +32,11 @@ pub(super) struct Rollout<'a> {
 
 impl<'a> Rollout<'a> {
     /// Sorts the pods of the Deployment.
-    pub(super) fn of(deployment: &'a Object, key: &Key, view: &'a View) -> Self {
+    pub(super) fn of(deployment: &'a Object, view: &'a View) -> Self {
         let hash = template_hash(&deployment["spec"]["template"]);
         let over = |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        for (pod, _) in owners::pods_of(view, key, &DEPLOYMENTS) {
+        for pod in owners::pods_of(view, deployment) {
             if pod.label(HASH) != Some(&hash) {
                 // One that is over but terminating may still hold what it had: it counts until it is gone.
                 if !over(pod) || pod.is_terminating() {

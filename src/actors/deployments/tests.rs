@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::DeploymentController;
+use crate::actors::garbage_collector::GarbageCollector;
 use crate::actors::kubelet::Kubelet;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
@@ -120,6 +121,7 @@ fn a_new_template_waits_until_the_old_pod_is_gone() {
 fn a_deleted_pod_is_replaced_and_the_pods_of_a_deleted_deployment_go() {
     let mut rig = Rig::new();
     prepare(&mut rig);
+    rig.seat(|| Box::new(GarbageCollector::new()));
     rig.put(&DEPLOYMENTS, deployment("sha256:aaaa", true));
     rig.run(60);
     let first = pods(&rig)[0].name().to_owned();

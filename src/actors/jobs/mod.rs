@@ -1,7 +1,6 @@
 //! The Job controller: one pod at a time until one succeeds, too many have failed or the deadline is over.
 //!
-//! Removing the pods of a Job that is gone, the garbage collector's part, is done here too. Parallelism and completions
-//! beyond one, suspension, success and failure policies are not simulated. A Job of a release payload, whose program nobody
+//! Parallelism and completions beyond one, suspension, success and failure policies are not simulated. A Job of a release payload, whose program nobody
 //! simulates, gets no pods and succeeds after a while; one whose pod template is annotated `windtunnel.dev/program: "true"`
 //! is a Job like any other.
 
@@ -17,7 +16,7 @@ use serde_json::json;
 
 use self::status::{Pods, announced, complete, counts, create_pod, fail, failure, status};
 use super::workqueue::WorkQueue;
-use super::{Actor, Input, Interest, PROGRAM, Step, owners};
+use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after, rfc3339};
 use crate::model::condition;
 use crate::model::resources::{JOBS, PODS};
@@ -63,31 +62,30 @@ impl JobController {
     }
 
     fn add_owner(&mut self, pod: &Object) {
-        if let Some((job, _)) = owners::controller_of(pod, &JOBS) {
+        if let Some(job) = owners::controller_of(pod, &JOBS) {
             self.queue.add(job);
         }
     }
 
     /// What `job` needs now, and when to look at it again.
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> (Vec<Write>, Option<Time>) {
-        let job = view.get_key(key);
-        let mut writes = owners::collect_orphans(view, key, &JOBS, job.map(Object::uid));
-        let Some(job) = job else {
+        let mut writes = Vec::new();
+        let Some(job) = view.get_key(key) else {
             self.last_failures.remove(key);
             return (writes, None);
         };
         let ended = condition::is_true(job, "Complete") || condition::is_true(job, "Failed");
-        if !writes.is_empty() || ended || job.is_terminating() {
+        if ended || job.is_terminating() {
             return (writes, None);
         }
-        let mut pods = Pods::of(job, key, view);
+        let mut pods = Pods::of(job, view);
         let Some(start) = job.time("/status/startTime") else {
             return (vec![status(job, &pods, |status| status["startTime"] = json!(rfc3339(now)))], None);
         };
         let deadline = job
             .number("/spec/activeDeadlineSeconds")
             .map(|span| after(start, SignedDuration::from_secs(span)));
-        if is_of_payload(job) {
+        if owners::is_of_payload(job) {
             let end = after(start, PAYLOAD_JOB);
             if now < end {
                 return (writes, Some(end));
@@ -128,13 +126,6 @@ impl JobController {
         let doublings = u32::try_from(failed - 1).unwrap_or(0).min(6);
         entry.1 + SignedDuration::from_secs(10 << doublings).min(BACK_OFF_MAX)
     }
-}
-
-/// Whether a Job came with a release payload, and no simulated program stands for its pods.
-fn is_of_payload(job: &Object) -> bool {
-    let owners = job.list("/metadata/ownerReferences");
-    let is_program = job["spec"]["template"]["metadata"]["annotations"][PROGRAM] == "true";
-    owners.iter().any(|owner| owner["kind"] == "ClusterVersion") && !is_program
 }
 
 impl Actor for JobController {

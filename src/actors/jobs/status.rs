@@ -6,7 +6,7 @@ use crate::actors::owners;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
 use crate::model::resources::{CLUSTER_OPERATORS, JOBS, PODS};
-use crate::model::{Key, Object, View, Write};
+use crate::model::{Object, View, Write};
 
 /// Since this Kubernetes minor (`JobManagedBy`), `FailureTarget` and `SuccessCriteriaMet` announce the end.
 const ANNOUNCED_SINCE: u32 = 31;
@@ -28,9 +28,9 @@ pub(super) struct Pods<'a> {
 
 impl<'a> Pods<'a> {
     /// Counts pods; a pod that was counted as ended stays counted when it is gone.
-    pub(super) fn of(job: &Object, key: &'a Key, view: &'a View) -> Self {
+    pub(super) fn of(job: &Object, view: &'a View) -> Self {
         let mut pods = Self { active: Vec::new(), terminating: 0, succeeded: 0, failed: 0 };
-        for (pod, _) in owners::pods_of(view, key, &JOBS) {
+        for pod in owners::pods_of(view, job) {
             match pod.text("/status/phase") {
                 "Succeeded" => pods.succeeded += 1,
                 "Failed" => pods.failed += 1,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::JobController;
+use crate::actors::garbage_collector::GarbageCollector;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::model::resources::{CLUSTER_OPERATORS, JOBS, PODS};
 use crate::model::{Object, View, Write};
@@ -147,6 +148,7 @@ fn failed_pods_are_followed_by_others_until_the_limit() {
 #[test]
 fn the_pods_of_a_deleted_job_are_removed() {
     let mut rig = rig("1.27.8");
+    rig.seat(|| Box::new(GarbageCollector::new()));
     rig.put(&JOBS, job());
     rig.run(5);
     rig.write(&Write::delete(&JOBS, "ns", "version-4.14.8-abcde"));

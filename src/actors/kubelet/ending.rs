@@ -50,7 +50,11 @@ impl Look<'_> {
             self.write_status();
         }
         self.memory.removed = true;
-        let options = DeleteOptions { grace_period_seconds: Some(0), uid: Some(self.pod.uid().to_owned()) };
+        let options = DeleteOptions {
+            grace_period_seconds: Some(0),
+            uid: Some(self.pod.uid().to_owned()),
+            ..DeleteOptions::default()
+        };
         let delete = Write::delete_now(&PODS, self.pod.namespace(), self.pod.name());
         self.out.writes.push(Write { operation: Operation::Delete(options), ..delete });
     }

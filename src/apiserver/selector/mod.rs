@@ -15,28 +15,7 @@ pub(crate) use text::text;
 use super::kinds::Kind;
 use super::request::Query;
 use super::status::{Outcome, Refused};
-
-/// Whether a selector of the API (`metav1.LabelSelector`) chooses these labels. An empty one chooses all, none nothing.
-pub(crate) fn chooses(selector: &Value, labels: &Value) -> bool {
-    let list = |value: &Value, has: &dyn Fn(&str) -> bool| {
-        value.as_array().into_iter().flatten().filter_map(Value::as_str).any(has)
-    };
-    let label = |key: &str| labels[key].as_str();
-    let equal = selector["matchLabels"].as_object().into_iter().flatten();
-    selector.is_object()
-        && equal.into_iter().all(|(key, value)| label(key) == value.as_str())
-        && selector["matchExpressions"].as_array().into_iter().flatten().all(|expression| {
-            let found = label(expression["key"].as_str().unwrap_or_default());
-            let among = || found.is_some_and(|found| list(&expression["values"], &|value| value == found));
-            match expression["operator"].as_str().unwrap_or_default() {
-                "In" => among(),
-                "NotIn" => !among(),
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        })
-}
+pub(crate) use crate::model::selector::chooses;
 
 /// Labels and fields together.
 #[derive(Debug, Clone, Default)]

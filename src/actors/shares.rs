@@ -1,0 +1,35 @@
+//! Numbers that may be shares, as `maxUnavailable` and `minAvailable` are (`IntOrString`).
+
+use serde_json::Value;
+
+/// A number, or a share of `all`, rounded up or down.
+///
+/// # Errors
+/// A text that is no percentage.
+pub(super) fn share(value: &Value, all: i64, up: bool) -> Result<i64, String> {
+    if let Some(number) = value.as_i64() {
+        return Ok(number);
+    }
+    let text = value.as_str().unwrap_or_default();
+    let percent = text.strip_suffix('%').and_then(|number| number.parse::<i64>().ok());
+    let percent = percent.ok_or_else(|| "invalid type: string is not a percentage".to_owned())?;
+    Ok((percent.saturating_mul(all) + if up { 99 } else { 0 }).div_euclid(100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn shares_are_rounded_and_numbers_are_not() {
+        let check = |value: Value, up, expected| assert_eq!(share(&value, 3, up), Ok(expected), "{value}");
+        check(json!("50%"), true, 2);
+        check(json!("50%"), false, 1);
+        check(json!("0%"), true, 0);
+        check(json!("100%"), false, 3);
+        check(json!("1%"), true, 1);
+        check(json!(7), true, 7);
+        assert!(share(&json!("x"), 3, true).is_err());
+    }
+}

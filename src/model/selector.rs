@@ -1,0 +1,49 @@
+//! Selectors as objects hold them.
+
+use serde_json::Value;
+
+/// Whether a selector of the API (`metav1.LabelSelector`) chooses these labels. An empty one chooses all, none nothing.
+pub fn chooses(selector: &Value, labels: &Value) -> bool {
+    let list = |value: &Value, has: &dyn Fn(&str) -> bool| {
+        value.as_array().into_iter().flatten().filter_map(Value::as_str).any(has)
+    };
+    let label = |key: &str| labels[key].as_str();
+    let equal = selector["matchLabels"].as_object().into_iter().flatten();
+    selector.is_object()
+        && equal.into_iter().all(|(key, value)| label(key) == value.as_str())
+        && selector["matchExpressions"].as_array().into_iter().flatten().all(|expression| {
+            let found = label(expression["key"].as_str().unwrap_or_default());
+            let among = || found.is_some_and(|found| list(&expression["values"], &|value| value == found));
+            match expression["operator"].as_str().unwrap_or_default() {
+                "In" => among(),
+                "NotIn" => !among(),
+                "Exists" => found.is_some(),
+                "DoesNotExist" => found.is_none(),
+                _ => false,
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_that_a_selector_says_must_hold() {
+        let labels = json!({ "app": "web", "tier": "front" });
+        let check = |selector: Value, expected: bool| {
+            assert_eq!(chooses(&selector, &labels), expected, "{selector}");
+        };
+        check(Value::Null, false);
+        check(json!({}), true);
+        check(json!({ "matchLabels": { "app": "web" } }), true);
+        check(json!({ "matchLabels": { "app": "web", "tier": "back" } }), false);
+        let says = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
+        check(says("app", "In", json!(["db", "web"])), true);
+        check(says("app", "NotIn", json!(["web"])), false);
+        check(says("zone", "NotIn", json!(["a"])), true);
+        check(says("zone", "DoesNotExist", Value::Null), true);
+        check(says("zone", "Exists", Value::Null), false);
+    }
+}
