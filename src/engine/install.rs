@@ -352,7 +352,9 @@ fn node(name: &str, kubernetes_minor: u32, release: &Release, now: Time) -> Valu
         labels["node-role.kubernetes.io/control-plane"] = json!("");
     }
     let mut conditions = kubelet::ready_conditions(now - COMPLETED_AGO);
-    conditions.iter_mut().for_each(|condition| condition["lastHeartbeatTime"] = json!(rfc3339(now)));
+    for condition in &mut conditions {
+        condition["lastHeartbeatTime"] = json!(rfc3339(now));
+    }
     json!({
         "apiVersion": "v1",
         "kind": "Node",

@@ -89,7 +89,7 @@ async fn delete(
 #[when(regex = r"^I (pause|unpause) pool (\S+)$")]
 async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step) -> Result<(), StepError> {
     let spec = json!({ "paused": how == "pause" });
-    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, spec))).await
+    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
 }
 
 /// Lets so many nodes of a pool be unavailable at once: a number, or a percentage.
@@ -102,17 +102,17 @@ async fn max_unavailable(
 ) -> Result<(), StepError> {
     let number = number.parse::<u32>().map_or_else(|_| json!(number), |number| json!(number));
     let spec = json!({ "maxUnavailable": number });
-    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, spec))).await
+    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
 }
 
 /// Keeps pods away from a node, or no longer.
 #[when(regex = r"^I (cordon|uncordon) node (\S+)$")]
 async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step) -> Result<(), StepError> {
     let spec = json!({ "unschedulable": how == "cordon" });
-    world.act(&step.value, Action::Apply(spec_of(&NODES, &node, spec))).await
+    world.act(&step.value, Action::Apply(spec_of(&NODES, &node, &spec))).await
 }
 
-fn spec_of(resource: &Resource, name: &str, spec: Value) -> Value {
+fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": resource.api_version(),
         "kind": resource.kind,

@@ -36,7 +36,7 @@ fn pod(name: &str, ready: bool, owners: &Value) -> Value {
     })
 }
 
-fn put_budget(rig: &mut Rig, field: &str, value: Value) {
+fn put_budget(rig: &mut Rig, field: &str, value: &Value) {
     let spec = json!({ "selector": { "matchLabels": { "app": "web" } }, field: value });
     rig.put(&POD_DISRUPTION_BUDGETS, json!({ "metadata": { "namespace": "ns", "name": "b" }, "spec": spec }));
     rig.run(1);
@@ -63,7 +63,7 @@ const THREE: [(&str, bool); 3] = [("a", true), ("b", true), ("c", false)];
 fn a_number_that_must_be_there_is_of_the_pods() {
     let mut rig = Rig::new();
     prepare(&mut rig, &THREE);
-    put_budget(&mut rig, "minAvailable", json!(1));
+    put_budget(&mut rig, "minAvailable", &json!(1));
     check(&rig, [3, 1, 2, 1], "SufficientPods");
 }
 
@@ -77,7 +77,7 @@ fn shares_and_what_may_be_missing_are_of_the_scale_of_the_owners() {
     ] {
         let mut rig = Rig::new();
         prepare(&mut rig, &THREE);
-        put_budget(&mut rig, field, value);
+        put_budget(&mut rig, field, &value);
         check(&rig, counts, reason);
     }
 }
@@ -86,7 +86,7 @@ fn shares_and_what_may_be_missing_are_of_the_scale_of_the_owners() {
 fn it_follows_pods_and_scale() {
     let mut rig = Rig::new();
     prepare(&mut rig, &THREE);
-    put_budget(&mut rig, "maxUnavailable", json!(2));
+    put_budget(&mut rig, "maxUnavailable", &json!(2));
     check(&rig, [4, 2, 2, 0], "InsufficientPods");
     let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
     rig.write(&Write::merge_patch_status(&PODS, "ns", "c", ready));
@@ -104,7 +104,7 @@ fn it_follows_pods_and_scale() {
 fn without_pods_nothing_is_allowed() {
     let mut rig = Rig::new();
     prepare(&mut rig, &[]);
-    put_budget(&mut rig, "minAvailable", json!(0));
+    put_budget(&mut rig, "minAvailable", &json!(0));
     check(&rig, [0, 0, 0, 0], "InsufficientPods");
 }
 
@@ -112,7 +112,7 @@ fn without_pods_nothing_is_allowed() {
 fn an_evicted_pod_is_missing_for_two_minutes_at_most() {
     let mut rig = Rig::new();
     prepare(&mut rig, &[("a", true), ("b", true)]);
-    put_budget(&mut rig, "minAvailable", json!(1));
+    put_budget(&mut rig, "minAvailable", &json!(1));
     let evicted =
         json!({ "status": { "disruptedPods": { "a": rfc3339(rig.now), "gone": rfc3339(rig.now) } } });
     rig.write(&Write::merge_patch_status(&POD_DISRUPTION_BUDGETS, "ns", "b", evicted));
@@ -130,7 +130,7 @@ fn where_the_scale_is_unknown_nothing_may_go() {
     prepare(&mut rig, &THREE);
     let strange = json!([{ "kind": "Widget", "name": "w", "uid": "u", "controller": true }]);
     rig.put(&PODS, pod("d", true, &strange));
-    put_budget(&mut rig, "maxUnavailable", json!(3));
+    put_budget(&mut rig, "maxUnavailable", &json!(3));
     let condition = condition::of(budget_of(&rig), "DisruptionAllowed").unwrap().clone();
     assert_eq!(condition["reason"], "SyncFailed");
     assert_eq!(condition["message"], "found no controllers for pod \"d\"");
@@ -141,7 +141,7 @@ fn where_the_scale_is_unknown_nothing_may_go() {
 fn a_restarted_controller_comes_to_the_same_end() {
     let story = |rig: &mut Rig| {
         prepare(rig, &THREE);
-        put_budget(rig, "maxUnavailable", json!(2));
+        put_budget(rig, "maxUnavailable", &json!(2));
         rig.write(&Write::delete(&PODS, "ns", "a"));
         rig.run(60);
     };

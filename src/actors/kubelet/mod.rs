@@ -90,12 +90,11 @@ impl Kubelet {
     }
 
     fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
-        for change in input.changes {
-            if change.key.is(&resources::NODES) {
-                self.queue.add(change.key.clone());
-            } else if !change.key.is(&resources::PODS) {
-                continue;
-            } else if change.kind == ChangeKind::Deleted {
+        if let Some(node) = input.changes.iter().find(|change| change.key.is(&resources::NODES)) {
+            self.queue.add(node.key.clone());
+        }
+        for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
+            if change.kind == ChangeKind::Deleted {
                 // One that others removed at once still has its processes.
                 if self.pods.get(&change.key).is_some_and(|memory| !memory.removed) {
                     step.effects.push(Effect::Kill { pod: change.key.clone() });

@@ -65,7 +65,9 @@ mod tests {
     fn of(roles: &[&str]) -> Result<Option<&'static str>, String> {
         let pools: Vec<Object> = ["infra", "master", "storage", "worker"].map(pool).into();
         let mut labels = json!({});
-        roles.iter().for_each(|role| labels[format!("node-role.kubernetes.io/{role}")] = json!(""));
+        for role in roles {
+            labels[format!("node-role.kubernetes.io/{role}")] = json!("");
+        }
         let node = Object::new(json!({ "metadata": { "name": "n", "labels": labels } }));
         let found = pool_of(&node, &pools.iter().collect::<Vec<_>>())?;
         Ok(found

@@ -10,6 +10,7 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// What counts of a node for its pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is counted for itself")]
 pub(super) struct Member {
     /// `desiredConfig`; empty where there is none.
     pub(super) desired: String,
@@ -25,8 +26,6 @@ pub(super) struct Member {
     pub(super) reason: String,
     /// Whether it has the taint of nodes that wait for their turn.
     pub(super) tainted: bool,
-    /// Whether it was ever cordoned and uncordoned.
-    pub(super) topology: String,
     /// Its zone; `None` goes last.
     zone: Option<String>,
     /// When it was made.
@@ -47,7 +46,6 @@ impl Member {
             degraded: failed && !desired.is_empty(),
             reason: text(REASON).to_owned(),
             tainted: taints(node).any(|taint| taint["key"] == UPDATE_IN_PROGRESS),
-            topology: text(super::annotations::CONTROL_PLANE_TOPOLOGY).to_owned(),
             zone: node.label(ZONE).map(str::to_owned),
             created: node.text("/metadata/creationTimestamp").to_owned(),
         }
@@ -89,7 +87,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn node(current: &str, desired: &str, state: &str, status: Value) -> Member {
+    fn node(current: &str, desired: &str, state: &str, status: &Value) -> Member {
         let annotations = json!({ (CURRENT_CONFIG): current, (DESIRED_CONFIG): desired, (STATE): state });
         Member::of(&Object::new(json!({ "metadata": { "annotations": annotations }, "status": status })))
     }
@@ -101,21 +99,21 @@ mod tests {
 
     #[test]
     fn a_node_is_unavailable_while_its_daemon_works_and_not_for_having_failed() {
-        assert!(!node("a", "a", "Done", ready(&[])).is_unavailable());
-        assert!(node("a", "b", "Done", ready(&[])).is_unavailable(), "targeted");
-        assert!(node("a", "b", "Working", ready(&[])).is_unavailable());
-        let failing = node("a", "b", "Degraded", ready(&[]));
+        assert!(!node("a", "a", "Done", &ready(&[])).is_unavailable());
+        assert!(node("a", "b", "Done", &ready(&[])).is_unavailable(), "targeted");
+        assert!(node("a", "b", "Working", &ready(&[])).is_unavailable());
+        let failing = node("a", "b", "Degraded", &ready(&[]));
         assert!(!failing.is_unavailable() && failing.failing && failing.degraded);
-        let drifted = node("a", "a", "Degraded", ready(&[]));
+        let drifted = node("a", "a", "Degraded", &ready(&[]));
         assert!(drifted.is_unavailable() && !drifted.failing && drifted.degraded);
     }
 
     #[test]
     fn pressure_on_memory_does_not_make_a_node_unready() {
-        assert!(node("a", "a", "Done", ready(&[("MemoryPressure", "True"), ("PIDPressure", "True")])).ready);
+        assert!(node("a", "a", "Done", &ready(&[("MemoryPressure", "True"), ("PIDPressure", "True")])).ready);
         for kind in ["DiskPressure", "NetworkUnavailable"] {
-            assert!(!node("a", "a", "Done", ready(&[(kind, "True")])).ready, "{kind}");
-            assert!(!node("a", "a", "Done", ready(&[(kind, "Unknown")])).ready, "{kind}");
+            assert!(!node("a", "a", "Done", &ready(&[(kind, "True")])).ready, "{kind}");
+            assert!(!node("a", "a", "Done", &ready(&[(kind, "Unknown")])).ready, "{kind}");
         }
     }
 }

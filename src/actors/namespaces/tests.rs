@@ -11,11 +11,11 @@ fn prepare(rig: &mut Rig) {
     rig.seat(|| Box::new(NamespaceController::new()));
     let namespace = json!({ "metadata": { "name": "doomed" }, "spec": { "finalizers": ["kubernetes"] } });
     rig.put(&NAMESPACES, namespace);
-    put(rig, &CONFIG_MAPS, "doomed", "c", json!([]));
-    put(rig, &CONFIG_MAPS, "other", "c", json!([]));
+    put(rig, &CONFIG_MAPS, "doomed", "c", &json!([]));
+    put(rig, &CONFIG_MAPS, "other", "c", &json!([]));
 }
 
-fn put(rig: &mut Rig, resource: &Resource, namespace: &str, name: &str, finalizers: Value) {
+fn put(rig: &mut Rig, resource: &Resource, namespace: &str, name: &str, finalizers: &Value) {
     let metadata = json!({ "namespace": namespace, "name": name, "finalizers": finalizers });
     let object = json!({ "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": metadata });
     rig.put(resource, object);
@@ -44,7 +44,7 @@ fn what_is_in_it_goes_and_then_the_namespace() {
 fn pods_get_their_grace_and_go_first() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    put(&mut rig, &PODS, "doomed", "p", json!([]));
+    put(&mut rig, &PODS, "doomed", "p", &json!([]));
     delete(&mut rig);
     rig.run(20);
     assert!(rig.view.get(&CONFIG_MAPS, "doomed", "c").is_some());
@@ -60,7 +60,7 @@ fn pods_get_their_grace_and_go_first() {
 fn finalizers_are_told_and_waited_for() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    put(&mut rig, &CONFIG_MAPS, "doomed", "held", json!(["example.com/a"]));
+    put(&mut rig, &CONFIG_MAPS, "doomed", "held", &json!(["example.com/a"]));
     delete(&mut rig);
     rig.run(60);
     let conditions = namespace(&rig).unwrap().list("/status/conditions").to_vec();
@@ -90,7 +90,7 @@ fn finalizers_are_told_and_waited_for() {
 fn a_restarted_controller_comes_to_the_same_end() {
     let story = |rig: &mut Rig| {
         prepare(rig);
-        put(rig, &PODS, "doomed", "p", json!([]));
+        put(rig, &PODS, "doomed", "p", &json!([]));
         delete(rig);
         rig.run(20);
         rig.write(&Write::delete_now(&PODS, "doomed", "p"));

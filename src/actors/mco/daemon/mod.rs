@@ -111,18 +111,9 @@ impl MachineConfigDaemon {
 
     /// Says that it failed, and tries again a while later.
     fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
-        self.degrade(why, node, out);
+        degrade(why, node, out);
         self.phase = Phase::Preparing(now + self.back_off);
         self.back_off = (self.back_off * 2).min(BACK_OFF.1);
-    }
-
-    /// Says that it failed.
-    fn degrade(&self, why: &str, node: &Object, out: &mut Looked) {
-        let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
-        if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(&why[..end]) {
-            out.annotate(STATE, "Degraded");
-            out.annotate(REASON, &why[..end]);
-        }
     }
 
     /// When it looks again by itself.
@@ -209,6 +200,15 @@ impl Actor for MachineConfigDaemon {
         step.wake_at = self.wake_at(input.now);
         step.why = self.why().into();
         step
+    }
+}
+
+/// Says that it failed.
+fn degrade(why: &str, node: &Object, out: &mut Looked) {
+    let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
+    if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(&why[..end]) {
+        out.annotate(STATE, "Degraded");
+        out.annotate(REASON, &why[..end]);
     }
 }
 

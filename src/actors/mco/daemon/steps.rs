@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::changes::{Action, action};
-use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, desired};
+use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
 use crate::actors::Effect;
 use crate::actors::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON,
@@ -79,13 +79,13 @@ impl MachineConfigDaemon {
             Phase::Preparing(at) if at <= now => self.prepare(node, view, now, out),
             Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, now, out),
             Phase::Draining(since) if polls_now(since, now) => {
-                self.look_at_drain(since, node, view, now, out)
+                self.look_at_drain(since, node, view, now, out);
             }
             Phase::DrainFailed if is_granted(node) => self.apply(node, view, now, out),
             Phase::Applying(at) if at <= now => self.say_reboot(node, view, now, out),
             Phase::Rebooting => self.reboot(node, view, out),
             Phase::Uncordoning(since) if polls_now(since, now) => {
-                self.look_at_uncordon(since, node, now, out)
+                self.look_at_uncordon(since, node, now, out);
             }
             _ => {}
         }
@@ -100,7 +100,7 @@ impl MachineConfigDaemon {
         }
         if desired == self.disk.config {
             // It was rebooted into what is desired.
-            self.target = desired.to_owned();
+            desired.clone_into(&mut self.target);
             return self.ask_for_uncordon(node, now, out);
         }
         let node = &self.node;
@@ -119,14 +119,14 @@ impl MachineConfigDaemon {
             if annotation(node, STATE) != "Degraded" {
                 out.notices.push(Notice::warning("ConfigDriftDetected", why.clone()));
             }
-            self.degrade(&why, node, out);
+            degrade(&why, node, out);
         } else if desired != self.disk.config {
-            self.target = desired.to_owned();
+            desired.clone_into(&mut self.target);
             self.back_off = BACK_OFF.0;
             self.phase = Phase::Preparing(now + self.draw("notice", NOTICE_SECONDS));
         } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
             // What was wanted meanwhile is no longer wanted, or what was wrong is right again.
-            self.target = desired.to_owned();
+            desired.clone_into(&mut self.target);
             out.tell("SkipReboot", "Config changes do not require reboot.");
             self.ask_for_uncordon(node, now, out);
         }
@@ -209,7 +209,7 @@ impl MachineConfigDaemon {
             let why = format!(
                 "failed to drain node: {name} after 1 hour. Please see machine-config-controller logs for more information"
             );
-            self.degrade(&why, node, out);
+            degrade(&why, node, out);
             out.notices.push(Notice::warning("FailedToDrain", why));
             self.phase = Phase::DrainFailed;
         }
@@ -311,7 +311,7 @@ impl MachineConfigDaemon {
             let why = format!(
                 "failed to uncordon node: {name} after 10 minutes. Please see machine-config-controller logs for more information"
             );
-            self.degrade(&why, node, out);
+            degrade(&why, node, out);
             self.phase = Phase::Uncordoning(now);
         }
     }

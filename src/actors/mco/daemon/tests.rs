@@ -1,1 +1,150 @@
+//! The daemon of a node that is granted what it wishes for, or not.
 
+use serde_json::{Value, json};
+
+use super::*;
+use crate::actors::mco::annotations::{CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN};
+use crate::actors::testing::Rig;
+use crate::model::Object;
+use crate::model::fault::{Fault, FaultKind};
+use crate::model::resources::MACHINE_CONFIGS;
+
+/// A node that is done with `a`, and MachineConfigs `a` and `b`.
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    for (name, os) in [("a", "os-1"), ("b", "os-2")] {
+        rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": name }, "spec": { "osImageURL": os } }));
+    }
+    let annotations = json!({
+        (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done",
+        (DESIRED_DRAIN): "uncordon-a", (LAST_APPLIED_DRAIN): "uncordon-a",
+    });
+    rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
+    let now = rig.now;
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
+    rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
+    rig.run(1);
+    rig
+}
+
+fn annotate(rig: &mut Rig, key: &str, value: &str) {
+    let patch = json!({ "metadata": { "annotations": { key: value } } });
+    rig.write(&Write::merge_patch(&NODES, "", "w", patch));
+}
+
+fn tell(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
+    let fault =
+        fault.map(|(kind, message)| Fault { kind, reason: String::new(), message: message.to_owned() });
+    rig.write(&Write::merge_patch(&NODES, "", "w", Fault::patch(fault.as_ref())));
+}
+
+fn node(rig: &Rig) -> &Object {
+    rig.view.get(&NODES, "", "w").unwrap()
+}
+
+/// State, wish and reason.
+fn seen(rig: &Rig) -> [&str; 3] {
+    [STATE, DESIRED_DRAIN, REASON].map(|key| node(rig).annotation(key).unwrap_or_default())
+}
+
+fn reboots(rig: &Rig) -> usize {
+    rig.log.iter().filter(|line| line.contains(" reboot ")).count()
+}
+
+#[test]
+fn it_asks_for_a_drain_and_reboots_when_that_is_granted() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(5);
+    assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
+    rig.run(120);
+    assert_eq!(reboots(&rig), 0, "nothing is granted");
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    rig.run(150);
+    assert!(rig.log.iter().any(|line| line.ends_with(" reboot b")), "{:#?}", rig.log);
+    assert_eq!(node(&rig).annotation(CURRENT_CONFIG), Some("a"), "the old one to the very end");
+}
+
+#[test]
+fn after_an_hour_it_says_that_the_drain_failed_and_goes_on_when_that_is_granted() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(3_500);
+    assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
+    rig.run(200);
+    let why = "failed to drain node: w after 1 hour. Please see machine-config-controller logs for more information";
+    assert_eq!(seen(&rig), ["Degraded", "drain-b", why]);
+    // Whatever is desired meanwhile.
+    annotate(&mut rig, DESIRED_CONFIG, "a");
+    rig.run(600);
+    assert_eq!(seen(&rig)[0], "Degraded");
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    rig.run(150);
+    assert_eq!(seen(&rig)[0], "Degraded", "until it is done");
+    assert!(reboots(&rig) > 0);
+}
+
+#[test]
+fn a_name_that_leads_nowhere_is_told_at_once_and_forgiven_without_a_reboot() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_CONFIG, "c");
+    rig.run(5);
+    let why = "machineconfig.machineconfiguration.openshift.io \"c\" not found";
+    assert_eq!(seen(&rig), ["Degraded", "uncordon-a", why]);
+    annotate(&mut rig, DESIRED_CONFIG, "a");
+    rig.run(90);
+    assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-a", ""], 0));
+}
+
+#[test]
+fn a_changed_file_degrades_an_idle_node_and_one_that_was_put_right_is_done() {
+    let mut rig = rig();
+    tell(&mut rig, Some((FaultKind::OnDiskMismatch, "content mismatch for file \"/etc/a\"")));
+    rig.run(5);
+    let why = "unexpected on-disk state validating against a: content mismatch for file \"/etc/a\"";
+    assert_eq!(seen(&rig), ["Degraded", "uncordon-a", why]);
+    tell(&mut rig, None);
+    rig.run(60);
+    assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-a", ""], 0));
+}
+
+#[test]
+fn a_reason_is_cut_at_two_thousand_bytes() {
+    let mut rig = rig();
+    tell(&mut rig, Some((FaultKind::Degraded, &"ä".repeat(3_000))));
+    rig.run(5);
+    assert_eq!(seen(&rig)[2].len(), 2_000);
+    tell(&mut rig, Some((FaultKind::Degraded, &format!("x{}", "ä".repeat(3_000)))));
+    rig.run(5);
+    assert_eq!(seen(&rig)[2].len(), 1_999, "not within a character");
+}
+
+#[test]
+fn a_single_node_is_not_drained() {
+    let mut rig = rig();
+    annotate(&mut rig, super::super::annotations::CONTROL_PLANE_TOPOLOGY, "SingleReplica");
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(150);
+    assert_eq!(seen(&rig)[1], "uncordon-a");
+    assert!(reboots(&rig) > 0);
+}
+
+#[test]
+fn one_that_is_restarted_in_a_drain_takes_up_the_same_wish() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(30);
+    // A process that begins with the disk as it was.
+    let now = rig.now;
+    let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
+    let mut again = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
+    let input = |now| Input { view: &rig.view, changes: &[], answers: &[], signals: &[], alerts: &[], now };
+    let step = again.step(&input(now));
+    assert!(step.writes.iter().any(|write| is_event(write, "BootResync")), "{:?}", step.writes);
+    assert_eq!(again.phase, Phase::Preparing(again.wake_at(now).unwrap()));
+}
+
+fn is_event(write: &Write, reason: &str) -> bool {
+    matches!(&write.operation, crate::model::Operation::Create(Value::Object(event)) if event["reason"] == reason)
+}
