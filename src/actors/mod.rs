@@ -28,6 +28,7 @@ use jiff::SignedDuration;
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::alert::Alert;
+use crate::model::counter::Counter;
 use crate::model::machine::{Boot, Disk};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
@@ -85,6 +86,8 @@ pub struct Input<'a> {
     pub signals: &'a [Signal],
     /// The alerts that are pending or fire, as Prometheus answers who asks it.
     pub alerts: &'a [Alert],
+    /// What running components have counted, as they answer who scrapes them.
+    pub counters: &'a [Counter],
     /// The current moment.
     pub now: Time,
 }
@@ -147,6 +150,8 @@ pub enum Effect {
         /// How long nothing runs; `None`: it does not come back.
         silence: Option<SignedDuration>,
     },
+    /// The process has counted up to this. Counters are not in the API: Prometheus asks the process.
+    Count(Counter),
     /// Prometheus tells of an alert whose state is another now. Alerts are not in the API: people ask Prometheus.
     Alert(Alert),
     /// The kube-apiserver was rolled to Kubernetes 1.`minor`.

@@ -145,6 +145,7 @@ impl Rig {
             answers: &answers,
             signals: &signals,
             alerts: &[],
+            counters: &[],
             now: self.now,
         };
         let step = seat.actor.step(&input);
@@ -194,6 +195,7 @@ impl Rig {
             }
             Effect::ServeKubernetes { minor } => self.note(&format!("serve Kubernetes 1.{minor}")),
             Effect::Alert(alert) => self.note(&format!("alert {} {}", alert.name(), alert.state)),
+            Effect::Count(counter) => self.note(&format!("count {} {}", counter.metric, counter.count)),
             Effect::Exit => self.note("exit"),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::simulation::Simulation;
-use crate::actors::monitoring::{self, Transitions};
+use crate::actors::monitoring::{self, Counted, Transitions};
 use crate::base::text::did_you_mean;
 use crate::model::alert::Alert;
 use crate::model::promql::{Sample, Value};
@@ -63,7 +63,8 @@ fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>,
         });
         writes.for_each(|change| transitions.notice(&change));
     }
-    match monitoring::query(&wanted.expr, &simulation.view, &transitions, simulation.now())? {
+    let counted = Counted { transitions: Some(&transitions), counters: &simulation.counters };
+    match monitoring::query(&wanted.expr, &simulation.view, counted, simulation.now())? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
     }

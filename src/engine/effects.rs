@@ -6,6 +6,7 @@ use super::simulation::Simulation;
 use crate::actors::{Effect, Signal};
 use crate::insights;
 use crate::model::alert::AlertState;
+use crate::model::counter::Counter;
 use crate::model::{Identity, Key};
 use crate::record::Event;
 
@@ -24,6 +25,13 @@ impl Simulation {
                 if let Some((pod, container)) = self.processes.of_actor(id) {
                     self.end_process(&pod, &container);
                 }
+            }
+            Effect::Count(counter) => {
+                let is_same = |known: &Counter| {
+                    (&known.by, known.metric, &known.labels) == (&counter.by, counter.metric, &counter.labels)
+                };
+                self.counters.retain(|known| !is_same(known));
+                self.counters.push(counter);
             }
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));

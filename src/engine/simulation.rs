@@ -17,6 +17,7 @@ use crate::base::clock::{Clock as _, Time, VirtualClock};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
 use crate::model::alert::Alert;
+use crate::model::counter::Counter;
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, View};
 use crate::record::Record;
@@ -53,6 +54,8 @@ pub(super) struct Simulation {
     pub(super) record: Record,
     /// The alerts that are pending or fire, as Prometheus would answer.
     pub(super) alerts: Vec<Alert>,
+    /// What running components have counted.
+    pub(super) counters: Vec<Counter>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
     pub(super) processes: Processes,
@@ -85,6 +88,7 @@ impl Simulation {
             view: View::default(),
             record,
             alerts: Vec::new(),
+            counters: Vec::new(),
             pinned: false,
             processes: Processes::default(),
             machines: Machines::default(),
@@ -124,8 +128,11 @@ impl Simulation {
 
     /// Drops an actor: its memory is gone.
     pub(super) fn remove(&mut self, id: ActorId) {
-        if let Some(wake_at) = self.slots.remove(&id).and_then(|slot| slot.wake_at) {
-            self.wakes.remove(&(wake_at, id));
+        if let Some(slot) = self.slots.remove(&id) {
+            self.counters.retain(|counter| counter.by != slot.actor.name());
+            if let Some(wake_at) = slot.wake_at {
+                self.wakes.remove(&(wake_at, id));
+            }
         }
         self.router.remove(id);
         self.ready.remove(&id);
@@ -240,8 +247,15 @@ impl Simulation {
             std::mem::take(&mut slot.answers),
             std::mem::take(&mut slot.signals),
         );
-        let (view, alerts) = (&self.view, self.alerts.as_slice());
-        let input = Input { view, changes: &changes, answers: &answers, signals: &signals, alerts, now };
+        let input = Input {
+            view: &self.view,
+            changes: &changes,
+            answers: &answers,
+            signals: &signals,
+            alerts: &self.alerts,
+            counters: &self.counters,
+            now,
+        };
         let step = slot.actor.step(&input);
         slot.why = step.why.into_owned();
         if let Some(old) = slot.wake_at.take() {

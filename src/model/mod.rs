@@ -3,6 +3,7 @@
 pub mod alert;
 mod change;
 pub mod condition;
+pub mod counter;
 pub mod fault;
 pub mod graph;
 pub mod insight;

@@ -88,6 +88,8 @@ pub(super) struct ApplyLoop {
     pace: Pace,
     next_pass_at: Time,
     errors: u32,
+    /// Attempts to apply a manifest that failed.
+    pub(super) failed_attempts: u64,
 }
 
 impl ApplyLoop {
@@ -108,6 +110,7 @@ impl ApplyLoop {
             pace,
             next_pass_at: now,
             errors: 0,
+            failed_attempts: 0,
         }
     }
 
@@ -220,6 +223,7 @@ impl ApplyLoop {
                 }
             }
             (Some(Next::Task(index)), Err(refusal)) => {
+                self.failed_attempts += 1;
                 let task = &self.payload.tasks[index];
                 let failure =
                     Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
@@ -249,6 +253,9 @@ impl ApplyLoop {
                 Next::Task(index) => self.need(index, view, now),
             };
             let Some(pass) = self.pass.as_mut() else { return false };
+            if matches!(need, Need::Retry(_) | Need::Fail(_)) {
+                self.failed_attempts += 1;
+            }
             match need {
                 Need::Time(_) if matches!(next, Next::Precreate(_)) => pass.precreated(),
                 Need::Time(count) => {

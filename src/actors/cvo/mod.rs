@@ -38,6 +38,7 @@ mod worker;
 pub use load::installed_release;
 pub use payload::{Installed, installed_cluster_operator};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -49,10 +50,12 @@ use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
 use self::verify::Verifier;
 use self::worker::Worker;
+use super::monitoring::PAYLOAD_ERRORS;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::alert::Alert;
+use crate::model::counter::Counter;
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, JOBS, LEASES, PODS,
@@ -74,6 +77,8 @@ pub struct ClusterVersionOperator {
     worker: Worker,
     election: Option<Election>,
     out: Outbox,
+    /// Attempts to apply a manifest that failed, by version.
+    failed_attempts: BTreeMap<String, u64>,
     ending: bool,
 }
 
@@ -96,7 +101,8 @@ impl ClusterVersionOperator {
         let candidate = Some(candidate(pod, site.behaviour, streams, now));
         let pace = Pace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
-        Some(Self { candidate, site, worker, election: None, out: Outbox::default(), ending: false })
+        let (out, failed_attempts) = (Outbox::default(), BTreeMap::new());
+        Some(Self { candidate, site, worker, election: None, out, failed_attempts, ending: false })
     }
 
     fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
@@ -154,6 +160,16 @@ impl ClusterVersionOperator {
         }
     }
 
+    /// What it has counted since it told of it last.
+    fn counted(&mut self) -> Option<Counter> {
+        let apply = self.worker.apply.as_mut().filter(|apply| apply.failed_attempts > 0)?;
+        let version = apply.work.release.version.to_string();
+        let count = self.failed_attempts.entry(version.clone()).or_default();
+        *count += std::mem::take(&mut apply.failed_attempts);
+        let labels = BTreeMap::from([("version".to_owned(), version)]);
+        Some(Counter { by: NAME.to_owned(), metric: PAYLOAD_ERRORS, labels, count: *count })
+    }
+
     fn run(&mut self, view: &View, alerts: &[Alert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, now));
@@ -184,7 +200,7 @@ impl ClusterVersionOperator {
             writes: self.out.take(),
             wake_at: [worker, signatures, election].into_iter().flatten().min(),
             why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
-            effects: Vec::new(),
+            effects: self.counted().map(Effect::Count).into_iter().collect(),
         }
     }
 }

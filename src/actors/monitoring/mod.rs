@@ -10,7 +10,8 @@ mod scrapes;
 #[cfg(test)]
 mod tests;
 
-pub use metrics::Transitions;
+pub(super) use metrics::PAYLOAD_ERRORS;
+pub use metrics::{Counted, Transitions};
 pub use prometheus::Prometheus;
 
 use self::metrics::Moment;
@@ -22,13 +23,8 @@ use crate::model::promql::{self, Value};
 ///
 /// # Errors
 /// It cannot be evaluated.
-pub fn query(
-    expr: &promql::Expr,
-    view: &View,
-    transitions: &Transitions,
-    now: Time,
-) -> Result<Value, String> {
-    promql::evaluate(expr, &Moment { transitions: Some(transitions), ..Moment::of(view, now) })
+pub fn query(expr: &promql::Expr, view: &View, counted: Counted<'_>, now: Time) -> Result<Value, String> {
+    promql::evaluate(expr, &Moment { counted, ..Moment::of(view, now) })
 }
 
 /// Whether a query of the cluster-version operator, which must come to one sample, comes to 1 or to 0.

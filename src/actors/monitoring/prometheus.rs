@@ -5,18 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use super::metrics::{Moment, Transitions};
+use super::metrics::{Counted, Moment, Transitions};
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
 use crate::actors::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
+use crate::model::Identity;
 use crate::model::alert::{Alert, AlertState};
 use crate::model::promql::{self, Labels, Value};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
     PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
 };
-use crate::model::{Identity, View};
 
 /// An alert that is pending or fires.
 #[derive(Debug)]
@@ -75,8 +75,10 @@ impl Prometheus {
         looks || self.is_outdated()
     }
 
-    fn evaluate(&mut self, view: &View, now: Time) -> Vec<Effect> {
-        let moment = Moment { transitions: Some(&self.transitions), ..Moment::of(view, now) };
+    fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
+        let now = input.now;
+        let counted = Counted { transitions: Some(&self.transitions), counters: input.counters };
+        let moment = Moment { counted, ..Moment::of(input.view, now) };
         if self.is_outdated() {
             let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
             let looked_back = looked_back.filter_map(|(metric, range)| range.map(|_| metric));
@@ -185,7 +187,7 @@ impl Actor for Prometheus {
         self.notice(input);
         let mut effects = Vec::new();
         if is_scrape(input.now) && self.evaluated_at != Some(input.now) {
-            effects = self.evaluate(input.view, input.now);
+            effects = self.evaluate(input);
         }
         let why =
             self.faults.first().map_or_else(String::new, |fault| format!("a rule that can be read: {fault}"));

@@ -2,10 +2,13 @@
 
 mod alerts;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use super::{Transitions, is_true as is_true_at};
+use super::{Counted, PAYLOAD_ERRORS, Transitions, is_true as is_true_at};
 use crate::base::clock::Time;
+use crate::model::counter::Counter;
 use crate::model::manifests::payload;
 use crate::model::promql::{self, parse};
 use crate::model::resources::{
@@ -149,17 +152,11 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     let mut view = cluster();
     let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Pending" } });
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
-    let come_to = |query: &str| match super::query(
-        &parse(query).unwrap(),
-        &view,
-        &Transitions::default(),
-        NOW,
-    )
-    .unwrap()
-    {
-        promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
-        promql::Value::Scalar(number) => vec![number],
-    };
+    let come_to =
+        |query: &str| match super::query(&parse(query).unwrap(), &view, Counted::default(), NOW).unwrap() {
+            promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
+            promql::Value::Scalar(number) => vec![number],
+        };
     assert_eq!(come_to("cluster_operator_up"), Vec::<f64>::new());
     assert_eq!(come_to(r#"up{job="cluster-version-operator"}"#), [0.0]);
     assert_eq!(come_to(r#"kube_node_role{role="worker"}"#), [1.0]);
@@ -187,7 +184,8 @@ fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
     let counted = |transitions: &Transitions| {
         let query =
             parse(r#"cluster_operator_condition_transitions{name="etcd",condition="Available"}"#).unwrap();
-        match super::query(&query, &view, transitions, NOW).unwrap() {
+        let counted = Counted { transitions: Some(transitions), counters: &[] };
+        match super::query(&query, &view, counted, NOW).unwrap() {
             promql::Value::Vector(samples) => samples.first().map(|sample| sample.value),
             promql::Value::Scalar(_) => None,
         }
@@ -198,6 +196,21 @@ fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
     let key = PODS.key("openshift-cluster-version", name);
     transitions.notice(&Change { key, kind: ChangeKind::Deleted, old: Some(object.clone()), object });
     assert_eq!(counted(&transitions), None);
+}
+
+#[test]
+fn what_the_operator_counted_itself_is_exported_while_it_runs() {
+    let labels = BTreeMap::from([("version".to_owned(), "4.14.8".to_owned())]);
+    let by = "cluster-version-operator".to_owned();
+    let counters = [Counter { by, metric: PAYLOAD_ERRORS, labels, count: 7 }];
+    let counted = Counted { transitions: None, counters: &counters };
+    let query = parse(r#"cluster_operator_payload_errors{job="cluster-version-operator"}"#).unwrap();
+    let promql::Value::Vector(samples) = super::query(&query, &cluster(), counted, NOW).unwrap() else {
+        panic!("a scalar")
+    };
+    let told: Vec<_> =
+        samples.iter().map(|sample| (sample.labels["version"].as_str(), sample.value)).collect();
+    assert_eq!(told, [("4.14.8", 7.0)]);
 }
 
 #[test]

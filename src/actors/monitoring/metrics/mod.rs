@@ -4,10 +4,12 @@ mod objects;
 mod operator;
 mod transitions;
 
+pub(in crate::actors) use operator::PAYLOAD_ERRORS;
 pub use transitions::Transitions;
 
 use crate::base::clock::Time;
 use crate::model::View;
+use crate::model::counter::Counter;
 use crate::model::promql::{Metrics, Taken};
 
 /// The metrics of a cluster at one moment.
@@ -19,14 +21,23 @@ pub(super) struct Moment<'a> {
     pub(super) now: Time,
     /// Whether the cluster-version operator runs, and so exports metrics.
     pub(super) operator_runs: bool,
-    /// What it has counted, where that is known.
-    pub(super) transitions: Option<&'a Transitions>,
+    /// What was counted.
+    pub(super) counted: Counted<'a>,
+}
+
+/// What was counted up to a moment, which objects do not tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counted<'a> {
+    /// Transitions of conditions, where they are known.
+    pub transitions: Option<&'a Transitions>,
+    /// What components have counted themselves.
+    pub counters: &'a [Counter],
 }
 
 impl<'a> Moment<'a> {
     /// A moment of a cluster.
     pub(super) fn of(view: &'a View, now: Time) -> Self {
-        Self { view, now, operator_runs: operator::runs(view), transitions: None }
+        Self { view, now, operator_runs: operator::runs(view), counted: Counted::default() }
     }
 }
 

@@ -14,6 +14,9 @@ use crate::model::{Object, View, condition};
 const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
 
+/// What the operator counts itself.
+pub(in crate::actors) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
+
 /// What a scrape adds to each sample of the operator (its ServiceMonitor).
 const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
 
@@ -68,6 +71,7 @@ const METRICS: &[(&str, Collect)] = &[
     ("cluster_version_risk_conditions", risks),
     ("cluster_operator_condition_transitions", transitions),
     ("cluster_operator_conditions", operator_conditions),
+    (PAYLOAD_ERRORS, payload_errors),
     ("cluster_operator_up", operators_up),
     ("cluster_installer", installer),
 ];
@@ -226,8 +230,17 @@ fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 }
 
 fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    if let Some(transitions) = moment.transitions {
+    if let Some(transitions) = moment.counted.transitions {
         transitions.collect(taken);
+    }
+}
+
+/// How many attempts to apply a manifest failed, by the version of the payload.
+fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    for counter in moment.counted.counters.iter().filter(|counter| counter.metric == PAYLOAD_ERRORS) {
+        let labels: Vec<(&str, &str)> =
+            counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        offer(taken, &labels, number(i64::try_from(counter.count).unwrap_or(i64::MAX)));
     }
 }
 
