@@ -115,7 +115,9 @@ impl Election {
             Some(current) => self.is_free(current, now),
         };
         if free {
-            for write in locks::writes(view, &self.claim(current, now), self.candidate.locks_config_map) {
+            for write in
+                locks::writes(view, &self.claim(current.as_ref(), now), self.candidate.locks_config_map)
+            {
                 out.push(Purpose::Lease, write);
             }
         }
@@ -134,11 +136,11 @@ impl Election {
         current.holder.is_empty() || after(since, SignedDuration::from_secs(current.seconds)) <= now
     }
 
-    fn claim(&self, current: Option<Record>, now: Time) -> Record {
+    fn claim(&self, current: Option<&Record>, now: Time) -> Record {
         let time = rfc3339_micro(now);
-        let own = current.as_ref().filter(|current| current.holder == self.candidate.holder);
+        let own = current.filter(|current| current.holder == self.candidate.holder);
         let acquired = own.map_or_else(|| time.clone(), |own| own.acquired.clone());
-        let transitions = match (own, &current) {
+        let transitions = match (own, current) {
             (Some(own), _) => own.transitions,
             (None, Some(other)) => other.transitions.saturating_add(1),
             (None, None) => 0,

@@ -98,7 +98,7 @@ impl ClusterVersionOperator {
             held: String::new(),
             verifier: Verifier::new(interval, now),
         };
-        let candidate = Some(candidate(pod, site.behaviour, streams, now));
+        let candidate = Some(candidate(pod, site.behaviour, *streams, now));
         let pace = Pace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
         let (out, failed_attempts) = (Outbox::default(), BTreeMap::new());
@@ -243,7 +243,7 @@ impl Actor for ClusterVersionOperator {
 
 /// A process is known by its host, which is the node where the pod has its network, and by letters of its own: another
 /// process in the same pod is another candidate.
-fn candidate(pod: &Object, behaviour: Behaviour, streams: &Streams, now: Time) -> Candidate {
+fn candidate(pod: &Object, behaviour: Behaviour, streams: Streams, now: Time) -> Candidate {
     let mut pauses = streams.stream(&format!("leader-election/{}/{now}", pod.name()));
     let host = if pod["spec"]["hostNetwork"] == true { pod.text("/spec/nodeName") } else { pod.name() };
     let holder = format!("{host}_{}", pauses.uuid());
