@@ -58,6 +58,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     Then within 2 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "Payload loaded version="4.20.6""
     And within 5 minutes ClusterVersion field "status.history[0].version" is "4.20.6"
     And ClusterVersion field "status.history[0].image" is "quay.io/openshift-release-dev/ocp-release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.6"
 
   Scenario: An image of another version than was asked for
     Given a 4.20.1 cluster

@@ -1,5 +1,6 @@
 //! What lies outside the cluster: the releases that exist, and the image registry.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use semver::Version;
@@ -63,12 +64,13 @@ impl World {
 
     /// The release that an operator's Deployment is of: that of the version which it tells, for several architectures if its
     /// image is.
-    pub fn release_in(&self, deployment: &Object) -> Option<Release> {
-        let version = release::version_in(deployment)?.parse().ok()?;
-        let release = self.releases.get(&version)?.clone();
+    pub fn release_in(&self, deployment: &Object) -> Option<Cow<'_, Release>> {
+        let version: Version = release::version_in(deployment)?.parse().ok()?;
+        // A payload may say another version than the one that it goes by.
+        let release = self.releases.values().find(|release| release.version == version)?;
         let image = &deployment.list("/spec/template/spec/containers").first()?["image"];
         let is_multi = *image == release.image_for(deployment.name(), Architecture::Multi);
-        Some(if is_multi { release.of(Architecture::Multi) } else { release })
+        Some(if is_multi { Cow::Owned(release.of(Architecture::Multi)) } else { Cow::Borrowed(release) })
     }
 }
 

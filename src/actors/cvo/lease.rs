@@ -115,7 +115,9 @@ impl Election {
             Some(current) => self.is_free(current, now),
         };
         if free {
-            for write in locks::writes(view, &self.claim(current, now), self.candidate.locks_config_map) {
+            for write in
+                locks::writes(view, &self.claim(current.as_ref(), now), self.candidate.locks_config_map)
+            {
                 out.push(Purpose::Lease, write);
             }
         }

@@ -139,7 +139,15 @@ fn one_that_is_restarted_in_a_drain_takes_up_the_same_wish() {
     let now = rig.now;
     let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
     let mut again = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
-    let input = |now| Input { view: &rig.view, changes: &[], answers: &[], signals: &[], alerts: &[], now };
+    let input = |now| Input {
+        view: &rig.view,
+        changes: &[],
+        answers: &[],
+        signals: &[],
+        alerts: &[],
+        counters: &[],
+        now,
+    };
     let step = again.step(&input(now));
     assert!(step.writes.iter().any(|write| is_event(write, "BootResync")), "{:?}", step.writes);
     assert_eq!(again.phase, Phase::Preparing(again.wake_at(now).unwrap()));

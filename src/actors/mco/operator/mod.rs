@@ -72,7 +72,8 @@ impl MachineConfigOperator {
 
     fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
         let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment);
-        let Some(release) = deployment.and_then(|object| self.world.release_in(object)) else { return };
+        let world = Arc::clone(&self.world);
+        let Some(release) = deployment.and_then(|object| world.release_in(object)) else { return };
         let Some(object) = view.get_key(&self.key()) else {
             return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
         };
