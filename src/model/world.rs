@@ -70,7 +70,11 @@ impl World {
         let release = self.releases.values().find(|release| release.version == version)?;
         let image = &deployment.list("/spec/template/spec/containers").first()?["image"];
         let is_multi = *image == release.image_for(deployment.name(), Architecture::Multi);
-        Some(if is_multi { Cow::Owned(release.of(Architecture::Multi)) } else { Cow::Borrowed(release) })
+        Some(if is_multi {
+            Cow::Owned(release.clone().of(Architecture::Multi))
+        } else {
+            Cow::Borrowed(release)
+        })
     }
 }
 

@@ -379,7 +379,7 @@ fn steps_say_what_is_wrong_with_them() {
 fn expectations_say_what_is_wrong_with_them() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `node`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",
