@@ -13,11 +13,13 @@ pub mod kubelet;
 pub mod mco;
 pub mod monitoring;
 pub mod namespaces;
+pub mod node_lifecycle;
 pub mod operators;
 mod owners;
 pub mod pod_gc;
 mod recorder;
 mod shares;
+mod taints;
 mod workqueue;
 
 #[cfg(test)]
@@ -193,10 +195,11 @@ pub fn on_machine(
     actors
 }
 
-/// The controllers of Kubernetes itself, which kube-controller-manager runs. Each works alone as well.
+/// The controllers of Kubernetes itself: those of kube-controller-manager, and the scheduler. Each works alone as well.
 pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(jobs::JobController::new()),
+        Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(deployments::DeploymentController::new(streams)),
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),
@@ -280,7 +283,8 @@ mod tests {
         let world = Arc::new(World { releases, ..World::default() });
         let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "job-controller deployment-controller pod-garbage-collector \
+        let expected = "job-controller node-lifecycle-controller deployment-controller \
+                        pod-garbage-collector \
                         garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
