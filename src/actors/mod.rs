@@ -16,8 +16,11 @@ pub mod namespaces;
 pub mod node_lifecycle;
 pub mod operators;
 mod owners;
+mod placement;
 pub mod pod_gc;
 mod recorder;
+pub mod replica_sets;
+pub mod scheduler;
 mod shares;
 mod taints;
 mod workqueue;
@@ -201,6 +204,8 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(jobs::JobController::new()),
         Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(deployments::DeploymentController::new(streams)),
+        Box::new(replica_sets::ReplicaSetController::new()),
+        Box::new(scheduler::Scheduler::new()),
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),
         Box::new(namespaces::NamespaceController::new()),
@@ -284,7 +289,7 @@ mod tests {
         let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "job-controller node-lifecycle-controller deployment-controller \
-                        pod-garbage-collector \
+                        replicaset-controller kube-scheduler pod-garbage-collector \
                         garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
