@@ -5,6 +5,7 @@
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
 pub mod cvo;
+pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
 pub mod garbage_collector;
@@ -205,6 +206,7 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(deployments::DeploymentController::new(streams)),
         Box::new(replica_sets::ReplicaSetController::new()),
+        Box::new(daemon_sets::DaemonSetController::new()),
         Box::new(scheduler::Scheduler::new()),
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),
@@ -289,7 +291,7 @@ mod tests {
         let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "job-controller node-lifecycle-controller deployment-controller \
-                        replicaset-controller kube-scheduler pod-garbage-collector \
+                        replicaset-controller daemonset-controller kube-scheduler pod-garbage-collector \
                         garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
