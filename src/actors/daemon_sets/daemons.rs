@@ -163,7 +163,7 @@ impl<'v> Daemons<'v> {
         let mut counts = Counts::default();
         for place in &self.places {
             let pod = place.pods.iter().find(|pod| !pod.is_terminating()).or(place.pods.first());
-            if !place.runs && !(place.keeps && pod.is_some()) {
+            if !(place.runs || place.keeps && pod.is_some()) {
                 counts.misscheduled += usize::from(pod.is_some());
                 continue;
             }
