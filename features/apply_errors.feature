@@ -101,8 +101,8 @@ Feature: What the API server refuses
       metadata: {name: version}
       spec: {clusterID: 7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a41}
       """
-    Then within 30 minutes ClusterVersion condition Available is True
-    And Namespace/openshift-dns-operator field "metadata.ownerReferences[0].name" is "version"
+    Then within 30 minutes Namespace/openshift-dns-operator field "metadata.ownerReferences[0].name" is "version"
+    And within 30 minutes ClusterVersion condition Available is True
 
   # OCP-51973
   Scenario: What is overridden is left alone, also when it is gone

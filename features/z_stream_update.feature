@@ -39,7 +39,7 @@ Feature: A z-stream update
       | administrator            | patch  | ClusterVersion                                                |        | 200  |
       | cluster-version-operator | create | Job/openshift-cluster-version/version-4.14.8-*                |        | 201  |
       | cluster-version-operator | update | Deployment/openshift-cluster-version/cluster-version-operator | itself | 200  |
-      | deployment-controller    | delete | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 200  |
+      | replicaset-controller    | delete | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 200  |
       | cluster-version-operator | update | Lease/openshift-cluster-version/version                       |        | 200  |
-      | deployment-controller    | create | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 201  |
+      | replicaset-controller    | create | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 201  |
       | cluster-version-operator | update | ClusterVersion                                                | status | 200  |

@@ -5,6 +5,7 @@
 //! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
 
 pub mod cvo;
+pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
 pub mod garbage_collector;
@@ -13,11 +14,16 @@ pub mod kubelet;
 pub mod mco;
 pub mod monitoring;
 pub mod namespaces;
+pub mod node_lifecycle;
 pub mod operators;
 mod owners;
+mod placement;
 pub mod pod_gc;
 mod recorder;
+pub mod replica_sets;
+pub mod scheduler;
 mod shares;
+mod taints;
 mod workqueue;
 
 #[cfg(test)]
@@ -198,11 +204,15 @@ pub fn on_machine(
     actors
 }
 
-/// The controllers of Kubernetes itself, which kube-controller-manager runs. Each works alone as well.
+/// The controllers of Kubernetes itself: those of kube-controller-manager, and the scheduler. Each works alone as well.
 pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(jobs::JobController::new()),
+        Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(deployments::DeploymentController::new(streams)),
+        Box::new(replica_sets::ReplicaSetController::new()),
+        Box::new(daemon_sets::DaemonSetController::new()),
+        Box::new(scheduler::Scheduler::new()),
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),
         Box::new(namespaces::NamespaceController::new()),
@@ -285,7 +295,8 @@ mod tests {
         let world = Arc::new(World { releases, ..World::default() });
         let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "job-controller deployment-controller pod-garbage-collector \
+        let expected = "job-controller node-lifecycle-controller deployment-controller \
+                        replicaset-controller daemonset-controller kube-scheduler pod-garbage-collector \
                         garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }

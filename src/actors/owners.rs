@@ -1,10 +1,13 @@
 //! Pods and the objects that control them.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::PROGRAM;
+use crate::base::clock::{Time, after, parse_rfc3339};
+use crate::base::rng::{Streams, fnv1a};
 use crate::model::resources::PODS;
-use crate::model::{Key, Object, Resource, View};
+use crate::model::{Key, Object, Resource, View, condition};
 
 /// The reference to the owner that controls an object.
 pub(super) fn controller(object: &Object) -> Option<&Value> {
@@ -25,6 +28,18 @@ pub(super) fn controls(owner: &Object, object: &Object) -> bool {
 /// The pods in the namespace of `owner` that it controls.
 pub(super) fn pods_of<'a>(view: &'a View, owner: &Object) -> impl Iterator<Item = &'a Object> {
     view.list_in(&PODS, owner.namespace()).filter(move |pod| controls(owner, pod))
+}
+
+/// Whether a pod runs, or will.
+pub(super) fn is_active(pod: &Object) -> bool {
+    !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating()
+}
+
+/// From when on a ready pod counts as available; `None`: it is not ready.
+pub(super) fn available_at(pod: &Object, min_ready_seconds: i64) -> Option<Time> {
+    let ready = condition::of(pod, "Ready").filter(|found| found["status"] == "True")?;
+    let since = ready["lastTransitionTime"].as_str().and_then(parse_rfc3339).unwrap_or(Time::MIN);
+    Some(after(since, SignedDuration::from_secs(min_ready_seconds)))
 }
 
 /// The reference that makes `owner` the controller of an object.
@@ -73,4 +88,9 @@ pub(super) fn pod_from_template(
     }
     let spec = template["spec"].as_object().cloned().unwrap_or_default();
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
+}
+
+/// Ten letters that are the same for the same pod template.
+pub(super) fn template_hash(template: &Value) -> String {
+    Streams::new(fnv1a(template.to_string().as_bytes())).stream("pod-template-hash").suffix(10)
 }

@@ -1,18 +1,24 @@
 //! The controllers of Kubernetes beside an API server, seen through a kube client alone.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, DeleteParams, EvictParams, Patch, PatchParams, PostParams, PropagationPolicy};
+use kube::api::{
+    Api, DeleteParams, EvictParams, ListParams, Patch, PatchParams, PostParams, PropagationPolicy,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use windtunnel::actors;
+use windtunnel::actors::{self, kubelet::Kubelet};
 use windtunnel::apiserver::{ApiServer, service::Shared};
 use windtunnel::backends::in_process::InProcess;
 use windtunnel::base::clock::{Time, VirtualClock};
 use windtunnel::base::rng::Streams;
 use windtunnel::engine;
+use windtunnel::model::world::{Image, Registry, World};
 use windtunnel::model::{Identity, Write, resources};
 
 /// A server with all controllers of Kubernetes beside it, in the paused time of the test.
@@ -130,6 +136,55 @@ async fn a_budget_lets_one_pod_go_and_the_next_when_there_is_another() {
         [status.current_healthy, status.desired_healthy, status.disruptions_allowed],
         [Some(1), Some(1), Some(0)]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deployment_is_rolled_out_and_a_drained_node_loses_its_pods_to_others() {
+    let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
+    let (streams, nodes) = (Streams::new(1), ["a", "b", "c"]);
+    let images = BTreeMap::from([("sha256:0a".to_owned(), Image::default())]);
+    let world = Arc::new(World { registry: Registry { images }, ..World::default() });
+    let mut actors = actors::kubernetes(&streams);
+    for node in nodes {
+        actors.push(Box::new(Kubelet::new(node, Arc::clone(&world), &streams)));
+    }
+    tokio::spawn(engine::run(InProcess::of(server.clone()), actors));
+    let client = server.client(&Identity::admin());
+    let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+    for node in nodes {
+        create(&Api::<Node>::all(client.clone()), json!({ "metadata": { "name": node }, "status": status }))
+            .await;
+    }
+    let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
+    let pod = json!({ "containers": [{ "name": "c", "image": "registry.example.com/web@sha256:0a" }] });
+    let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": pod });
+    let spec =
+        json!({ "replicas": 3, "selector": { "matchLabels": { "app": "web" } }, "template": template });
+    create(&deployments, json!({ "metadata": { "name": "web" }, "spec": spec })).await;
+    pass(60).await;
+    assert_eq!(deployments.get("web").await.unwrap().status.unwrap().available_replicas, Some(3));
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
+    assert_eq!(places(&pods).await, nodes);
+
+    let cordon = Patch::Merge(json!({ "spec": { "unschedulable": true } }));
+    Api::<Node>::all(client).patch("b", &PatchParams::default(), &cordon).await.unwrap();
+    let there = ListParams::default().fields("spec.nodeName=b");
+    for pod in pods.list(&there).await.unwrap() {
+        pods.evict(&pod.metadata.name.unwrap(), &EvictParams::default()).await.unwrap();
+    }
+    pass(60).await;
+    let places = places(&pods).await;
+    assert_eq!((places.len(), places.contains(&"b".to_owned())), (3, false), "{places:?}");
+    assert_eq!(deployments.get("web").await.unwrap().status.unwrap().available_replicas, Some(3));
+}
+
+/// The nodes of all pods.
+async fn places(pods: &Api<Pod>) -> Vec<String> {
+    let list = pods.list(&ListParams::default()).await.unwrap();
+    let mut places: Vec<String> = list.into_iter().filter_map(|pod| pod.spec?.node_name).collect();
+    places.sort();
+    places
 }
 
 /// A pod on a node where no kubelet is, that says that it is ready.

@@ -1,27 +1,28 @@
-//! The Deployment controller, with the scheduler's choice of a node.
+//! The Deployment controller: ReplicaSets, one for each pod template, scaled until the present one has all the pods.
 //!
-//! A Deployment whose pod template is annotated `windtunnel.dev/program: "true"` gets real pods, always by the rule of
-//! strategy `Recreate`: the pods of another template are gone before the first new one is made. There are no
-//! `ReplicaSets` in between; the Deployment controls its pods itself. A pod is bound, when it is made, to a ready and
-//! schedulable control-plane node. Any other Deployment gets no pods; a short while after a change of its generation
-//! its status says that all of them are available.
+//! A Deployment of a release payload, whose program nobody simulates, gets no ReplicaSet: a short while after a change of
+//! its generation its status says that all its pods are available. One whose pod template is annotated
+//! `windtunnel.dev/program: "true"` is a Deployment like any other.
 
+mod conditions;
 mod rollout;
+mod sets;
+mod status;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use self::rollout::Rollout;
+use self::sets::Sets;
 use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
-use crate::model::resources::{DEPLOYMENTS, NODES, PODS};
-use crate::model::{Identity, Key, Object, View, Write};
+use crate::model::resources::{DEPLOYMENTS, PODS, REPLICA_SETS};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 /// Shortest and longest time until a Deployment without simulated pods is available, in seconds.
 const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
@@ -33,21 +34,13 @@ pub struct DeploymentController {
     queue: WorkQueue,
     /// When the present generation of a Deployment without simulated pods is available.
     available_at: BTreeMap<Key, (i64, Time)>,
-    /// Deployments that found no node for a pod.
-    unscheduled: BTreeSet<Key>,
     started: bool,
 }
 
 impl DeploymentController {
     /// A Deployment controller that has seen nothing yet.
     pub fn new(streams: &Streams) -> Self {
-        Self {
-            streams: *streams,
-            queue: WorkQueue::default(),
-            available_at: BTreeMap::new(),
-            unscheduled: BTreeSet::new(),
-            started: false,
-        }
+        Self { streams: *streams, queue: WorkQueue::default(), available_at: BTreeMap::new(), started: false }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -55,55 +48,45 @@ impl DeploymentController {
             for deployment in input.view.list(&DEPLOYMENTS) {
                 self.queue.add(DEPLOYMENTS.key(deployment.namespace(), deployment.name()));
             }
-            for pod in input.view.list(&PODS) {
-                self.add_owner(pod);
-            }
         }
         for change in input.changes {
-            if change.key.is(&DEPLOYMENTS) {
-                self.queue.add(change.key.clone());
-            } else if change.key.is(&PODS) {
-                self.add_owner(&change.object);
-            } else if change.key.is(&NODES) {
-                self.unscheduled.iter().for_each(|deployment| self.queue.add(deployment.clone()));
+            if let Some(deployment) = concerned(change, input.view) {
+                self.queue.add(deployment);
             }
         }
         self.queue.answered(input.answers, input.now);
     }
 
-    fn add_owner(&mut self, pod: &Object) {
-        if let Some(deployment) = owners::controller_of(pod, &DEPLOYMENTS) {
-            self.queue.add(deployment);
-        }
-    }
-
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        self.unscheduled.remove(key);
         let Some(deployment) = view.get_key(key) else {
             self.available_at.remove(key);
             return Vec::new();
         };
-        if deployment.is_terminating() {
-            return Vec::new();
-        }
-        if !rollout::has_program(deployment) {
+        if owners::is_of_payload(deployment) {
             return self.sync_without_pods(key, deployment, now).into_iter().collect();
         }
-        let rollout = Rollout::of(deployment, view);
-        let mut writes = rollout.removals();
-        if rollout.wants_pod() {
-            match rollout.node(view) {
-                Some(node) => writes.push(rollout.create_pod(node)),
-                None => _ = self.unscheduled.insert(key.clone()),
-            }
+        let sets = Sets::of(deployment, view);
+        if deployment.is_terminating() {
+            return status::told(deployment, &sets, now).into_iter().collect();
         }
-        writes.extend(rollout.status(now));
+        if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
+            self.queue.add_at(key.clone(), at);
+        }
+        // One write after another: each is made by what the one before has led to.
+        let mut writes = rollout::next(deployment, &sets, view);
+        if writes.is_empty() {
+            writes.extend(status::told(deployment, &sets, now));
+        }
+        if writes.is_empty() {
+            writes.extend(sets.obsolete(deployment));
+        }
         writes
     }
 
     fn sync_without_pods(&mut self, key: &Key, deployment: &Object, now: Time) -> Option<Write> {
         let generation = deployment.generation();
-        if deployment.number("/status/observedGeneration") == Some(generation) {
+        if deployment.is_terminating() || deployment.number("/status/observedGeneration") == Some(generation)
+        {
             self.available_at.remove(key);
             return None;
         }
@@ -115,11 +98,24 @@ impl DeploymentController {
             *entry = (generation, now + takes);
         }
         if entry.1 <= now {
-            return rollout::all_available(deployment, now);
+            return status::all_available(deployment, now);
         }
         self.queue.add_at(key.clone(), entry.1);
         None
     }
+}
+
+/// The Deployment that a change is about. A pod matters only when it is gone, to a Deployment that waits for that.
+fn concerned(change: &Change, view: &View) -> Option<Key> {
+    if change.key.is(&DEPLOYMENTS) {
+        return Some(change.key.clone());
+    }
+    if change.key.is(&REPLICA_SETS) {
+        return owners::controller_of(&change.object, &DEPLOYMENTS);
+    }
+    let is_over = change.kind == ChangeKind::Deleted || !owners::is_active(&change.object);
+    let set = owners::controller_of(&change.object, &REPLICA_SETS).filter(|_| is_over)?;
+    owners::controller_of(view.get_key(&set)?, &DEPLOYMENTS)
 }
 
 impl Actor for DeploymentController {
@@ -131,14 +127,8 @@ impl Actor for DeploymentController {
         Identity::service_account("kube-system", "deployment-controller")
     }
 
-    /// Pods are the ReplicaSet controller's to make and to remove.
-    fn identity_for(&self, write: &Write) -> Option<Identity> {
-        let of_pod = write.resource == PODS;
-        of_pod.then(|| Identity::service_account("kube-system", "replicaset-controller"))
-    }
-
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Kind(DEPLOYMENTS), Interest::Kind(PODS), Interest::Kind(NODES)]
+        vec![Interest::Kind(DEPLOYMENTS), Interest::Kind(REPLICA_SETS), Interest::Kind(PODS)]
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
@@ -150,9 +140,6 @@ impl Actor for DeploymentController {
             }
         }
         step.wake_at = self.queue.next();
-        if let Some(deployment) = self.unscheduled.first() {
-            step.why = format!("no control-plane node is ready and schedulable for {deployment}").into();
-        }
         step
     }
 }

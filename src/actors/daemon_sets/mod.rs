@@ -1,0 +1,96 @@
+//! The DaemonSet controller: a pod on each node that fits and whose taints are tolerated.
+//!
+//! Pods name their node by an affinity and tolerate what daemons tolerate (nodes that are cordoned, not ready or under
+//! pressure); the scheduler binds them. What a release payload brings is left alone, as its Deployments are. There are no
+//! ControllerRevisions and no surge.
+
+mod daemons;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+use self::daemons::Daemons;
+use super::workqueue::WorkQueue;
+use super::{Actor, Input, Interest, Step, owners};
+use crate::base::clock::Time;
+use crate::model::resources::{DAEMON_SETS, NODES, PODS};
+use crate::model::{Identity, Key, Object, View, Write};
+
+/// The DaemonSet controller of kube-controller-manager.
+#[derive(Debug, Default)]
+pub struct DaemonSetController {
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl DaemonSetController {
+    /// A controller that has not looked at anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let first = !std::mem::replace(&mut self.started, true);
+        // What a node says of its state does not matter, but what it is called and what keeps pods away from it.
+        let node_moved = input.changes.iter().any(|change| {
+            let same = |old: &Object| {
+                old["spec"] == change.object["spec"]
+                    && old["metadata"]["labels"] == change.object["metadata"]["labels"]
+            };
+            change.key.is(&NODES) && !change.old.as_ref().is_some_and(same)
+        });
+        if first || node_moved {
+            for set in input.view.list(&DAEMON_SETS) {
+                self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&DAEMON_SETS) {
+                self.queue.add(change.key.clone());
+            } else if let Some(set) = owners::controller_of(&change.object, &DAEMON_SETS) {
+                self.queue.add(set);
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(set) = view.get_key(key).filter(|set| !owners::is_of_payload(set)) else {
+            return Vec::new();
+        };
+        let daemons = Daemons::of(set, view, now);
+        if let Some(at) = daemons.look_again {
+            self.queue.add_at(key.clone(), at);
+        }
+        let mut writes = if set.is_terminating() { Vec::new() } else { daemons.next() };
+        writes.extend(status::told(set, &daemons));
+        writes
+    }
+}
+
+impl Actor for DaemonSetController {
+    fn name(&self) -> &'static str {
+        "daemonset-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "daemon-set-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Kind(DAEMON_SETS), Interest::Kind(PODS), Interest::Kind(NODES)]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = Step::default();
+        for key in self.queue.take_due(input.now) {
+            for write in self.sync(&key, input.view, input.now) {
+                self.queue.ask(&key, write, &mut step.writes);
+            }
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}

@@ -1,0 +1,122 @@
+//! DaemonSets on a few nodes, with the scheduler that binds their pods.
+
+use serde_json::{Value, json};
+
+use super::DaemonSetController;
+use crate::actors::scheduler::Scheduler;
+use crate::actors::testing::{Rig, check_recovery};
+use crate::model::resources::{DAEMON_SETS, NODES, PODS};
+use crate::model::{Object, Write};
+
+fn prepare(rig: &mut Rig) {
+    rig.seat(|| Box::new(DaemonSetController::new()));
+    rig.seat(|| Box::new(Scheduler::new()));
+    for name in ["a", "b", "c"] {
+        put_node(rig, name);
+    }
+    let template =
+        json!({ "metadata": { "labels": { "app": "d" } }, "spec": { "nodeSelector": { "os": "linux" } } });
+    let set = json!({ "metadata": { "namespace": "ns", "name": "d" }, "spec": { "template": template } });
+    rig.put(&DAEMON_SETS, set);
+    settle(rig);
+}
+
+fn put_node(rig: &mut Rig, name: &str) {
+    rig.put(&NODES, json!({ "metadata": { "name": name, "labels": { "os": "linux" } }, "spec": {} }));
+}
+
+/// Lets the controllers work; bound pods get ready, deleted ones go.
+fn settle(rig: &mut Rig) {
+    for _ in 0..10 {
+        rig.run(1);
+        let pods: Vec<Object> = rig.view.list(&PODS).cloned().collect();
+        for pod in pods {
+            if pod.is_terminating() {
+                rig.write(&Write::delete_now(&PODS, "ns", pod.name()));
+            } else if !pod.text("/spec/nodeName").is_empty() && pod["status"].is_null() {
+                get_ready(rig, pod.name());
+            }
+        }
+    }
+}
+
+fn get_ready(rig: &mut Rig, pod: &str) {
+    let status = json!({ "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }] });
+    rig.write(&Write::merge_patch_status(&PODS, "ns", pod, json!({ "status": status })));
+}
+
+fn nodes(rig: &Rig) -> Vec<&str> {
+    let mut nodes: Vec<&str> = rig.view.list(&PODS).map(|pod| pod.text("/spec/nodeName")).collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+fn taint(rig: &mut Rig, node: &str, taints: Value) {
+    rig.write(&Write::merge_patch(&NODES, "", node, json!({ "spec": { "taints": taints } })));
+    settle(rig);
+}
+
+fn status(rig: &Rig) -> Value {
+    rig.view.get(&DAEMON_SETS, "ns", "d").unwrap()["status"].clone()
+}
+
+#[test]
+fn each_node_has_one_and_a_new_node_gets_one() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+    let expected = json!({
+        "currentNumberScheduled": 3, "desiredNumberScheduled": 3, "numberMisscheduled": 0, "numberReady": 3,
+        "observedGeneration": 1, "updatedNumberScheduled": 3, "numberAvailable": 3,
+    });
+    assert_eq!(status(&rig), expected);
+    put_node(&mut rig, "d");
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_cordoned_node_keeps_and_gets_its_daemon() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let taints = json!([{ "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" }]);
+    rig.write(&Write::merge_patch(&NODES, "", "b", json!({ "spec": { "unschedulable": true } })));
+    taint(&mut rig, "b", taints);
+    let pod = rig.view.list(&PODS).find(|pod| pod.text("/spec/nodeName") == "b").unwrap().name().to_owned();
+    rig.write(&Write::delete_now(&PODS, "ns", &pod));
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+}
+
+#[test]
+fn taints_keep_new_daemons_away_and_some_drive_out_those_that_are_there() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    taint(&mut rig, "a", json!([{ "key": "x", "effect": "NoSchedule" }]));
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+    taint(&mut rig, "a", json!([{ "key": "x", "effect": "NoExecute" }]));
+    assert_eq!(nodes(&rig), ["b", "c"]);
+    assert_eq!(status(&rig)["desiredNumberScheduled"], 2);
+    rig.write(&Write::merge_patch(&NODES, "", "c", json!({ "metadata": { "labels": { "os": "other" } } })));
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["b"]);
+}
+
+#[test]
+fn a_new_template_is_rolled_out_one_by_one() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let changed = json!({ "spec": { "template": { "metadata": { "labels": { "v": "2" } } } } });
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", changed));
+    rig.run(1);
+    assert_eq!(rig.view.list(&PODS).filter(|pod| pod.is_terminating()).count(), 1);
+    assert_eq!(status(&rig)["numberUnavailable"], 1);
+    settle(&mut rig);
+    assert!(rig.view.list(&PODS).all(|pod| pod.label("v") == Some("2")));
+    assert_eq!(status(&rig)["updatedNumberScheduled"], 3);
+}
+
+#[test]
+fn a_restarted_controller_comes_to_the_same_end() {
+    check_recovery(prepare, |rig| format!("{:?} {}", nodes(rig), status(rig)));
+}

@@ -1,0 +1,135 @@
+//! The node lifecycle controller: it tells of nodes whose kubelet is silent, taints nodes by their conditions, and has pods
+//! removed that do not tolerate that.
+//!
+//! Whether a kubelet is silent is told by its Lease in `kube-node-lease` alone: a node without one is believed. A kubelet
+//! that renews its Lease rarely says so in `leaseDurationSeconds`.
+
+mod eviction;
+mod silence;
+mod tainting;
+
+#[cfg(test)]
+mod tests;
+
+use super::workqueue::WorkQueue;
+use super::{Actor, Input, Interest, Step};
+use crate::base::clock::Time;
+use crate::model::resources::{LEASES, NODES, PODS};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
+
+/// The namespace of the Leases of nodes.
+const LEASE_NAMESPACE: &str = "kube-node-lease";
+
+/// The node lifecycle controller of kube-controller-manager.
+#[derive(Debug, Default)]
+pub struct NodeLifecycleController {
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl NodeLifecycleController {
+    /// A controller that has not looked at anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for node in input.view.list(&NODES) {
+                self.queue.add(NODES.key("", node.name()));
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&NODES) {
+                self.queue.add(change.key.clone());
+            } else if change.key.is(&LEASES) {
+                self.queue.add(NODES.key("", &change.key.name));
+            } else if is_newly_bound(change) {
+                self.queue.add(change.key.clone());
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(object) = view.get_key(key) else { return Vec::new() };
+        if key.is(&PODS) {
+            let Some(at) = eviction::due(object, view, now) else { return Vec::new() };
+            if at <= now {
+                return eviction::evict(object, now);
+            }
+            self.queue.add_at(key.clone(), at);
+            return Vec::new();
+        }
+        self.sync_node(key, object, view, now)
+    }
+
+    fn sync_node(&mut self, key: &Key, node: &Object, view: &View, now: Time) -> Vec<Write> {
+        if let Some(at) = silence::begins(node, view).filter(|_| !silence::is_told(node)) {
+            if at <= now {
+                return vec![silence::tell(node, now)];
+            }
+            self.queue.add_at(key.clone(), at);
+        }
+        if let Some(write) = tainting::taint(node, now) {
+            return vec![write];
+        }
+        let drives_out = tainting::drives_out(node);
+        let is_ready = condition::of(node, "Ready").is_none_or(|ready| ready["status"] == "True");
+        if is_ready && !drives_out {
+            return Vec::new();
+        }
+        let mut writes = Vec::new();
+        for pod in view.list(&PODS).filter(|pod| pod.text("/spec/nodeName") == node.name()) {
+            if drives_out {
+                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+            }
+            if !is_ready {
+                writes.extend(silence::pod_not_ready(pod, now));
+            }
+        }
+        writes
+    }
+}
+
+/// Whether a pod is on a node that it was not on before.
+fn is_newly_bound(change: &Change) -> bool {
+    let node = |pod: &Object| pod.text("/spec/nodeName").to_owned();
+    change.kind != ChangeKind::Deleted
+        && !node(&change.object).is_empty()
+        && change.old.as_ref().is_none_or(|old| node(old).is_empty())
+}
+
+impl Actor for NodeLifecycleController {
+    fn name(&self) -> &'static str {
+        "node-lifecycle-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "node-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let leases = Interest::In(LEASES, LEASE_NAMESPACE.to_owned());
+        vec![Interest::Kind(NODES), Interest::Kind(PODS), leases]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = Step::default();
+        // A look at a node leads to looks at its pods.
+        loop {
+            let due = self.queue.take_due(input.now);
+            if due.is_empty() {
+                break;
+            }
+            for key in due {
+                for write in self.sync(&key, input.view, input.now) {
+                    self.queue.ask(&key, write, &mut step.writes);
+                }
+            }
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}
