@@ -120,7 +120,7 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
     total.into_inner().map_err(|error| error.to_string())?
 }
 
-fn parse((file, text): &Source) -> Result<Plan, String> {
+pub(crate) fn parse((file, text): &Source) -> Result<Plan, String> {
     scenario::read(file, text, &Releases::default()).map_err(|problems| problems.to_string())
 }
 

@@ -11,6 +11,7 @@ mod apiserver;
 #[cfg(feature = "serve")]
 mod https;
 mod measure;
+mod nodes;
 mod parts;
 mod payload;
 mod run;
@@ -27,6 +28,7 @@ type Section = (&'static str, fn(&mut Table) -> Result<(), String>);
 const SECTIONS: &[Section] = &[
     ("memory", apiserver::memory),
     ("run", run::measure),
+    ("nodes", nodes::measure),
     ("parts", parts::measure),
     ("payload", payload::measure),
     ("apiserver", apiserver::measure),

@@ -238,8 +238,10 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
     {
         actors.push(Box::new(operators::BackupController::new(streams)));
     }
+    let has_pools = world.releases.values().any(|release| release.defines(mco::POOLS));
     for (facts, component) in operators.into_values() {
-        if facts.cluster_operator == mco::CLUSTER_OPERATOR {
+        // Payloads that people made for something else may have its ClusterOperator alone.
+        if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
             actors.push(mco::operator(facts, component, world, streams));
             actors.extend(mco::controller(world));
         } else {

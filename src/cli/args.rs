@@ -109,6 +109,8 @@ pub(super) enum Details {
     None,
     /// Every section.
     All,
+    /// All rows of the tables of nodes.
+    Nodes,
     /// The table of updating cluster operators.
     Operators,
 }

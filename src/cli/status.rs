@@ -3,7 +3,9 @@
 use super::args::{Details, StatusArgs};
 use super::{Exit, report, say};
 use crate::base::text::{clock_time, parse_duration};
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, NODES};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
+};
 use crate::status::{self, Inputs};
 
 /// Prints the status.
@@ -26,6 +28,8 @@ pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
     let operators = view.list(&CLUSTER_OPERATORS).cloned().collect();
     let mco = "machine-config-operator";
     let inputs = Inputs {
+        machine_config_pools: view.list(&MACHINE_CONFIG_POOLS).cloned().collect(),
+        machine_configs: view.list(&MACHINE_CONFIGS).cloned().collect(),
         nodes: view.list(&NODES).cloned().collect(),
         machine_config_operator: view.get(&DEPLOYMENTS, &format!("openshift-{mco}"), mco).cloned(),
         ..Inputs::new(cluster_version, operators)
@@ -33,6 +37,7 @@ pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
     let details = match args.details {
         Details::None => status::Details::None,
         Details::All => status::Details::All,
+        Details::Nodes => status::Details::Nodes,
         Details::Operators => status::Details::Operators,
     };
     say(&status::render(&inputs, at, details));

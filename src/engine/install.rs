@@ -21,9 +21,8 @@ use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
 const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
 
-/// The definitions of ClusterVersion and of pools of nodes.
+/// The definition of ClusterVersion.
 const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
-const MACHINE_CONFIG_POOLS: &str = "machineconfigpools.machineconfiguration.openshift.io";
 
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
@@ -129,7 +128,7 @@ pub(super) fn writes(
 
 /// The pools of the cluster's nodes; none where the payload defines none.
 fn pools(plan: &ClusterPlan, installed: &Installed<'_>) -> Option<mco::Installed> {
-    installed.definition(MACHINE_CONFIG_POOLS).map(|_| mco::Installed::of(&plan.release))
+    installed.definition(mco::POOLS).map(|_| mco::Installed::of(&plan.release))
 }
 
 /// The nodes of the cluster, with what the machine-config daemon notes on them.

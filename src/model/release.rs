@@ -212,6 +212,17 @@ impl Release {
         operator.versions.clone().unwrap_or_else(of_facts)
     }
 
+    /// Whether its payload defines the custom resource of this plural and group.
+    pub fn defines(&self, crd: &str) -> bool {
+        match &self.payload {
+            Some(payload) => payload.manifests.iter().any(|manifest| {
+                manifest.object["kind"] == "CustomResourceDefinition"
+                    && manifest.object["metadata"]["name"] == crd
+            }),
+            None => self.components.iter().any(|component| component.crds.iter().any(|name| name == crd)),
+        }
+    }
+
     /// Major and minor of its version: `(4, 14)` for `4.14.8`.
     pub fn line(&self) -> Line {
         (self.version.major, self.version.minor)

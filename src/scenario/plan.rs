@@ -22,7 +22,7 @@ pub use expected::{
 /// How many control-plane nodes a cluster may have.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
 /// How many workers a cluster may have; a run with more would only be slow.
-pub const WORKER_NODES: RangeInclusive<u32> = 0..=2000;
+pub const WORKER_NODES: RangeInclusive<u32> = 0..=5000;
 /// The Kubernetes minors (1.x) whose API server can be simulated.
 pub const KUBERNETES_MINORS: RangeInclusive<u32> = 24..=36;
 /// The feature sets beside the default one (`FeatureGate` of openshift/api).

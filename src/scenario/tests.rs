@@ -206,7 +206,7 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
              s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `OTA-x`\n\
              s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `7`\n\
              s.yaml:4:12: unknown release 4.99.1: there are facts for 4.14, 4.15, 4.16\n\
-             s.yaml:5:20: expected a whole number from 0 to 2000, found `many`\n\
+             s.yaml:5:20: expected a whole number from 0 to 5000, found `many`\n\
              s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
              s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
              s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `unauthorized`, `unreachable`, `unavailable`, `slow`, `hangs`, found `hang`; did you mean `hangs`?\n\
@@ -277,7 +277,7 @@ fn the_cluster_is_checked_against_its_release() {
     check_cluster(
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
-             s.yaml:3:63: expected a whole number from 0 to 2000, found `1.5`\n\
+             s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
              s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`",
     );
     check_cluster(

@@ -39,6 +39,8 @@ pub use operator::MachineConfigOperator;
 pub const NAMESPACE: &str = "openshift-machine-config-operator";
 /// The ClusterOperator that the operator reports in.
 pub const CLUSTER_OPERATOR: &str = "machine-config";
+/// The definition of pools, without which there are none.
+pub const POOLS: &str = "machineconfigpools.machineconfiguration.openshift.io";
 /// The one ControllerConfig.
 const CONTROLLER_CONFIG: &str = "machine-config-controller";
 /// ServiceAccounts of the controller and of the daemons.
