@@ -24,6 +24,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("oc", &["base", "model"]),
     ("scenario", &["base", "model", "oc"]),
     ("backends", &["base", "model", "record", "apiserver"]),
+    ("status", &["base", "model"]),
     (
         "engine",
         &[
@@ -36,9 +37,9 @@ const MODULES: &[(&str, &[&str])] = &[
             "scenario::plan",
             "scenario::path",
             "backends",
+            "status",
         ],
     ),
-    ("status", &["base", "model"]),
     ("report", &["base", "model", "record"]),
     ("steps", &["base", "model", "record", "oc", "scenario", "engine"]),
     (

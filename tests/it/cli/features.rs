@@ -199,11 +199,11 @@ fn steps_that_nobody_knows_are_told_with_the_nearest() {
 fn steps_that_cannot_be_played_are_told_before_anything_runs() {
     let text =
         "    Given a 4.99.3 cluster\n    When I delete Gadgets/a\n    Then within 5 apples Pod/a/b exists\n";
-    insta::assert_snapshot!(steps(text), @"
+    insta::assert_snapshot!(steps(text), @r"
         exit 2
         --- stderr
         error: f.feature:3:5: unknown release 4.99.3: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
-        error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `FeatureGate`, `ClusterImagePolicy`, `Infrastructure`, `PrometheusRule`, `CustomResourceDefinition`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `ReplicaSet`, `ReplicationController`, `ControllerRevision`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`, `Secret`, `Service`, `EndpointSlice`, `DaemonSet`, `StatefulSet`, `CronJob`, `PodDisruptionBudget`, `NetworkPolicy`, `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`, `RuntimeClass`, `APIService`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration`, `ValidatingAdmissionPolicy`, `ValidatingAdmissionPolicyBinding`, `FlowSchema`, `PriorityLevelConfiguration`
+        error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `FeatureGate`, `ClusterImagePolicy`, `Infrastructure`, `Proxy`, `CredentialsRequest`, `SecurityContextConstraints`, `ServiceMonitor`, `PrometheusRule`, `MachineConfig`, `MachineConfigPool`, `ControllerConfig`, `CustomResourceDefinition`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `ReplicaSet`, `ReplicationController`, `ControllerRevision`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`, `Secret`, `Service`, `EndpointSlice`, `DaemonSet`, `StatefulSet`, `CronJob`, `PodDisruptionBudget`, `NetworkPolicy`, `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`, `RuntimeClass`, `APIService`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration`, `ValidatingAdmissionPolicy`, `ValidatingAdmissionPolicyBinding`, `FlowSchema`, `PriorityLevelConfiguration`
         error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
         ");
 }

@@ -13,7 +13,7 @@ use super::environment::TestEnvironment;
 const ANNOTATED: &str =
     "  annotations: {include.release.openshift.io/self-managed-high-availability: \"true\"}\n";
 
-/// A payload of four ClusterOperators and two ConfigMaps, beside the six manifests of the operator's own image.
+/// A payload of four ClusterOperators and two ConfigMaps, beside the eleven manifests of the operator's own image.
 fn write_payload(environment: &TestEnvironment, version: &str) {
     let file = |name: &str, text: String| environment.write(&format!("{version}/{name}"), text);
     file("release-metadata", format!(r#"{{"kind": "cincinnati-metadata-v0", "version": "{version}"}}"#));
@@ -105,15 +105,15 @@ fn a_normal_update() {
     00:00 administrator: generation 2
     00:11 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
     00:11 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
-    00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
-    00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 2 of 12 done (16% complete)"
+    00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
+    00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 17 done (17% complete)"
     00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-    00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
-    00:11 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
-    11:42 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 7 of 12 done (58% complete)"
-    11:42 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 12 done (91% complete), waiting on machine-config"
+    00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
+    00:11 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
+    11:42 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 12 of 17 done (70% complete)"
+    11:42 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 16 of 17 done (94% complete), waiting on machine-config"
     21:40 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-    23:55 cluster-version-operator: no Upgradeable
+    23:53 cluster-version-operator: no Upgradeable
     "#);
 }
 
@@ -145,20 +145,20 @@ fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
     00:00 administrator: generation 2
     00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"4.20.2\" image=\"IMAGE-c0bb\" failure=The update cannot be verified: unable to verify sha256:c0bba2cc50e1dd008543aea6b0151150d5cca63447fc543bea34b0918e859f2e against keyrings: verifier-public-key-redhat"
     02:00 administrator: generation 3
-    02:12 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-    02:12 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
-    02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 2 of 12 done (16% complete)"
-    02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-    02:12 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update customresourcedefinition \"clusteroperators.config.openshift.io\" (1 of 12)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
-    02:12 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
-    02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
-    02:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
+    02:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+    02:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
+    02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 17 done (17% complete)"
+    02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+    02:10 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 17)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
+    02:10 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
+    02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
+    02:11 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
     07:00 administrator: generation 4
     07:00 cluster-version-operator: observedGeneration 4; Progressing=True  "Working towards 4.20.2"
-    07:00 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
-    13:43 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 7 of 12 done (58% complete)"
-    13:43 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 12 done (91% complete), waiting on machine-config"
-    23:41 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-    25:56 cluster-version-operator: no Upgradeable
+    07:00 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
+    13:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 12 of 17 done (70% complete)"
+    13:42 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 16 of 17 done (94% complete), waiting on machine-config"
+    23:40 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+    25:52 cluster-version-operator: no Upgradeable
     "#);
 }
