@@ -146,7 +146,7 @@ impl State {
     fn insights(&self, now: Time, earlier: &BTreeMap<String, Known>) -> Vec<Insight> {
         let since = |uid: &str| match &earlier.get(uid)?.insight.detail {
             Detail::Health(health) => Some(health.started_at),
-            Detail::ClusterVersion(_) => None,
+            Detail::ClusterVersion(_) | Detail::Node(_) => None,
         };
         let sight = health::Sight { now, earlier: &since };
         let mut insights = Vec::new();

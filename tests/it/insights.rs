@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windtunnel::base::clock::Time;
 use windtunnel::base::yaml;
-use windtunnel::insights::assess::{cluster_version, health};
+use windtunnel::insights::assess::{cluster_version, health, node};
 use windtunnel::model::insight::{Detail, Insight};
 
 fn golden(path: &str) -> PathBuf {
@@ -49,6 +49,40 @@ fn cluster_versions_are_assessed_as_the_recorded_controller_did() {
         let (status, health) = assess(&object, vector["in"]["now"].as_str().unwrap());
         assert_eq!(status, vector["out"], "{line}");
         assert_eq!(health, vector["health"].as_array().cloned().unwrap_or_default(), "{line}");
+        count += 1;
+    }
+    assert!(count > 0, "no vectors in {}", path.display());
+}
+
+/// The node insight of a recorded vector's input.
+fn assess_node(input: &Value) -> Value {
+    let [facts, pool] = [&input["node"], &input["pool"]];
+    let object = json!({
+        "metadata": {"name": facts["name"], "annotations": facts["annotations"]},
+        "spec": {"unschedulable": facts["unschedulable"]},
+        "status": {"conditions": facts["conditions"]},
+    });
+    let pool = json!({
+        "metadata": {"name": pool["name"], "labels": pool["labels"], "annotations": pool["annotations"]},
+        "spec": {"paused": pool["paused"]},
+    });
+    let releases = node::Releases {
+        of: &|name| input["machineConfigVersions"][name].as_str(),
+        newest: input["mostRecentVersion"].as_str().unwrap(),
+    };
+    let now: Time = input["now"].as_str().unwrap().parse().unwrap();
+    let insight = node::assess(&node::Node::read(&object), &node::Pool::read(&pool), releases, now);
+    serde_json::to_value(insight).unwrap()
+}
+
+#[test]
+fn nodes_are_assessed_as_the_recorded_controller_did() {
+    let path = golden("status-insights/node.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let mut count = 0;
+    for line in text.lines() {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(assess_node(&vector["in"]), vector["out"], "{line}");
         count += 1;
     }
     assert!(count > 0, "no vectors in {}", path.display());

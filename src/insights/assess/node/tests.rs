@@ -1,0 +1,1 @@
+//! Nodes in, insights out.
