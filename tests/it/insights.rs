@@ -1,5 +1,6 @@
 //! The update status controller's assessments against what the real one answered, and its manifests.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -107,6 +108,51 @@ fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_contro
     assert!(count > 0, "no clusters in {}", folder.display());
 }
 
+/// The objects of a recorded cluster in this file.
+fn dumped(cluster: &str, file: &str) -> Vec<Value> {
+    let dump = golden(&format!("upgrade-status/{cluster}/{file}.yaml"));
+    let list: Value = yaml::from_str(&fs::read_to_string(&dump).unwrap()).unwrap();
+    list["items"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() {
+    let folder = golden("status-insights/clusters");
+    let Ok(entries) = fs::read_dir(&folder) else { return skipped(&folder) };
+    let mut count = 0;
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let recorded: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let cluster_version: Value = yaml::from_str(
+            &fs::read_to_string(golden(&format!("upgrade-status/{name}/clusterversion.yaml"))).unwrap(),
+        )
+        .unwrap();
+        let pools: Vec<_> = dumped(name, "machineconfigpools").iter().map(node::Pool::read).collect();
+        let releases: BTreeMap<String, String> = dumped(name, "machineconfigs")
+            .iter()
+            .filter_map(|config| {
+                let annotations: Option<BTreeMap<_, _>> =
+                    serde_json::from_value(config["metadata"]["annotations"].clone()).unwrap();
+                let name = config["metadata"]["name"].as_str().unwrap().to_owned();
+                node::release_of(annotations.as_ref()).map(|release| (name, release))
+            })
+            .collect();
+        let of = |config: &str| releases.get(config).map(String::as_str);
+        let releases = node::Releases { of: &of, newest: cluster_version::newest(&cluster_version) };
+        let now: Time = recorded["now"].as_str().unwrap().parse().unwrap();
+        let mut insights = json!({});
+        for object in dumped(name, "nodes").iter().map(node::Node::read) {
+            let pool = node::pool_of(&object, pools.iter()).unwrap();
+            insights[&object.name] =
+                serde_json::to_value(node::assess(&object, pool, releases, now)).unwrap();
+            count += 1;
+        }
+        assert_eq!(insights, recorded["nodes"], "{name}");
+    }
+    assert!(count > 0, "no nodes in {}", folder.display());
+}
+
 #[test]
 fn texts_come_back_from_the_config_map_as_they_were() {
     let path = golden("status-insights/yaml-scalars.jsonl");
@@ -167,6 +213,8 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
         "RoleBinding",
         "ClusterRole",
         "ClusterRoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
         "Deployment",
     ];
     assert_eq!(kinds, wanted);
@@ -200,6 +248,8 @@ fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
         "Role: patch configmaps [status-api-cm-prototype]",
         "ClusterRole: get,list,watch clusterversions []",
         "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+        "ClusterRole: get,list,watch nodes []",
+        "ClusterRole: get,list,watch machineconfigpools,machineconfigs []",
     ];
     assert_eq!(allowed, wanted);
 }

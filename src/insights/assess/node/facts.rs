@@ -123,8 +123,7 @@ pub fn pool_of<'a>(node: &Node, pools: impl Iterator<Item = &'a Pool>) -> Option
     pools.filter(|pool| selector::chooses(&pool.selector, &node.labels)).min_by_key(rank)
 }
 
-/// The release that a MachineConfig is of; `None` where it does not tell.
-pub fn release_of(machine_config: &Value) -> Option<String> {
-    let version = machine_config["metadata"]["annotations"][RELEASE_VERSION].as_str()?;
-    (!version.is_empty()).then(|| version.to_owned())
+/// The release that the annotations of a MachineConfig tell it to be of; `None` where they do not.
+pub fn release_of(annotations: Option<&BTreeMap<String, String>>) -> Option<String> {
+    annotations?.get(RELEASE_VERSION).filter(|version| !version.is_empty()).cloned()
 }

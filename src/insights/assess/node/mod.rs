@@ -44,9 +44,9 @@ pub fn assess(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> No
     let mut available = as_expected("Available", "True", "The node is available", now);
     let mut degraded = as_expected("Degraded", "False", "The node is not degraded", now);
     let (mut message, mut troubled) = (String::new(), false);
-    // `updating` tells of a node that is through as well, which may be unavailable.
+    // To be away for a while is part of an update.
     if let Some(unavailable) = availability::unavailable(node, pool)
-        && updating.status != "True"
+        && phase != Phase::Updating
     {
         message.clone_from(&unavailable.message);
         (available, troubled) = (unavailable, true);
