@@ -18,9 +18,20 @@ impl<T> Default for Cache<T> {
     }
 }
 
-impl<T> Cache<T> {
+/// What of the known objects an event changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Nothing that is remembered.
+    Nothing,
+    /// The object of this name came, went or is another.
+    One(String),
+    /// Any.
+    Any,
+}
+
+impl<T: PartialEq> Cache<T> {
     /// Takes in what the watch of named objects tells.
-    pub(super) fn take(&mut self, event: Event<(String, T)>) {
+    pub(super) fn take(&mut self, event: Event<(String, T)>) -> Change {
         match event {
             Event::Init => self.listing.clear(),
             Event::InitApply((name, object)) => {
@@ -29,14 +40,20 @@ impl<T> Cache<T> {
             Event::InitDone => {
                 self.objects = std::mem::take(&mut self.listing);
                 self.synced = true;
+                return Change::Any;
             }
             Event::Apply((name, object)) => {
-                self.objects.insert(name, object);
+                if self.objects.get(&name) != Some(&object) {
+                    self.objects.insert(name.clone(), object);
+                    return Change::One(name);
+                }
             }
             Event::Delete((name, _)) => {
                 self.objects.remove(&name);
+                return Change::One(name);
             }
         }
+        Change::Nothing
     }
 
     /// Whether a list was ever complete.
@@ -79,5 +96,14 @@ mod tests {
         assert_eq!(names(&cache), "c");
         cache.take(Event::Delete(at("c")));
         assert_eq!((names(&cache).as_str(), cache.is_synced()), ("", true));
+    }
+
+    #[test]
+    fn an_event_that_shows_what_is_known_changes_nothing() {
+        let mut cache = Cache::default();
+        let mut apply = |number: u32| cache.take(Event::Apply(("a".to_owned(), number)));
+        let changed = || Change::One("a".to_owned());
+        assert_eq!([apply(1), apply(1), apply(2)], [changed(), Change::Nothing, changed()]);
+        assert_eq!(cache.take(Event::Delete(("a".to_owned(), 2))), changed());
     }
 }

@@ -6,21 +6,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::stream::{BoxStream, PollNext, select_with_strategy};
-use futures::{Stream, StreamExt as _};
+use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Client, Resource as _};
-use serde_json::{Value, json};
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use kube::runtime::watcher::Event;
+use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::publish::{CONFIG_MAP, NAMESPACE};
-use super::state::{CLUSTER_VERSION_CRD, Published, State};
+use super::state::{Published, State};
+use super::watches::{Told, published, watches};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
-use crate::model::{Resource, resources};
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 
 /// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
 const FIELD_MANAGER: &str = "update-status-controller";
@@ -72,39 +70,17 @@ pub async fn run(client: Client, clock: Arc<dyn Clock>) -> Result<(), Controller
             None => Some(watches.next().await),
         };
         match told {
-            Some(event) => controller.take(event.ok_or(ControllerError::WatchesEnded)?),
+            Some(event) => {
+                controller.take(event.ok_or(ControllerError::WatchesEnded)?);
+                // What happens at one moment is published at once.
+                while let Some(event) = watches.next().now_or_never() {
+                    controller.take(event.ok_or(ControllerError::WatchesEnded)?);
+                }
+            }
             None => controller.wake(),
         }
         controller.round_unless_paused().await;
     }
-}
-
-/// What one of the watches told.
-enum Told {
-    ClusterVersion(Event<(String, Value)>),
-    Crd(Event<(String, Value)>),
-    ConfigMap(Event<(String, Published)>),
-    /// A watch failed; it goes on after a pause of its own.
-    Failure,
-}
-
-/// All watches as one stream. Of several events that are there at once, those of the CRD come first, then those of
-/// ClusterVersions: the same order in every run.
-fn watches(client: &Client) -> BoxStream<'static, Told> {
-    let named = |name: &str| watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let dynamic = |resource: &Resource| Api::all_with(client.clone(), &api_resource(resource));
-    let cluster_versions: Api<DynamicObject> = dynamic(&resources::CLUSTER_VERSIONS);
-    let crds: Api<DynamicObject> = dynamic(&resources::CUSTOM_RESOURCE_DEFINITIONS);
-    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
-    let cluster_versions = told(watcher(cluster_versions, watcher::Config::default()), |event| {
-        Told::ClusterVersion(each(event, json_of))
-    });
-    let crds = told(watcher(crds, named(CLUSTER_VERSION_CRD)), |event| Told::Crd(each(event, json_of)));
-    let config_maps =
-        told(watcher(config_maps, named(CONFIG_MAP)), |event| Told::ConfigMap(each(event, published)));
-    let left = |(): &mut ()| PollNext::Left;
-    let objects = select_with_strategy(crds, cluster_versions, left);
-    select_with_strategy(objects, config_maps, left).boxed()
 }
 
 /// The one who acts on what the state concludes.
@@ -124,6 +100,9 @@ impl Controller {
         match told {
             Told::ClusterVersion(event) => self.state.cluster_version(event),
             Told::Crd(event) => self.state.crd(event),
+            Told::MachineConfig(event) => self.state.machine_config(event),
+            Told::Pool(event) => self.state.pool(event),
+            Told::Node(event) => self.state.node(event),
             Told::ConfigMap(event) => self.state.config_map(event),
             Told::Failure => {}
         }
@@ -186,51 +165,6 @@ impl Controller {
 fn leading_number(text: &str) -> Option<u32> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     text.get(..digits)?.parse().ok()
-}
-
-fn told<K: 'static>(
-    watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
-    tell: impl Fn(Event<K>) -> Told + Send + 'static,
-) -> BoxStream<'static, Told> {
-    watch.default_backoff().map(move |event| event.map_or(Told::Failure, &tell)).boxed()
-}
-
-fn each<K, T>(event: Event<K>, convert: impl FnOnce(K) -> T) -> Event<T> {
-    match event {
-        Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(convert(object)),
-        Event::InitDone => Event::InitDone,
-        Event::Apply(object) => Event::Apply(convert(object)),
-        Event::Delete(object) => Event::Delete(convert(object)),
-    }
-}
-
-fn api_resource(resource: &Resource) -> ApiResource {
-    ApiResource {
-        group: resource.group.to_string(),
-        version: resource.version.to_string(),
-        api_version: resource.api_version(),
-        kind: resource.kind.to_string(),
-        plural: resource.plural.to_string(),
-    }
-}
-
-/// Name and JSON of an object, of its metadata only what assessments read.
-fn json_of(object: DynamicObject) -> (String, Value) {
-    let name = object.metadata.name.unwrap_or_default();
-    let mut value = object.data;
-    if let Some(fields) = value.as_object_mut() {
-        fields
-            .insert("metadata".to_owned(), json!({"name": name, "annotations": object.metadata.annotations}));
-    }
-    (name, value)
-}
-
-fn published(mut config_map: ConfigMap) -> (String, Published) {
-    let data = config_map.data.take().unwrap_or_default();
-    let metadata = std::mem::take(config_map.meta_mut());
-    let resource_version = metadata.resource_version.unwrap_or_default();
-    (metadata.name.unwrap_or_default(), Published { resource_version, data })
 }
 
 #[cfg(test)]

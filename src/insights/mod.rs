@@ -1,15 +1,18 @@
 //! The update status controller: what the objects of a cluster say about its update, as insights of the update status
 //! API, kept up to date in a ConfigMap.
 //!
-//! [`assess`] is pure: objects in, insights out. `state` keeps what the controller has seen and tells what must be
-//! written, by the rules of `publish`. [`run`] wires it to a `kube::Client`; it does not know whether the
+//! [`assess`] is pure: objects in, insights out. `state` and `nodes` keep what the controller has seen; an `informer` knows
+//! the insights and tells what must be written. [`run`] wires them to a `kube::Client`; it does not know whether the
 //! cluster is simulated.
 
 pub mod assess;
 mod cache;
 mod controller;
-mod publish;
+mod informer;
+mod nodes;
+mod settle;
 mod state;
 mod uid;
+mod watches;
 
 pub use controller::{ControllerError, run};

@@ -3,14 +3,21 @@
 use std::collections::BTreeMap;
 
 use kube::runtime::watcher::Event;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
+use super::assess::node::{Node, Pool};
 use super::assess::{self, health};
-use super::cache::Cache;
-use super::{publish, uid};
+use super::cache::{Cache, Change};
+use super::informer::Informer;
+use super::nodes::Nodes;
+use super::uid;
 use crate::base::clock::Time;
-use crate::base::yaml::{self, YamlError};
+use crate::base::yaml::YamlError;
+use crate::model::insight::published::CONFIG_MAP;
 use crate::model::insight::{Detail, Insight};
+
+/// The ClusterVersion of a cluster; what others are called is not acted on by anybody.
+const CLUSTER_VERSION: &str = "version";
 
 /// The CustomResourceDefinition that decides what a ClusterVersion may hold.
 pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
@@ -32,32 +39,48 @@ impl Published {
     }
 }
 
-/// An insight and its text in the ConfigMap.
-#[derive(Debug)]
-struct Known {
-    insight: Insight,
-    text: String,
-}
-
 /// Everything that the controller has seen and concluded.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct State {
     cluster_versions: Cache<Value>,
     crds: Cache<Value>,
     config_maps: Cache<Published>,
+    nodes: Nodes,
     /// Minor of the Kubernetes 1.x that answers.
     kubernetes_minor: Option<u32>,
     /// Whether that may have changed since it was asked.
     version_in_doubt: bool,
-    /// Insights by uid; `None` before the first assessment.
-    known: Option<BTreeMap<String, Known>>,
+    /// Whether the insights on the control plane may be out of date.
+    stale: bool,
+    control_plane_informer: Informer,
+    node_informer: Informer,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            cluster_versions: Cache::default(),
+            crds: Cache::default(),
+            config_maps: Cache::default(),
+            nodes: Nodes::default(),
+            kubernetes_minor: None,
+            version_in_doubt: false,
+            stale: true,
+            control_plane_informer: Informer::new("usc.cpi."),
+            node_informer: Informer::new("usc.ni."),
+        }
+    }
 }
 
 impl State {
     /// Takes in what the watch of ClusterVersions tells.
     pub(super) fn cluster_version(&mut self, event: Event<(String, Value)>) {
         let listed = matches!(event, Event::InitDone);
-        self.cluster_versions.take(event);
+        if self.cluster_versions.take(event) != Change::Nothing {
+            self.stale = true;
+            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
+            self.nodes.newest(cluster_version.map(assess::cluster_version::newest));
+        }
         // Only a status with foreign values makes it matter which server answers.
         self.version_in_doubt |= listed || self.version_matters();
     }
@@ -65,7 +88,22 @@ impl State {
     /// Takes in what the watch of the CRD tells.
     pub(super) fn crd(&mut self, event: Event<(String, Value)>) {
         self.version_in_doubt |= !matches!(event, Event::Init | Event::InitApply(_));
-        self.crds.take(event);
+        self.stale |= self.crds.take(event) != Change::Nothing;
+    }
+
+    /// Takes in what the watch of nodes tells.
+    pub(super) fn node(&mut self, event: Event<(String, Node)>) {
+        self.nodes.node(event);
+    }
+
+    /// Takes in what the watch of MachineConfigPools tells.
+    pub(super) fn pool(&mut self, event: Event<(String, Pool)>) {
+        self.nodes.pool(event);
+    }
+
+    /// Takes in what the watch of MachineConfigs tells: the releases that they are of.
+    pub(super) fn machine_config(&mut self, event: Event<(String, Option<String>)>) {
+        self.nodes.machine_config(event);
     }
 
     /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
@@ -76,11 +114,15 @@ impl State {
             return;
         }
         self.version_in_doubt |= matches!(event, Event::InitDone);
-        self.config_maps.take(event);
+        if self.config_maps.take(event) != Change::Nothing {
+            self.control_plane_informer.doubt();
+            self.node_informer.doubt();
+        }
     }
 
     /// Takes in which Kubernetes 1.x answers.
     pub(super) fn kubernetes_minor(&mut self, minor: u32) {
+        self.stale |= self.kubernetes_minor != Some(minor);
         self.kubernetes_minor = Some(minor);
         self.version_in_doubt = false;
     }
@@ -99,7 +141,8 @@ impl State {
         self.cluster_versions.objects().values().any(foreign)
     }
 
-    /// Whether all objects are known, so that what is not there is not there.
+    /// Whether all objects of the control plane are known, so that what is not there is not there. Nodes have to wait for
+    /// it, and it does not wait for them: a cluster may have no MachineConfigs.
     pub(super) fn is_synced(&self) -> bool {
         self.cluster_versions.is_synced() && self.crds.is_synced() && self.config_maps.is_synced()
     }
@@ -109,7 +152,7 @@ impl State {
         self.is_synced() && self.version_in_doubt
     }
 
-    /// Draws conclusions from all that was seen. Does nothing before everything is known.
+    /// Draws conclusions from what changed. Does nothing before everything is known.
     ///
     /// # Errors
     /// An insight that cannot be written as YAML.
@@ -117,36 +160,35 @@ impl State {
         if !self.is_synced() || self.kubernetes_minor.is_none() {
             return Ok(());
         }
-        let mut earlier = match self.known.take() {
-            Some(known) => known,
-            None => self.left_behind(),
-        };
-        let mut known = BTreeMap::new();
+        let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
         let mut outcome = Ok(());
-        for fresh in self.insights(now, &earlier) {
-            match keep(fresh, &mut earlier) {
-                Ok(entry) => drop(known.insert(entry.insight.uid.clone(), entry)),
-                Err(error) => outcome = Err(error),
-            }
+        if std::mem::take(&mut self.stale) {
+            self.control_plane_informer.begin(data);
+            let insights = self.insights(now);
+            outcome = self.control_plane_informer.replace(insights);
         }
-        self.known = Some(known);
+        if self.nodes.is_synced() {
+            self.node_informer.begin(data);
+            outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
+        }
         outcome
     }
 
     /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
     /// tell.
-    pub(super) fn patch(&self) -> Option<Value> {
-        let published = self.config_maps.get(publish::CONFIG_MAP)?;
-        let wanted =
-            self.known.as_ref()?.iter().map(|(uid, known)| (uid.as_str(), known.text.as_str())).collect();
-        publish::patch(&wanted, &published.data)
+    pub(super) fn patch(&mut self) -> Option<Value> {
+        let published = self.config_maps.get(CONFIG_MAP)?;
+        let mut changes = Map::new();
+        self.control_plane_informer.changes(&published.data, &mut changes);
+        self.node_informer.changes(&published.data, &mut changes);
+        (!changes.is_empty()).then(|| json!({ "data": changes }))
     }
 
-    /// All insights of this moment.
-    fn insights(&self, now: Time, earlier: &BTreeMap<String, Known>) -> Vec<Insight> {
-        let since = |uid: &str| match &earlier.get(uid)?.insight.detail {
+    /// All insights on the control plane at this moment.
+    fn insights(&self, now: Time) -> Vec<Insight> {
+        let since = |uid: &str| match &self.control_plane_informer.get(uid)?.detail {
             Detail::Health(health) => Some(health.started_at),
-            Detail::ClusterVersion(_) => None,
+            _ => None,
         };
         let sight = health::Sight { now, earlier: &since };
         let mut insights = Vec::new();
@@ -163,30 +205,6 @@ impl State {
             }));
         }
         insights
-    }
-
-    /// Insights that an earlier process of this controller left in the ConfigMap: their times go on.
-    fn left_behind(&self) -> BTreeMap<String, Known> {
-        let Some(published) = self.config_maps.get(publish::CONFIG_MAP) else { return BTreeMap::new() };
-        let read = |(key, text): (&String, &String)| {
-            let uid = key.strip_prefix(publish::KEY_PREFIX)?;
-            let insight: Insight = yaml::from_str(text).ok()?;
-            (insight.uid == uid).then(|| (uid.to_owned(), Known { insight, text: text.clone() }))
-        };
-        published.data.iter().filter_map(read).collect()
-    }
-}
-
-/// The insight as it is to be published; one that did not change keeps its text.
-fn keep(fresh: Insight, earlier: &mut BTreeMap<String, Known>) -> Result<Known, YamlError> {
-    let before = earlier.remove(&fresh.uid);
-    let insight = match &before {
-        Some(before) => publish::settle(fresh, &before.insight),
-        None => fresh,
-    };
-    match before {
-        Some(before) if before.insight == insight => Ok(before),
-        _ => yaml::to_string(&insight).map(|text| Known { insight, text }),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Insights of the update status API (`update.openshift.io/v1alpha1`), as data with the API's field names.
 //!
-//! Field names, enums and limits are those of openshift/api PR #2012. The API also knows ClusterOperator,
-//! MachineConfigPool and Node insights; each becomes a variant of [`Detail`].
+//! Field names, enums and limits are those of openshift/api PR #2012. The API also knows ClusterOperator and
+//! MachineConfigPool insights; each becomes a variant of [`Detail`].
 
 mod health;
+mod node;
 pub mod published;
 mod time;
 
@@ -12,10 +13,11 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::base::clock::Time;
 
 pub use health::{HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, Scope, ScopeType};
+pub use node::NodeStatusInsight;
 
 /// What an informer knows about one thing, in the envelope that the API keeps it in.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Wire<ClusterVersionStatusInsight, HealthInsight>")]
+#[serde(try_from = "Wire<Option<Detail>>")]
 pub struct Insight {
     /// Unique among the insights of an informer.
     pub uid: String,
@@ -26,31 +28,57 @@ pub struct Insight {
 }
 
 /// The union member of an insight; its name is the insight's `type`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Detail {
     /// How far the update of the control plane is, by its ClusterVersion.
     ClusterVersion(ClusterVersionStatusInsight),
+    /// How far the update of a node is.
+    Node(NodeStatusInsight),
     /// Something that a cluster administrator may have to act on.
     Health(HealthInsight),
+}
+
+impl Detail {
+    /// The discriminator of the union.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ClusterVersion(_) => "ClusterVersion",
+            Self::Node(_) => "Node",
+            Self::Health(_) => "Health",
+        }
+    }
+
+    /// Its conditions; health insights have none.
+    pub fn conditions(&self) -> &[InsightCondition] {
+        match self {
+            Self::ClusterVersion(insight) => &insight.conditions,
+            Self::Node(insight) => &insight.conditions,
+            Self::Health(_) => &[],
+        }
+    }
+
+    /// Its conditions, to be changed.
+    pub fn conditions_mut(&mut self) -> &mut [InsightCondition] {
+        match self {
+            Self::ClusterVersion(insight) => &mut insight.conditions,
+            Self::Node(insight) => &mut insight.conditions,
+            Self::Health(_) => &mut [],
+        }
+    }
 }
 
 /// The envelope as text has it: a discriminator, and one member named after it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire<C, H> {
+struct Wire<D> {
     uid: String,
     #[serde(with = "time::required")]
     acquired_at: Time,
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
-    cluster_version: Option<C>,
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
-    health: Option<H>,
-}
-
-fn none<T>() -> Option<T> {
-    None
+    #[serde(flatten)]
+    detail: D,
 }
 
 /// An envelope whose type and member do not belong together.
@@ -61,30 +89,22 @@ pub struct MissingMember {
     kind: String,
 }
 
-impl TryFrom<Wire<ClusterVersionStatusInsight, HealthInsight>> for Insight {
+impl TryFrom<Wire<Option<Detail>>> for Insight {
     type Error = MissingMember;
 
-    fn try_from(wire: Wire<ClusterVersionStatusInsight, HealthInsight>) -> Result<Self, MissingMember> {
-        let detail = match wire.kind.as_str() {
-            "ClusterVersion" => wire.cluster_version.map(Detail::ClusterVersion),
-            "Health" => wire.health.map(Detail::Health),
-            _ => None,
-        };
+    fn try_from(wire: Wire<Option<Detail>>) -> Result<Self, MissingMember> {
+        let Wire { uid, acquired_at, kind, detail } = wire;
         match detail {
-            Some(detail) => Ok(Self { uid: wire.uid, acquired_at: wire.acquired_at, detail }),
-            None => Err(MissingMember { uid: wire.uid, kind: wire.kind }),
+            Some(detail) if detail.kind() == kind => Ok(Self { uid, acquired_at, detail }),
+            _ => Err(MissingMember { uid, kind }),
         }
     }
 }
 
 impl Serialize for Insight {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, cluster_version, health) = match &self.detail {
-            Detail::ClusterVersion(insight) => ("ClusterVersion", Some(insight), None),
-            Detail::Health(insight) => ("Health", None, Some(insight)),
-        };
-        let (uid, kind) = (self.uid.clone(), kind.to_owned());
-        Wire { uid, acquired_at: self.acquired_at, kind, cluster_version, health }.serialize(serializer)
+        let (uid, kind) = (self.uid.clone(), self.detail.kind().to_owned());
+        Wire { uid, acquired_at: self.acquired_at, kind, detail: &self.detail }.serialize(serializer)
     }
 }
 
@@ -188,6 +208,22 @@ impl ResourceRef {
         Self {
             group: "config.openshift.io".to_owned(),
             resource: "clusterversions".to_owned(),
+            name: name.to_owned(),
+            namespace: String::new(),
+        }
+    }
+
+    /// The node of this name.
+    pub fn node(name: &str) -> Self {
+        let (group, namespace) = (String::new(), String::new());
+        Self { group, resource: "nodes".to_owned(), name: name.to_owned(), namespace }
+    }
+
+    /// The pool of this name among MachineConfigPools.
+    pub fn machine_config_pool(name: &str) -> Self {
+        Self {
+            group: "machineconfiguration.openshift.io".to_owned(),
+            resource: "machineconfigpools".to_owned(),
             name: name.to_owned(),
             namespace: String::new(),
         }

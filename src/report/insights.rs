@@ -12,16 +12,17 @@ pub(super) fn is_home(key: &Key) -> bool {
     key.is(&resources::CONFIG_MAPS) && key.namespace == NAMESPACE && key.name == CONFIG_MAP
 }
 
-/// An insight in a few words: its `Updating` condition and how far it is, or the impact of a health insight.
+/// An insight in a few words: its `Updating` condition, what is not as expected and how far it is, or the impact of a
+/// health insight.
 pub(super) fn in_short(document: &str) -> String {
     let Ok(insight) = yaml::from_str::<Value>(document) else { return "is no YAML".to_owned() };
     let Some((_, content)) = published::content(&insight) else { return "is no insight".to_owned() };
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let mut parts = Vec::new();
     let conditions = content["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if let Some(updating) = conditions.iter().find(|condition| condition["type"] == "Updating") {
-        let status = format!("Updating={}", text(updating, "status"));
-        parts.extend([status, text(updating, "reason")]);
+    for condition in conditions.iter().filter(|condition| condition["reason"] != "AsExpected") {
+        let status = format!("{}={}", text(condition, "type"), text(condition, "status"));
+        parts.extend([status, text(condition, "reason")]);
     }
     parts.push(text(content, "assessment"));
     if let Some(percent) = content["completion"].as_i64() {

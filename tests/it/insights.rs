@@ -1,12 +1,13 @@
 //! The update status controller's assessments against what the real one answered, and its manifests.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windtunnel::base::clock::Time;
 use windtunnel::base::yaml;
-use windtunnel::insights::assess::{cluster_version, health};
+use windtunnel::insights::assess::{cluster_version, health, node};
 use windtunnel::model::insight::{Detail, Insight};
 
 fn golden(path: &str) -> PathBuf {
@@ -54,6 +55,40 @@ fn cluster_versions_are_assessed_as_the_recorded_controller_did() {
     assert!(count > 0, "no vectors in {}", path.display());
 }
 
+/// The node insight of a recorded vector's input.
+fn assess_node(input: &Value) -> Value {
+    let [facts, pool] = [&input["node"], &input["pool"]];
+    let object = json!({
+        "metadata": {"name": facts["name"], "annotations": facts["annotations"]},
+        "spec": {"unschedulable": facts["unschedulable"]},
+        "status": {"conditions": facts["conditions"]},
+    });
+    let pool = json!({
+        "metadata": {"name": pool["name"], "labels": pool["labels"], "annotations": pool["annotations"]},
+        "spec": {"paused": pool["paused"]},
+    });
+    let releases = node::Releases {
+        of: &|name| input["machineConfigVersions"][name].as_str(),
+        newest: input["mostRecentVersion"].as_str().unwrap(),
+    };
+    let now: Time = input["now"].as_str().unwrap().parse().unwrap();
+    let insight = node::assess(&node::Node::read(&object), &node::Pool::read(&pool), releases, now);
+    serde_json::to_value(insight).unwrap()
+}
+
+#[test]
+fn nodes_are_assessed_as_the_recorded_controller_did() {
+    let path = golden("status-insights/node.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let mut count = 0;
+    for line in text.lines() {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(assess_node(&vector["in"]), vector["out"], "{line}");
+        count += 1;
+    }
+    assert!(count > 0, "no vectors in {}", path.display());
+}
+
 #[test]
 fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() {
     let folder = golden("status-insights/clusters");
@@ -71,6 +106,51 @@ fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_contro
         count += 1;
     }
     assert!(count > 0, "no clusters in {}", folder.display());
+}
+
+/// The objects of a recorded cluster in this file.
+fn dumped(cluster: &str, file: &str) -> Vec<Value> {
+    let dump = golden(&format!("upgrade-status/{cluster}/{file}.yaml"));
+    let list: Value = yaml::from_str(&fs::read_to_string(&dump).unwrap()).unwrap();
+    list["items"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() {
+    let folder = golden("status-insights/clusters");
+    let Ok(entries) = fs::read_dir(&folder) else { return skipped(&folder) };
+    let mut count = 0;
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let recorded: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let cluster_version: Value = yaml::from_str(
+            &fs::read_to_string(golden(&format!("upgrade-status/{name}/clusterversion.yaml"))).unwrap(),
+        )
+        .unwrap();
+        let pools: Vec<_> = dumped(name, "machineconfigpools").iter().map(node::Pool::read).collect();
+        let releases: BTreeMap<String, String> = dumped(name, "machineconfigs")
+            .iter()
+            .filter_map(|config| {
+                let annotations: Option<BTreeMap<_, _>> =
+                    serde_json::from_value(config["metadata"]["annotations"].clone()).unwrap();
+                let name = config["metadata"]["name"].as_str().unwrap().to_owned();
+                node::release_of(annotations.as_ref()).map(|release| (name, release))
+            })
+            .collect();
+        let of = |config: &str| releases.get(config).map(String::as_str);
+        let releases = node::Releases { of: &of, newest: cluster_version::newest(&cluster_version) };
+        let now: Time = recorded["now"].as_str().unwrap().parse().unwrap();
+        let mut insights = json!({});
+        for object in dumped(name, "nodes").iter().map(node::Node::read) {
+            let pool = node::pool_of(&object, pools.iter()).unwrap();
+            insights[&object.name] =
+                serde_json::to_value(node::assess(&object, pool, releases, now)).unwrap();
+            count += 1;
+        }
+        assert_eq!(insights, recorded["nodes"], "{name}");
+    }
+    assert!(count > 0, "no nodes in {}", folder.display());
 }
 
 #[test]
@@ -133,6 +213,8 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
         "RoleBinding",
         "ClusterRole",
         "ClusterRoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
         "Deployment",
     ];
     assert_eq!(kinds, wanted);
@@ -166,6 +248,8 @@ fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
         "Role: patch configmaps [status-api-cm-prototype]",
         "ClusterRole: get,list,watch clusterversions []",
         "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+        "ClusterRole: get,list,watch nodes []",
+        "ClusterRole: get,list,watch machineconfigpools,machineconfigs []",
     ];
     assert_eq!(allowed, wanted);
 }

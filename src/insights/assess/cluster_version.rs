@@ -55,6 +55,11 @@ pub fn assess(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsight
     }
 }
 
+/// The version that the cluster is at, or is on its way to; empty where the history tells none.
+pub fn newest(cluster_version: &Value) -> &str {
+    text(&cluster_version["status"]["history"][0], "version")
+}
+
 /// Whether the control plane is updating, by its own `Progressing` condition and the newest item of the history.
 /// Where the two contradict each other it cannot be told.
 fn updating(progressing: Option<Condition>, newest: Option<&Value>) -> Updating {

@@ -2,3 +2,4 @@
 
 pub mod cluster_version;
 pub mod health;
+pub mod node;

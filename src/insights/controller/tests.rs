@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::*;
 use crate::base::clock::VirtualClock;
-use server::{CLUSTER_VERSIONS, CONFIG_MAPS, CRDS, Server};
+use crate::insights::state::CLUSTER_VERSION_CRD;
+use server::{CLUSTER_VERSIONS, CONFIG_MAPS, CRDS, MACHINE_CONFIGS, NODES, POOLS, Server};
 
 /// Runs the controller beside `script` and gives all requests but watches, as `<seconds> <method> <last part of URL>`.
 fn run_beside<F: Future<Output = ()>>(script: impl FnOnce(Server) -> F) -> Vec<String> {
@@ -52,8 +53,15 @@ fn keys(server: &Server) -> Vec<String> {
     server.get(CONFIG_MAPS)["data"].as_object().map(|data| data.keys().cloned().collect()).unwrap_or_default()
 }
 
-const START: [&str; 4] =
-    ["0 GET customresourcedefinitions", "0 GET clusterversions", "0 GET configmaps", "0 GET version"];
+const START: [&str; 7] = [
+    "0 GET customresourcedefinitions",
+    "0 GET clusterversions",
+    "0 GET machineconfigs",
+    "0 GET machineconfigpools",
+    "0 GET nodes",
+    "0 GET configmaps",
+    "0 GET version",
+];
 
 #[test]
 fn nothing_is_written_before_somebody_creates_the_config_map_and_once_after() {
@@ -90,6 +98,38 @@ fn an_answer_that_never_comes_is_not_waited_for() {
         assert_eq!(keys(&server), ["usc.cpi.cv-version"]);
     });
     assert_eq!(log, [&START[..], &["31 PATCH status-api-cm-prototype"]].concat());
+}
+
+fn node(config: &str) -> Value {
+    let annotations = json!({"machineconfiguration.openshift.io/currentConfig": config});
+    json!({"metadata": {"name": "n", "labels": {"role": "x"}, "annotations": annotations}})
+}
+
+#[test]
+fn many_changes_at_one_moment_are_one_write() {
+    let log = run_beside(async |server| {
+        server.put(CONFIG_MAPS, config_map());
+        server.put(NODES, node("old"));
+        let selector = json!({"matchLabels": {"role": "x"}});
+        server.put(POOLS, json!({"metadata": {"name": "worker"}, "spec": {"nodeSelector": selector}}));
+        seconds(1).await;
+        assert_eq!(keys(&server), ["usc.cpi.cv-version", "usc.ni.node-n"]);
+        for config in ["a", "b", "new"] {
+            server.put(NODES, node(config));
+        }
+        let release = json!({"machineconfiguration.openshift.io/release-image-version": "4.14.8"});
+        server.put(MACHINE_CONFIGS, json!({"metadata": {"name": "new", "annotations": release}}));
+        let mut updated = cluster_version("Console");
+        updated["status"]["history"] = json!([{"version": "4.14.8"}]);
+        server.put(CLUSTER_VERSIONS, updated);
+        seconds(1).await;
+        let insight = server.get(CONFIG_MAPS)["data"]["usc.ni.node-n"].to_string();
+        assert!(insight.contains("reason: Completed"), "{insight}");
+    });
+    assert_eq!(
+        log,
+        [&START[..], &["0 PATCH status-api-cm-prototype", "1 PATCH status-api-cm-prototype"]].concat()
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::insights::publish::CONFIG_MAP;
+use crate::base::yaml;
 
 const T1: &str = "2024-01-01T01:00:00Z";
 const T2: &str = "2024-01-01T02:00:00Z";
@@ -188,4 +188,17 @@ fn an_event_from_before_the_last_patch_does_not_bring_the_past_back() {
     let past = Published { resource_version: "1".to_owned(), data: BTreeMap::new() };
     bench.state.config_map(changed(CONFIG_MAP, past));
     assert_eq!(bench.round(T2), "");
+}
+
+#[test]
+fn a_cluster_without_machine_configs_has_insights_on_its_control_plane() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[("usc.ni.node-a", "x")]));
+    bench.state.node(Event::Init);
+    bench.state.node(Event::InitDone);
+    bench.state.pool(Event::Init);
+    bench.state.pool(Event::InitDone);
+    assert_eq!(bench.round(T1), "+usc.cpi.cv-version");
+    bench.state.machine_config(Event::Init);
+    bench.state.machine_config(Event::InitDone);
+    assert_eq!(bench.round(T2), "-usc.ni.node-a", "now it is sure that there is no such node");
 }

@@ -32,6 +32,20 @@ fn a_cluster_version_insight_reads_and_writes_the_field_names_of_the_api() {
 }
 
 #[test]
+fn a_node_insight_reads_and_writes_the_field_names_of_the_api_in_their_order() {
+    let text = r#"{"uid":"node-a","acquiredAt":"2024-01-02T03:04:05Z","type":"Node","node":{"conditions":[{"type":"Available","status":"False","lastTransitionTime":null,"reason":"Not ready","message":"m"}],"name":"a","resource":{"resource":"nodes","name":"a"},"poolResource":{"group":"machineconfiguration.openshift.io","resource":"machineconfigpools","name":"infra"},"scopeType":"WorkerPool","version":"4.18.3","estToComplete":"1h10m0s","message":"m"}}"#;
+    let insight: Insight = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&insight).unwrap(), text);
+    for span in ["0s", "59s", "10m0s", "100h0m1s"] {
+        let text = text.replace("1h10m0s", span);
+        let insight: Insight = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&insight).unwrap(), text);
+    }
+    let error = serde_json::from_str::<Insight>(&text.replace("1h10m0s", "soon")).unwrap_err().to_string();
+    assert!(error.contains("of type Node") || error.contains("not a duration"), "{error}");
+}
+
+#[test]
 fn a_health_insight_reads_and_writes_the_field_names_of_the_api() {
     check(&json!({
         "uid": "abc", "acquiredAt": "2024-01-02T03:04:05Z", "type": "Health",

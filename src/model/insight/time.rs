@@ -1,4 +1,5 @@
-//! Times of the API (`metav1.Time`) in serde: RFC 3339 text in UTC and whole seconds; the zero time is `null`.
+//! Times and spans of the API in serde. A `metav1.Time` is RFC 3339 text in UTC and whole seconds, and the zero time is
+//! `null`; a `metav1.Duration` is text such as `1h10m0s`.
 
 use serde::{Deserializer, Serializer};
 
@@ -37,5 +38,44 @@ pub(super) mod optional {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
         Option::<String>::deserialize(deserializer)?.as_deref().map(read).transpose()
+    }
+}
+
+/// A span that may be left out.
+pub(super) mod span {
+    use jiff::SignedDuration;
+    use serde::Deserialize as _;
+    use serde::de::Error as _;
+
+    use super::{Deserializer, Serializer};
+    use crate::model::promql::span;
+
+    #[expect(clippy::ref_option, reason = "the signature that serde's `with` calls")]
+    pub(crate) fn serialize<S: Serializer>(
+        span: &Option<SignedDuration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match span {
+            Some(span) => serializer.serialize_some(&in_words(*span)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SignedDuration>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        let read = span(&text).ok_or_else(|| D::Error::custom(format_args!("not a duration: {text:?}")))?;
+        Ok(Some(read))
+    }
+
+    /// As Go prints it: no unit above the first that is not zero, and every one below.
+    fn in_words(span: SignedDuration) -> String {
+        let (hours, minutes, seconds) = (span.as_hours(), span.as_mins() % 60, span.as_secs() % 60);
+        match (hours, minutes) {
+            (0, 0) => format!("{seconds}s"),
+            (0, _) => format!("{minutes}m{seconds}s"),
+            _ => format!("{hours}h{minutes}m{seconds}s"),
+        }
     }
 }

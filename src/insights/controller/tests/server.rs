@@ -18,6 +18,9 @@ use tokio::time::Instant;
 /// URLs of the kinds served.
 pub(super) const CLUSTER_VERSIONS: &str = "/apis/config.openshift.io/v1/clusterversions";
 pub(super) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(super) const MACHINE_CONFIGS: &str = "/apis/machineconfiguration.openshift.io/v1/machineconfigs";
+pub(super) const POOLS: &str = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools";
+pub(super) const NODES: &str = "/api/v1/nodes";
 pub(super) const CONFIG_MAPS: &str = "/api/v1/namespaces/openshift-update-status-controller/configmaps";
 
 #[derive(Clone)]

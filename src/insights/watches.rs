@@ -1,0 +1,116 @@
+//! What the controller watches, and what it takes from each object.
+
+use futures::stream::{BoxStream, PollNext, select_with_strategy};
+use futures::{Stream, StreamExt as _};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Client, Resource as _};
+use serde_json::{Value, json};
+
+use super::assess::node::{Node, Pool, release_of};
+use super::state::{CLUSTER_VERSION_CRD, Published};
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+use crate::model::{Resource, resources};
+
+/// What one of the watches told.
+pub(super) enum Told {
+    ClusterVersion(Event<(String, Value)>),
+    Crd(Event<(String, Value)>),
+    /// The releases that MachineConfigs are of.
+    MachineConfig(Event<(String, Option<String>)>),
+    Pool(Event<(String, Pool)>),
+    Node(Event<(String, Node)>),
+    ConfigMap(Event<(String, Published)>),
+    /// A watch failed; it goes on after a pause of its own.
+    Failure,
+}
+
+/// All watches as one stream. Of several events that are there at once, those of the CRD come first, then those of
+/// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
+pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
+    let all = watcher::Config::default;
+    let named = |name: &str| all().fields(&format!("metadata.name={name}"));
+    let of = |resource: &Resource| -> Api<DynamicObject> {
+        Api::all_with(client.clone(), &api_resource(resource))
+    };
+    let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
+    let cluster_versions = watcher(of(&resources::CLUSTER_VERSIONS), all());
+    // What is in MachineConfigs is large, and nobody here reads it.
+    let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
+        Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
+    let machine_configs = watcher(machine_configs, all());
+    let pools = watcher(of(&resources::MACHINE_CONFIG_POOLS), all());
+    let nodes = watcher(of(&resources::NODES), all());
+    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    let config_maps = watcher(config_maps, named(CONFIG_MAP));
+    let watches = [
+        told(crds, |event| Told::Crd(each(event, json_of))),
+        told(cluster_versions, |event| Told::ClusterVersion(each(event, json_of))),
+        told(machine_configs, |event| Told::MachineConfig(each(event, release))),
+        told(pools, |event| Told::Pool(each(event, |object| named_as(object, Pool::read)))),
+        told(nodes, |event| Told::Node(each(event, |object| named_as(object, Node::read)))),
+        told(config_maps, |event| Told::ConfigMap(each(event, published))),
+    ];
+    let left = |(): &mut ()| PollNext::Left;
+    let first_before = |rest, first| select_with_strategy(first, rest, left).boxed();
+    watches.into_iter().rev().reduce(first_before).unwrap_or_else(|| futures::stream::empty().boxed())
+}
+
+fn told<K: 'static>(
+    watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+    tell: impl Fn(Event<K>) -> Told + Send + 'static,
+) -> BoxStream<'static, Told> {
+    watch.default_backoff().map(move |event| event.map_or(Told::Failure, &tell)).boxed()
+}
+
+fn each<K, T>(event: Event<K>, convert: impl FnOnce(K) -> T) -> Event<T> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(convert(object)),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(convert(object)),
+        Event::Delete(object) => Event::Delete(convert(object)),
+    }
+}
+
+fn api_resource(resource: &Resource) -> ApiResource {
+    ApiResource {
+        group: resource.group.to_string(),
+        version: resource.version.to_string(),
+        api_version: resource.api_version(),
+        kind: resource.kind.to_string(),
+        plural: resource.plural.to_string(),
+    }
+}
+
+/// Name and JSON of an object, of its metadata only what assessments read.
+fn json_of(object: DynamicObject) -> (String, Value) {
+    let name = object.metadata.name.unwrap_or_default();
+    let mut value = object.data;
+    if let Some(fields) = value.as_object_mut() {
+        let (labels, annotations) = (object.metadata.labels, object.metadata.annotations);
+        let metadata = json!({"name": name, "labels": labels, "annotations": annotations});
+        fields.insert("metadata".to_owned(), metadata);
+    }
+    (name, value)
+}
+
+fn named_as<T>(object: DynamicObject, read: impl FnOnce(&Value) -> T) -> (String, T) {
+    let (name, value) = json_of(object);
+    (name, read(&value))
+}
+
+fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<String>) {
+    let metadata = machine_config.metadata;
+    (metadata.name.unwrap_or_default(), release_of(metadata.annotations.as_ref()))
+}
+
+/// Name of a ConfigMap, and what is remembered of it.
+pub(super) fn published(mut config_map: ConfigMap) -> (String, Published) {
+    let data = config_map.data.take().unwrap_or_default();
+    let metadata = std::mem::take(config_map.meta_mut());
+    let resource_version = metadata.resource_version.unwrap_or_default();
+    (metadata.name.unwrap_or_default(), Published { resource_version, data })
+}
