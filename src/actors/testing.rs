@@ -1,6 +1,7 @@
 //! A tiny cluster for the unit tests of actors: it stores what they write, moves time, and notes what was seen.
 
 mod deletion;
+mod eviction;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::{Stream, Streams};
 use crate::base::text::clock_time;
 use crate::model::{
-    Answer, Change, ChangeKind, Key, Object, Operation, Refusal, Resource, View, Write, resources,
+    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Refusal, Resource, View, Write,
+    resources,
 };
 
 /// Makes an actor, and makes it again after a crash.
@@ -211,6 +213,13 @@ impl Rig {
                 let mut value = old.to_value();
                 value["spec"]["nodeName"] = binding["target"]["name"].clone();
                 (ChangeKind::Modified, value)
+            }
+            (Operation::Create(_), Some(pod)) if write.subresource == Some("eviction") => {
+                eviction::allow(&self.view, pod)?;
+                match deletion::delete(write, pod, &DeleteOptions::default(), self.now) {
+                    Some(value) => (ChangeKind::Modified, value),
+                    None => (ChangeKind::Deleted, pod.to_value()),
+                }
             }
             (Operation::Create(_), Some(_)) => return Err(refusal(409, "AlreadyExists")),
             (_, None) => return Err(refusal(404, "NotFound")),

@@ -1,11 +1,10 @@
 //! The machines beneath the nodes: what is on their disks, what runs on them, and when one that reboots is back.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::actors;
+use crate::actors::{self, Actor};
 use crate::base::clock::{Time, after};
 use crate::model::machine::{Boot, Disk};
 
@@ -13,8 +12,9 @@ use crate::model::machine::{Boot, Disk};
 #[derive(Debug, Default)]
 struct Machine {
     disk: Disk,
-    /// How often it was started.
+    /// How often it was started, and the last start; `None`: it has been running all along.
     boots: u32,
+    boot: Option<Boot>,
     /// What runs on it; nothing while it reboots.
     runs: Vec<ActorId>,
 }
@@ -43,17 +43,28 @@ impl Simulation {
     /// Adds the machine of a node, which has been running all along.
     pub(super) fn add_machine(&mut self, node: &str, disk: Disk) {
         self.machines.by_node.insert(node.to_owned(), Machine { disk, ..Machine::default() });
-        self.run_machine(node, None);
+        self.run_machine(node);
     }
 
-    fn run_machine(&mut self, node: &str, boot: Option<Boot>) {
-        let Some(machine) = self.machines.by_node.get(node) else { return };
-        let (world, now) = (Arc::clone(&self.world), self.now());
-        let actors = actors::on_machine(node, &machine.disk, boot, &world, &self.streams, now);
-        let runs = actors.into_iter().map(|actor| self.add(actor)).collect();
+    fn run_machine(&mut self, node: &str) {
+        let runs = self.programs_of(node).into_iter().map(|actor| self.add(actor)).collect();
         if let Some(machine) = self.machines.by_node.get_mut(node) {
             machine.runs = runs;
         }
+    }
+
+    /// What a machine runs, as it is right after having been started.
+    fn programs_of(&self, node: &str) -> Vec<Box<dyn Actor>> {
+        let Some(Machine { disk, boot, .. }) = self.machines.by_node.get(node) else { return Vec::new() };
+        actors::on_machine(node, disk, boot.clone(), &self.world, &self.streams, self.now())
+    }
+
+    /// What replaces an actor that runs on a machine and died.
+    #[cfg(test)]
+    pub(super) fn program_again(&self, id: ActorId) -> Option<Box<dyn Actor>> {
+        let (node, machine) = self.machines.by_node.iter().find(|(_, machine)| machine.runs.contains(&id))?;
+        let index = machine.runs.iter().position(|run| *run == id)?;
+        self.programs_of(node).into_iter().nth(index)
     }
 
     /// The actor `id` wrote to the disk of its machine.
@@ -98,8 +109,8 @@ impl Simulation {
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
             machine.boots += 1;
             let id = self.streams.stream(&format!("boot/{node}/{}", machine.boots)).uuid();
-            let boot = Boot { id, os_image: machine.disk.os_image.clone() };
-            self.run_machine(&node, Some(boot));
+            machine.boot = Some(Boot { id, os_image: machine.disk.os_image.clone() });
+            self.run_machine(&node);
         }
     }
 }

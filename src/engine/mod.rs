@@ -20,6 +20,8 @@ mod matching;
 mod phases;
 mod play;
 mod processes;
+#[cfg(test)]
+mod recovery;
 mod requests;
 mod router;
 mod session;

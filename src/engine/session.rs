@@ -34,9 +34,9 @@ struct Begin<'a> {
 
 /// One simulated cluster and its time.
 pub struct Session {
-    simulation: Simulation,
+    pub(super) simulation: Simulation,
     // Dropped last: tasks of the simulation belong to it.
-    runtime: tokio::runtime::Runtime,
+    pub(super) runtime: tokio::runtime::Runtime,
 }
 
 impl Session {

@@ -40,7 +40,7 @@ pub(super) struct Slot {
     pub(super) changes: Vec<Change>,
     pub(super) answers: Vec<Answer>,
     signals: Vec<Signal>,
-    wake_at: Option<Time>,
+    pub(super) wake_at: Option<Time>,
     why: String,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Simulation {
     pub(super) slots: BTreeMap<ActorId, Slot>,
     next_id: ActorId,
     pub(super) router: Router,
-    wakes: BTreeSet<(Time, ActorId)>,
+    pub(super) wakes: BTreeSet<(Time, ActorId)>,
     pub(super) ready: BTreeSet<ActorId>,
     /// The virtual second that requests are counted in, and how many there were before it.
     requests: (i64, u64),
@@ -187,7 +187,7 @@ impl Simulation {
     }
 
     /// Lets time pass until `moment`, or until a controller beside the engine has written something.
-    async fn idle_until(&self, moment: Time) {
+    pub(super) async fn idle_until(&self, moment: Time) {
         let mut writes = self.door.subscribe();
         // Either is a reason to look again, so it does not matter which it was.
         let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
@@ -209,7 +209,7 @@ impl Simulation {
     }
 
     /// Makes the actors ready whose time has come.
-    fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         self.boot();
         let now = self.now();
         while let Some((at, id)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
@@ -239,7 +239,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn turn(&mut self, id: ActorId) {
+    pub(super) fn turn(&mut self, id: ActorId) {
         let now = self.now();
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let (changes, answers, signals) = (

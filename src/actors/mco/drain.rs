@@ -1,16 +1,20 @@
 //! The drain controller: it cordons, drains and uncordons nodes as their daemons wish.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
-use super::node_events;
+use super::{controller_line, node_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::workqueue::WorkQueue;
 use crate::actors::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after};
+use crate::model::manifests::Line;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
 use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, Write};
 
@@ -26,6 +30,11 @@ const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(5);
 const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
 /// After this long a drain is taken for failed, though it goes on.
 const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
+
+/// From this minor on a node that somebody uncordons while it is drained is cordoned again.
+const CORDONS_AGAIN: Line = (4, 18);
+/// From this minor on a drain that has taken too long is told.
+const TELLS_TIMEOUT: Line = (4, 19);
 
 /// The annotation of pods that only mirror what a kubelet runs by itself.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -131,7 +140,10 @@ impl DrainController {
         match refusal.code {
             404 => {}
             429 => _ = drain.attempt.again.insert(answer.write.key(), now + DEBOUNCE),
-            _ => drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message)),
+            _ => {
+                drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message));
+                self.queue.add(node.clone());
+            }
         }
     }
 
@@ -149,8 +161,11 @@ impl DrainController {
         if verb == "uncordon" {
             return cordon(node, false).into_iter().chain([applied]).collect();
         }
+        let line = controller_line(view);
         // Pods are listed when no new ones can come.
-        if let Some(cordon) = cordon(node, true) {
+        if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
+            && let Some(cordon) = cordon(node, true)
+        {
             return vec![cordon];
         }
         let left: Vec<&Object> = self
@@ -169,12 +184,13 @@ impl DrainController {
             self.drains.entry(key.clone()).or_insert_with(|| Drain { began: now, attempt: Attempt::at(now) });
         let (writes, next, failure) = drain.go_on(&left, now);
         self.queue.add_at(key.clone(), next);
-        let notice = failure.and_then(|failure| drain.failed(node.name(), &failure, now));
+        let notices =
+            failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
         let events = self
             .events
             .entry(key.clone())
             .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
-        writes.into_iter().chain(notice.and_then(|notice| events.tell(notice, now))).collect()
+        writes.into_iter().chain(notices.into_iter().filter_map(|notice| events.tell(notice, now))).collect()
     }
 }
 
@@ -204,18 +220,20 @@ impl Drain {
     }
 
     /// What is told of an attempt that failed.
-    fn failed(&self, node: &str, failure: &str, now: Time) -> Option<Notice> {
+    fn failed(&self, node: &str, failure: &str, line: Line, now: Time) -> Vec<Notice> {
         let since = now.duration_since(self.began);
-        if since >= TIMEOUT {
+        let mut notices = Vec::new();
+        if since >= TIMEOUT && line >= TELLS_TIMEOUT {
             let said = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
-            return Some(Notice::warning("DrainFailed", said));
+            notices.push(Notice::warning("DrainFailed", said));
         }
-        (since >= THRESHOLD).then(|| {
+        if since >= THRESHOLD {
             let said = format!(
                 "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {failure}"
             );
-            Notice::warning("DrainThresholdExceeded", said)
-        })
+            notices.push(Notice::warning("DrainThresholdExceeded", said));
+        }
+        notices
     }
 }
 

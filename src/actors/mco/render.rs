@@ -1,5 +1,8 @@
 //! The render controller: for each pool one MachineConfig of all that it selects, a while after the last of them changed.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;

@@ -1,5 +1,8 @@
 //! The template controller: it writes the MachineConfigs of the built-in roles from the ControllerConfig.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use jiff::SignedDuration;

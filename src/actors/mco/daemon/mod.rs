@@ -197,8 +197,11 @@ impl Actor for MachineConfigDaemon {
             step.writes = writes;
             step.effects = effects;
         }
-        step.wake_at = self.wake_at(input.now);
-        step.why = self.why().into();
+        // Without its node there is nothing to come back to.
+        if input.view.get_key(&self.key()).is_some() {
+            step.wake_at = self.wake_at(input.now);
+            step.why = self.why().into();
+        }
         step
     }
 }

@@ -121,6 +121,16 @@ fn a_reason_is_cut_at_two_thousand_bytes() {
 }
 
 #[test]
+fn one_whose_node_is_deleted_rests() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(1);
+    rig.write(&Write::delete(&NODES, "", "w"));
+    rig.run(300);
+    assert!(!rig.log.iter().any(|line| line.contains("drain")), "{:#?}", rig.log);
+}
+
+#[test]
 fn a_single_node_is_not_drained() {
     let mut rig = rig();
     annotate(&mut rig, super::super::annotations::CONTROL_PLANE_TOPOLOGY, "SingleReplica");

@@ -2,6 +2,8 @@
 
 mod pools;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,204 @@
+//! The operator that waits for pools, gives up, and is through.
+
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::actors::mco::CLUSTER_OPERATOR;
+use crate::actors::mco::annotations::{GENERATED_BY, REQUIRED};
+use crate::actors::testing::Rig;
+use crate::model::condition;
+use crate::model::resources::MACHINE_CONFIGS;
+
+fn release(version: &str) -> Release {
+    Release::find(&Version::parse(version).unwrap()).unwrap()
+}
+
+fn facts(release: &Release) -> release::Operator {
+    let mut operators = release.components.iter().filter_map(|component| component.operator.clone());
+    operators.find(|facts| facts.cluster_operator == CLUSTER_OPERATOR).unwrap()
+}
+
+/// A cluster of release `from` with pools that are through: `master` of three nodes, `worker` of two.
+fn rig(from: &str, to: &str) -> Rig {
+    let mut rig = Rig::new();
+    let all = [from, to].map(release);
+    let facts = facts(&all[0]);
+    for release in &all {
+        for pool in ["master", "worker"] {
+            put_rendered(&mut rig, pool, release);
+        }
+    }
+    rig.put(&DEPLOYMENTS, deployment(&facts, from));
+    for (name, machines) in [("master", 3), ("worker", 2)] {
+        let labels = if name == "master" { json!({ (REQUIRED): "" }) } else { json!({}) };
+        let spec = json!({ "configuration": { "name": rendered(name, from) } });
+        rig.put(
+            &MACHINE_CONFIG_POOLS,
+            json!({ "metadata": { "name": name, "labels": labels }, "spec": spec }),
+        );
+        tell(&mut rig, name, from, machines, &[("Updated", "True", "")]);
+    }
+    let world = Arc::new(World {
+        releases: { all }.map(|release| (release.version.clone(), release)).into(),
+        ..World::default()
+    });
+    rig.seat(move || {
+        let (world, streams) = (Arc::clone(&world), Streams::new(1));
+        Box::new(MachineConfigOperator::new(&facts, "machine-config-operator", world, &streams))
+    });
+    rig.run(200);
+    rig
+}
+
+fn rendered(pool: &str, version: &str) -> String {
+    format!("rendered-{pool}-{version}")
+}
+
+fn put_rendered(rig: &mut Rig, pool: &str, release: &Release) {
+    let version = release.version.to_string();
+    let annotations = json!({ (GENERATED_BY): release.machine_config_commit(), (RELEASE_VERSION): version });
+    let name = rendered(pool, &version);
+    if rig.view.get(&MACHINE_CONFIGS, "", &name).is_none() {
+        let metadata = json!({ "name": name, "annotations": annotations });
+        let spec = json!({ "osImageURL": release.os_image() });
+        rig.put(&MACHINE_CONFIGS, json!({ "metadata": metadata, "spec": spec }));
+    }
+}
+
+fn deployment(facts: &release::Operator, version: &str) -> Value {
+    let env = json!([{ "name": "RELEASE_VERSION", "value": version }]);
+    let containers = json!([{ "name": "machine-config-operator", "image": "i", "env": env }]);
+    json!({
+        "metadata": { "namespace": facts.namespace, "name": facts.deployment },
+        "spec": { "template": { "spec": { "containers": containers } } },
+    })
+}
+
+/// What a pool says of itself.
+fn tell(rig: &mut Rig, pool: &str, version: &str, machines: i64, told: &[(&str, &str, &str)]) {
+    let conditions: Vec<Value> = told
+        .iter()
+        .map(|(kind, status, message)| json!({ "type": kind, "status": status, "message": message }))
+        .collect();
+    let status = json!({
+        "configuration": { "name": rendered(pool, version) }, "machineCount": machines,
+        "readyMachineCount": 1, "updatedMachineCount": 1, "unavailableMachineCount": 1,
+        "degradedMachineCount": 0, "conditions": conditions,
+    });
+    rig.write(&Write::merge_patch_status(&MACHINE_CONFIG_POOLS, "", pool, json!({ "status": status })));
+}
+
+fn update(rig: &mut Rig, version: &str) {
+    let facts = facts(&release(version));
+    let patch = deployment(&facts, version);
+    rig.write(&Write::merge_patch(&DEPLOYMENTS, &facts.namespace, &facts.deployment, patch));
+}
+
+fn operator(rig: &Rig) -> &Object {
+    rig.view.get(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR).unwrap()
+}
+
+/// `STATUS REASON MESSAGE` of a condition.
+fn said(rig: &Rig, kind: &str) -> String {
+    let found = condition::of(operator(rig), kind).unwrap();
+    let text = |field: &str| found[field].as_str().unwrap_or_default();
+    format!("{} {} {}", text("status"), text("reason"), text("message"))
+}
+
+#[test]
+fn it_is_of_the_release_when_the_pools_that_are_required_are() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.3");
+    update(&mut rig, "4.18.7");
+    rig.run(130);
+    assert_eq!(said(&rig, "Progressing"), "True  Working towards 4.18.7");
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
+    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    rig.run(2);
+    assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.7");
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"), "workers are not waited for");
+    assert!(
+        said(&rig, "Available")
+            .starts_with("True AsExpected Cluster has deployed [{operator 4.18.7} {operator-image ")
+    );
+}
+
+#[test]
+fn it_says_that_it_goes_on_as_soon_as_it_leads_up_to_4_17() {
+    for (from, to, at_once) in [("4.17.3", "4.17.7", true), ("4.18.3", "4.18.7", false)] {
+        let mut rig = rig(from, to);
+        update(&mut rig, to);
+        rig.run(30);
+        assert_eq!(said(&rig, "Progressing").starts_with("True"), at_once, "{to}");
+    }
+}
+
+#[test]
+fn after_ten_minutes_for_each_machine_it_gives_up_and_starts_again() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    update(&mut rig, "4.18.7");
+    rig.run(130 + 1_640);
+    assert_eq!(said(&rig, "Degraded"), "False  ");
+    rig.run(160);
+    let why = format!(
+        "controller version mismatch for rendered-master-4.18.3 expected {} has {}: all 3 nodes are at latest configuration rendered-master-4.18.3",
+        release("4.18.7").machine_config_commit(),
+        release("4.18.3").machine_config_commit()
+    );
+    let last =
+        format!("MachineConfigPool master has not progressed to latest configuration: {why}, retrying");
+    let failed = format!("error during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]");
+    assert_eq!(said(&rig, "Degraded"), format!("True RequiredPoolsFailed Unable to apply 4.18.7: {failed}"));
+    rig.run(60);
+    assert_eq!(said(&rig, "Progressing"), "True  Working towards 4.18.7");
+    assert!(said(&rig, "Degraded").starts_with("True"), "until it is through");
+    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    rig.run(2);
+    assert_eq!(said(&rig, "Degraded"), "False  ");
+}
+
+#[test]
+fn a_degraded_pool_of_workers_is_told_at_once_as_an_obstacle_and_after_half_an_hour_as_a_failure() {
+    for (from, reason) in [("4.18.3", ""), ("4.19.3", ", reason: disk full")] {
+        let mut rig = rig(from, from);
+        tell(&mut rig, "worker", from, 2, &[("Degraded", "True", "disk full"), ("Updated", "False", "")]);
+        rig.run(2);
+        assert!(
+            said(&rig, "Upgradeable")
+                .starts_with("False DegradedPool One or more machine config pools are degraded")
+        );
+        rig.run(1_790);
+        assert_eq!(said(&rig, "Degraded"), "False  ");
+        rig.run(20);
+        let status = format!("(pool degraded: true total: 2, ready 1, updated: 1, unavailable: 1{reason})");
+        let last = format!("error MachineConfigPool worker is not ready, retrying. Status: {status}");
+        assert_eq!(
+            said(&rig, "Degraded"),
+            format!(
+                "True RequiredPoolsFailed Failed to resync {from} because: error during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]"
+            )
+        );
+        assert_eq!(said(&rig, "Progressing"), format!("False  Error while reconciling {from}"));
+    }
+}
+
+#[test]
+fn a_pool_that_is_paused_without_a_release_fails_at_once_and_does_not_stand_in_the_way() {
+    let mut rig = rig("4.18.3", "4.18.3");
+    rig.write(&Write::merge_patch(
+        &MACHINE_CONFIG_POOLS,
+        "",
+        "master",
+        json!({ "spec": { "paused": true } }),
+    ));
+    tell(&mut rig, "master", "4.18.3", 3, &[("Updated", "False", "")]);
+    rig.run(2);
+    let failed = "error required MachineConfigPool master is paused and cannot sync until it is unpaused";
+    assert_eq!(
+        said(&rig, "Degraded"),
+        format!("True RequiredPoolsFailed Failed to resync 4.18.3 because: {failed}")
+    );
+    assert!(said(&rig, "Upgradeable").starts_with("True"));
+    assert!(said(&rig, "Available").starts_with("True"));
+}

@@ -1,0 +1,277 @@
+//! Whoever brings nodes to another release may be restarted at any of its writes: the cluster ends the same.
+//!
+//! One that dies has made some of the writes of its turn, and what it asked of the machine did not happen. What replaces it
+//! knows nothing but the API and the disk.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::router::ActorId;
+use super::session::Session;
+use super::simulation::Simulation;
+use crate::actors::mco::CLUSTER_OPERATOR;
+use crate::actors::mco::annotations::STATE;
+use crate::actors::{self, Actor, Input, Interest, Step, cvo};
+use crate::base::clock::{Time, after};
+use crate::model::release::Release;
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
+    MACHINE_CONFIGS, NODES,
+};
+use crate::model::{Identity, Write};
+use crate::scenario::{self, plan::Plan};
+
+/// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried
+/// between them.
+const STRIDE: usize = 3;
+/// After this long everything is over, also for one that was restarted.
+const LONG: SignedDuration = SignedDuration::from_mins(90);
+
+const SCENARIO: &str = "
+name: nodes on their way
+cluster:
+  version: 4.18.3
+  nodes: {control-plane: 3, workers: 3}
+releases: {4.18.7: {}}
+timeline: [advance: 1m]
+";
+
+/// An actor that lives for so many more writes.
+struct Dying {
+    actor: Box<dyn Actor>,
+    writes: usize,
+}
+
+impl Actor for Dying {
+    fn name(&self) -> &str {
+        self.actor.name()
+    }
+
+    fn identity(&self) -> Identity {
+        self.actor.identity()
+    }
+
+    fn identity_for(&self, write: &Write) -> Option<Identity> {
+        self.actor.identity_for(write)
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        self.actor.interests()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        let mut step = self.actor.step(input);
+        if step.writes.len() >= self.writes {
+            step.writes.truncate(self.writes);
+            step.effects.clear();
+        }
+        self.writes -= step.writes.len();
+        step
+    }
+}
+
+/// Stands where an actor was, for a moment.
+struct Nobody;
+
+impl Actor for Nobody {
+    fn name(&self) -> &'static str {
+        ""
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::admin()
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        Vec::new()
+    }
+
+    fn step(&mut self, _: &Input<'_>) -> Step {
+        Step::default()
+    }
+}
+
+/// Who is restarted, and after how many of its writes.
+struct Crash {
+    name: String,
+    after: usize,
+}
+
+/// How a run ended: the cluster, and how many writes each actor made.
+struct End {
+    cluster: BTreeMap<String, Value>,
+    writes: BTreeMap<String, usize>,
+}
+
+/// Whether an actor is one of those that bring nodes to another release.
+fn is_concerned(name: &str) -> bool {
+    name.starts_with("machine-config-") || name == "operator/machine-config-operator"
+}
+
+fn plan() -> Plan {
+    scenario::read("recovery.yaml", SCENARIO, &|version: &Version| Release::find(version)).unwrap()
+}
+
+/// Updates the nodes from the moment on at which the operator's Deployment is of another release.
+fn run(plan: &Plan, crash: Option<&Crash>) -> End {
+    let mut session = Session::start(&plan.cluster, &plan.name, &[], 1).unwrap();
+    let Session { simulation, runtime } = &mut session;
+    for id in simulation.slots.keys().copied().collect::<Vec<_>>() {
+        let name = simulation.slots[&id].actor.name();
+        if (name.starts_with("operator/") || name == "prometheus") && !is_concerned(name) {
+            simulation.remove(id);
+        }
+    }
+    // Which would take back what is done in its place.
+    let none = json!({ "spec": { "replicas": 0 } });
+    let stop = Write::merge_patch(&DEPLOYMENTS, "openshift-cluster-version", cvo::NAME, none);
+    simulation.write("test", &Identity::admin(), &stop).unwrap();
+    simulation.write("test", &Identity::admin(), &deployment(plan, simulation)).unwrap();
+    runtime.block_on(async {
+        let end = after(simulation.now(), LONG);
+        let writes = go_on(simulation, end, crash).await;
+        End { cluster: seen(simulation), writes }
+    })
+}
+
+/// The Deployment of the operator as the other release has it.
+fn deployment(plan: &Plan, simulation: &Simulation) -> Write {
+    let release = &plan.cluster.releases[0].release;
+    let payload = cvo::Installed::of(release, "", &json!({ "spec": {} }));
+    let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").unwrap();
+    let objects = payload.objects(cluster_version);
+    let name = "machine-config-operator";
+    let (_, deployment) = { objects }
+        .into_iter()
+        .find(|(of, object)| *of == DEPLOYMENTS && object["metadata"]["name"] == name)
+        .unwrap();
+    let namespace = deployment["metadata"]["namespace"].as_str().unwrap();
+    Write::merge_patch(&DEPLOYMENTS, namespace, name, json!({ "spec": deployment["spec"] }))
+}
+
+/// Runs to `end`; gives how many writes each actor made.
+async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>) -> BTreeMap<String, usize> {
+    let mut writes = BTreeMap::new();
+    let mut dying: Option<ActorId> = None;
+    loop {
+        simulation.take_changes();
+        simulation.wake();
+        while let Some(id) = simulation.ready.pop_first() {
+            let Some(slot) = simulation.slots.get_mut(&id) else { continue };
+            let name = slot.actor.name().to_owned();
+            let made = writes.entry(name.clone()).or_insert(0);
+            let crashes = crash.filter(|crash| crash.name == name);
+            if let Some(crash) = crashes.filter(|_| dying != Some(id)) {
+                let actor = std::mem::replace(&mut slot.actor, Box::new(Nobody));
+                slot.actor = Box::new(Dying { actor, writes: crash.after - *made });
+                dying = Some(id);
+            }
+            simulation.turn(id);
+            *made += simulation.slots.get(&id).map_or(0, |slot| slot.answers.len());
+            if crashes.is_some_and(|crash| *made >= crash.after) {
+                restart(simulation, id);
+                crash = None;
+            }
+            simulation.take_changes();
+            simulation.wake();
+        }
+        if simulation.now() >= end {
+            return writes;
+        }
+        let next = simulation.due().map_or(end, |at| at.min(end));
+        simulation.idle_until(next).await;
+    }
+}
+
+/// Puts a new one in the place of an actor, which has everything still to see.
+fn restart(simulation: &mut Simulation, id: ActorId) {
+    let Some(slot) = simulation.slots.get(&id) else { return };
+    let name = slot.actor.name();
+    let again = simulation.program_again(id).or_else(|| {
+        let all = actors::controllers(&simulation.world, &simulation.streams);
+        { all }.into_iter().find(|actor| actor.name() == name)
+    });
+    let Some(slot) = simulation.slots.get_mut(&id) else { return };
+    if let Some(at) = slot.wake_at.take() {
+        simulation.wakes.remove(&(at, id));
+    }
+    slot.actor = again.unwrap();
+    slot.changes.clear();
+    slot.answers.clear();
+    simulation.ready.insert(id);
+}
+
+/// The cluster as it matters: nodes, pools, what is rendered and what the operator says, without moments.
+fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
+    let kinds = [NODES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, CONTROLLER_CONFIGS, CLUSTER_OPERATORS];
+    let mut seen = BTreeMap::new();
+    for object in kinds.iter().flat_map(|kind| simulation.view.list(kind)) {
+        let is_other = object["kind"] == "ClusterOperator" && object.name() != CLUSTER_OPERATOR;
+        if !is_other {
+            let mut value = object.to_value();
+            forget_moments(&mut value);
+            seen.insert(format!("{}/{}", object.text("/kind"), object.name()), value);
+        }
+    }
+    seen
+}
+
+/// Removes what tells when and how often something was written.
+fn forget_moments(value: &mut Value) {
+    const FIELDS: [&str; 6] =
+        ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !name.ends_with("Time"));
+            fields.values_mut().for_each(forget_moments);
+        }
+        Value::Array(list) => {
+            list.iter_mut().for_each(forget_moments);
+            // One that changed goes last.
+            list.sort_by_cached_key(|one| one["type"].as_str().unwrap_or_default().to_owned());
+        }
+        _ => {}
+    }
+}
+
+/// Restarts these actors at their writes, one a run.
+fn check(is_meant: impl Fn(&str) -> bool) {
+    let plan = plan();
+    let undisturbed = run(&plan, None);
+    for (name, object) in undisturbed.cluster.iter().filter(|(name, _)| name.starts_with("Node/")) {
+        assert_eq!(object["metadata"]["annotations"][STATE], "Done", "{name}");
+        assert_eq!(object["status"]["nodeInfo"]["kubeletVersion"], "v1.31.7", "{name}");
+    }
+    let mut tried = 0;
+    let meant = undisturbed.writes.iter().filter(|(name, _)| is_meant(name));
+    for (index, (name, writes)) in meant.enumerate() {
+        for write in (1..=*writes).skip(index % STRIDE).step_by(STRIDE) {
+            let end = run(&plan, Some(&Crash { name: name.clone(), after: write }));
+            for (what, object) in &undisturbed.cluster {
+                let seen = end.cluster.get(what);
+                assert_eq!(seen, Some(object), "{what}: {name} restarted after write {write}");
+            }
+            assert_eq!(end.cluster.len(), undisturbed.cluster.len());
+            tried += 1;
+        }
+    }
+    assert!(tried > 10, "{tried} restarts show little");
+}
+
+#[test]
+fn nodes_get_there_though_the_operator_or_a_part_of_its_controller_is_restarted_at_any_write() {
+    check(|name| name.starts_with("machine-config-controller/") || name.starts_with("operator/"));
+}
+
+#[test]
+fn nodes_get_there_though_a_daemon_is_restarted_at_any_write() {
+    check(|name| name.starts_with("machine-config-daemon/"));
+}
+
+#[test]
+fn nodes_get_there_though_a_kubelet_is_restarted_at_any_write() {
+    check(|name| name.starts_with("kubelet/"));
+}
