@@ -22,7 +22,7 @@ const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
 pub(super) enum Told {
     ClusterVersion(Event<(String, Value)>),
     Crd(Event<(String, Value)>),
-    Operator(Event<(String, Operator)>),
+    Operator(Box<Event<(String, Operator)>>),
     /// The image of the machine-config operator.
     OperatorImage(Event<(String, Option<String>)>),
     /// The releases that MachineConfigs are of.
@@ -59,7 +59,9 @@ pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
     let watches = [
         told(crds, |event| Told::Crd(each(event, json_of))),
         told(cluster_versions, |event| Told::ClusterVersion(each(event, json_of))),
-        told(operators, |event| Told::Operator(each(event, |object| named_as(object, Operator::read)))),
+        told(operators, |event| {
+            Told::Operator(Box::new(each(event, |object| named_as(object, Operator::read))))
+        }),
         told(deployments, |event| Told::OperatorImage(each(event, |object| named_as(object, image_of)))),
         told(machine_configs, |event| Told::MachineConfig(each(event, release))),
         told(pools, |event| Told::Pool(each(event, |object| named_as(object, Pool::read)))),
