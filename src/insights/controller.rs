@@ -100,6 +100,8 @@ impl Controller {
         match told {
             Told::ClusterVersion(event) => self.state.cluster_version(event),
             Told::Crd(event) => self.state.crd(event),
+            Told::Operator(event) => self.state.operator(*event),
+            Told::OperatorImage(event) => self.state.operator_image(event),
             Told::MachineConfig(event) => self.state.machine_config(event),
             Told::Pool(event) => self.state.pool(event),
             Told::Node(event) => self.state.node(event),

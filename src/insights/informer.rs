@@ -1,6 +1,6 @@
 //! The insights of one informer: how they stay as they were, and what must be written so that the ConfigMap has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -94,26 +94,62 @@ impl Informer {
         self.published = false;
     }
 
-    /// Adds what must change in the ConfigMap's data. Keys of others are nobody's business here, and before the first
-    /// assessment nothing is.
-    pub(super) fn changes(&mut self, data: &BTreeMap<String, String>, changes: &mut Map<String, Value>) {
+    /// Adds what must change in the ConfigMap's data so that it has what is known, as far as `room` bytes suffice for that.
+    /// Keys of others are nobody's business here, and before the first assessment nothing is.
+    pub(super) fn changes(
+        &mut self,
+        data: &BTreeMap<String, String>,
+        room: usize,
+        changes: &mut Map<String, Value>,
+    ) {
         let Some(known) = self.known.as_ref().filter(|_| !self.published) else { return };
+        let left_out = left_out(known, room);
         let before = changes.len();
-        for (key, known) in known {
+        for (key, known) in known.iter().filter(|(key, _)| !left_out.contains(key.as_str())) {
             if data.get(key) != Some(&known.text) {
                 changes.insert(key.clone(), json!(known.text));
             }
         }
         let own = data.range(self.prefix.to_owned()..).take_while(|(key, _)| key.starts_with(self.prefix));
-        for (key, _) in own.filter(|(key, _)| !known.contains_key(*key)) {
+        for (key, _) in own.filter(|(key, _)| !known.contains_key(*key) || left_out.contains(key.as_str())) {
             changes.insert(key.clone(), Value::Null);
         }
         self.published = changes.len() == before;
     }
 
+    /// How many bytes all texts take.
+    pub(super) fn size(&self) -> usize {
+        self.known.iter().flat_map(BTreeMap::values).map(|known| known.text.len()).sum()
+    }
+
+    /// Whether a data key is one of its own.
+    pub(super) fn owns(&self, key: &str) -> bool {
+        key.starts_with(self.prefix)
+    }
+
     fn key(&self, uid: &str) -> String {
         format!("{}{uid}", self.prefix)
     }
+}
+
+/// The keys of what does not fit into `room` bytes: first of all insights with nothing to tell, and the last by name.
+fn left_out(known: &BTreeMap<String, Known>, room: usize) -> BTreeSet<&str> {
+    let size: usize = known.values().map(|known| known.text.len()).sum();
+    let mut excess = size.saturating_sub(room);
+    if excess == 0 {
+        return BTreeSet::new();
+    }
+    let mut order: Vec<_> = known.iter().rev().collect();
+    order.sort_by_key(|(_, known)| known.insight.detail.is_remarkable());
+    let mut left_out = BTreeSet::new();
+    for (key, known) in order {
+        if excess == 0 {
+            break;
+        }
+        excess = excess.saturating_sub(known.text.len());
+        left_out.insert(key.as_str());
+    }
+    left_out
 }
 
 /// The insight as it is to be published; one that did not change keeps its text.

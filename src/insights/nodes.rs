@@ -18,7 +18,7 @@ use crate::model::insight::{Detail, Insight};
 /// Nodes, and what else their insights depend on.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    nodes: Cache<Node>,
+    known: Cache<Node>,
     pools: Cache<Pool>,
     /// Of which releases MachineConfigs are.
     releases: Cache<Option<String>>,
@@ -33,7 +33,7 @@ pub(super) struct Nodes {
 impl Nodes {
     /// Takes in what the watch of nodes tells.
     pub(super) fn node(&mut self, event: Event<(String, Node)>) {
-        match self.nodes.take(event) {
+        match self.known.take(event) {
             Change::Nothing => {}
             Change::One(name) => drop(self.stale.insert(name)),
             Change::Any => self.all_stale = true,
@@ -60,7 +60,7 @@ impl Nodes {
 
     /// Whether all objects are known, so that what is not there is not there.
     pub(super) fn is_synced(&self) -> bool {
-        self.nodes.is_synced() && self.pools.is_synced() && self.releases.is_synced()
+        self.known.is_synced() && self.pools.is_synced() && self.releases.is_synced()
     }
 
     /// Tells `informer` what became of the nodes that are out of date.
@@ -71,10 +71,10 @@ impl Nodes {
         let stale = std::mem::take(&mut self.stale);
         if std::mem::take(&mut self.all_stale) {
             return informer
-                .replace(self.nodes.objects().values().filter_map(|node| self.insight(node, now)));
+                .replace(self.known.objects().values().filter_map(|node| self.insight(node, now)));
         }
         for name in stale {
-            match self.nodes.get(&name).and_then(|node| self.insight(node, now)) {
+            match self.known.get(&name).and_then(|node| self.insight(node, now)) {
                 Some(insight) => informer.put(insight)?,
                 None => informer.remove(&uid::of_object("node", &name)),
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kube::runtime::watcher::Event;
 use serde_json::{Map, Value, json};
 
+use super::assess::cluster_operator::{self, Operator};
 use super::assess::node::{Node, Pool};
 use super::assess::{self, health};
 use super::cache::{Cache, Change};
@@ -21,6 +22,9 @@ const CLUSTER_VERSION: &str = "version";
 
 /// The CustomResourceDefinition that decides what a ClusterVersion may hold.
 pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
+
+/// Most bytes of all values of a ConfigMap, by the API. One byte more, and nothing would be published any more.
+const ROOM: usize = 1024 * 1024;
 
 /// What the controller remembers of a ConfigMap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +48,9 @@ impl Published {
 pub(super) struct State {
     cluster_versions: Cache<Value>,
     crds: Cache<Value>,
+    operators: Cache<Operator>,
+    /// The machine-config operator's image, by its Deployment.
+    operator_images: Cache<Option<String>>,
     config_maps: Cache<Published>,
     nodes: Nodes,
     /// Minor of the Kubernetes 1.x that answers.
@@ -61,6 +68,8 @@ impl Default for State {
         Self {
             cluster_versions: Cache::default(),
             crds: Cache::default(),
+            operators: Cache::default(),
+            operator_images: Cache::default(),
             config_maps: Cache::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
@@ -89,6 +98,16 @@ impl State {
     pub(super) fn crd(&mut self, event: Event<(String, Value)>) {
         self.version_in_doubt |= !matches!(event, Event::Init | Event::InitApply(_));
         self.stale |= self.crds.take(event) != Change::Nothing;
+    }
+
+    /// Takes in what the watch of ClusterOperators tells.
+    pub(super) fn operator(&mut self, event: Event<(String, Operator)>) {
+        self.stale |= self.operators.take(event) != Change::Nothing;
+    }
+
+    /// Takes in what the watch of the machine-config operator's Deployment tells: its image.
+    pub(super) fn operator_image(&mut self, event: Event<(String, Option<String>)>) {
+        self.stale |= self.operator_images.take(event) != Change::Nothing;
     }
 
     /// Takes in what the watch of nodes tells.
@@ -144,7 +163,11 @@ impl State {
     /// Whether all objects of the control plane are known, so that what is not there is not there. Nodes have to wait for
     /// it, and it does not wait for them: a cluster may have no MachineConfigs.
     pub(super) fn is_synced(&self) -> bool {
-        self.cluster_versions.is_synced() && self.crds.is_synced() && self.config_maps.is_synced()
+        let operators = self.operators.is_synced() && self.operator_images.is_synced();
+        self.cluster_versions.is_synced()
+            && self.crds.is_synced()
+            && operators
+            && self.config_maps.is_synced()
     }
 
     /// Whether `GET /version` is due.
@@ -178,9 +201,12 @@ impl State {
     /// tell.
     pub(super) fn patch(&mut self) -> Option<Value> {
         let published = self.config_maps.get(CONFIG_MAP)?;
+        let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
+        let foreign = published.data.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
+        let room = ROOM.saturating_sub(foreign.map(|(_, text)| text.len()).sum());
         let mut changes = Map::new();
-        self.control_plane_informer.changes(&published.data, &mut changes);
-        self.node_informer.changes(&published.data, &mut changes);
+        control_plane.changes(&published.data, room, &mut changes);
+        nodes.changes(&published.data, room.saturating_sub(control_plane.size()), &mut changes);
         (!changes.is_empty()).then(|| json!({ "data": changes }))
     }
 
@@ -204,7 +230,22 @@ impl State {
                 detail: Detail::Health(health),
             }));
         }
+        insights.extend(self.operator_insights(now));
         insights
+    }
+
+    /// Insights on the operators of the payload. That on the machine-config operator needs to know its image.
+    fn operator_insights(&self, now: Time) -> impl Iterator<Item = Insight> {
+        let target = self.cluster_versions.get(CLUSTER_VERSION).map(assess::cluster_version::desired);
+        let image =
+            self.operator_images.get(cluster_operator::MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref);
+        let operators = self.operators.objects().values().filter(|operator| operator.is_of_payload);
+        operators.filter_map(move |operator| {
+            let image = if operator.name == cluster_operator::MACHINE_CONFIG { image? } else { "" };
+            let status = cluster_operator::assess(operator, target?, image, now);
+            let uid = uid::of_object("co", &operator.name);
+            Some(Insight { uid, acquired_at: now, detail: Detail::ClusterOperator(status) })
+        })
     }
 }
 

@@ -9,15 +9,22 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 
+use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator, image_of};
 use super::assess::node::{Node, Pool, release_of};
 use super::state::{CLUSTER_VERSION_CRD, Published};
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::{Resource, resources};
 
+/// Where the machine-config operator runs.
+const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
+
 /// What one of the watches told.
 pub(super) enum Told {
     ClusterVersion(Event<(String, Value)>),
     Crd(Event<(String, Value)>),
+    Operator(Box<Event<(String, Operator)>>),
+    /// The image of the machine-config operator.
+    OperatorImage(Event<(String, Option<String>)>),
     /// The releases that MachineConfigs are of.
     MachineConfig(Event<(String, Option<String>)>),
     Pool(Event<(String, Pool)>),
@@ -37,6 +44,10 @@ pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
     };
     let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
     let cluster_versions = watcher(of(&resources::CLUSTER_VERSIONS), all());
+    let operators = watcher(of(&resources::CLUSTER_OPERATORS), all());
+    let deployments: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), OPERATOR_NAMESPACE, &api_resource(&resources::DEPLOYMENTS));
+    let deployments = watcher(deployments, named(MACHINE_CONFIG_OPERATOR));
     // What is in MachineConfigs is large, and nobody here reads it.
     let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
         Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
@@ -48,6 +59,10 @@ pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
     let watches = [
         told(crds, |event| Told::Crd(each(event, json_of))),
         told(cluster_versions, |event| Told::ClusterVersion(each(event, json_of))),
+        told(operators, |event| {
+            Told::Operator(Box::new(each(event, |object| named_as(object, Operator::read))))
+        }),
+        told(deployments, |event| Told::OperatorImage(each(event, |object| named_as(object, image_of)))),
         told(machine_configs, |event| Told::MachineConfig(each(event, release))),
         told(pools, |event| Told::Pool(each(event, |object| named_as(object, Pool::read)))),
         told(nodes, |event| Told::Node(each(event, |object| named_as(object, Node::read)))),

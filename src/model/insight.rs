@@ -1,8 +1,9 @@
 //! Insights of the update status API (`update.openshift.io/v1alpha1`), as data with the API's field names.
 //!
-//! Field names, enums and limits are those of openshift/api PR #2012. The API also knows ClusterOperator and
-//! MachineConfigPool insights; each becomes a variant of [`Detail`].
+//! Field names, enums and limits are those of openshift/api PR #2012. The API also knows MachineConfigPool
+//! insights, which would be another variant of [`Detail`].
 
+mod cluster_operator;
 mod health;
 mod node;
 pub mod published;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::clock::Time;
 
+pub use cluster_operator::ClusterOperatorStatusInsight;
 pub use health::{HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, Scope, ScopeType};
 pub use node::NodeStatusInsight;
 
@@ -33,6 +35,8 @@ pub struct Insight {
 pub enum Detail {
     /// How far the update of the control plane is, by its ClusterVersion.
     ClusterVersion(ClusterVersionStatusInsight),
+    /// Whether a cluster operator is updated, and whether it is well.
+    ClusterOperator(ClusterOperatorStatusInsight),
     /// How far the update of a node is.
     Node(NodeStatusInsight),
     /// Something that a cluster administrator may have to act on.
@@ -44,15 +48,25 @@ impl Detail {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ClusterVersion(_) => "ClusterVersion",
+            Self::ClusterOperator(_) => "ClusterOperator",
             Self::Node(_) => "Node",
             Self::Health(_) => "Health",
         }
+    }
+
+    /// Whether it is more than that a node waits, or has nothing to wait for.
+    pub fn is_remarkable(&self) -> bool {
+        let Self::Node(insight) = self else { return true };
+        let is_updating =
+            |condition: &InsightCondition| condition.kind == "Updating" && condition.status == "True";
+        !insight.message.is_empty() || insight.conditions.iter().any(is_updating)
     }
 
     /// Its conditions; health insights have none.
     pub fn conditions(&self) -> &[InsightCondition] {
         match self {
             Self::ClusterVersion(insight) => &insight.conditions,
+            Self::ClusterOperator(insight) => &insight.conditions,
             Self::Node(insight) => &insight.conditions,
             Self::Health(_) => &[],
         }
@@ -62,6 +76,7 @@ impl Detail {
     pub fn conditions_mut(&mut self) -> &mut [InsightCondition] {
         match self {
             Self::ClusterVersion(insight) => &mut insight.conditions,
+            Self::ClusterOperator(insight) => &mut insight.conditions,
             Self::Node(insight) => &mut insight.conditions,
             Self::Health(_) => &mut [],
         }
@@ -205,28 +220,27 @@ pub struct ResourceRef {
 impl ResourceRef {
     /// The object of this name among ClusterVersions.
     pub fn cluster_version(name: &str) -> Self {
-        Self {
-            group: "config.openshift.io".to_owned(),
-            resource: "clusterversions".to_owned(),
-            name: name.to_owned(),
-            namespace: String::new(),
-        }
+        Self::of("config.openshift.io", "clusterversions", name)
+    }
+
+    /// The object of this name among ClusterOperators.
+    pub fn cluster_operator(name: &str) -> Self {
+        Self::of("config.openshift.io", "clusteroperators", name)
     }
 
     /// The node of this name.
     pub fn node(name: &str) -> Self {
-        let (group, namespace) = (String::new(), String::new());
-        Self { group, resource: "nodes".to_owned(), name: name.to_owned(), namespace }
+        Self::of("", "nodes", name)
     }
 
     /// The pool of this name among MachineConfigPools.
     pub fn machine_config_pool(name: &str) -> Self {
-        Self {
-            group: "machineconfiguration.openshift.io".to_owned(),
-            resource: "machineconfigpools".to_owned(),
-            name: name.to_owned(),
-            namespace: String::new(),
-        }
+        Self::of("machineconfiguration.openshift.io", "machineconfigpools", name)
+    }
+
+    fn of(group: &str, resource: &str, name: &str) -> Self {
+        let [group, resource, name] = [group, resource, name].map(str::to_owned);
+        Self { group, resource, name, namespace: String::new() }
     }
 }
 

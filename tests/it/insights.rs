@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windtunnel::base::clock::Time;
 use windtunnel::base::yaml;
-use windtunnel::insights::assess::{cluster_version, health, node};
+use windtunnel::insights::assess::{cluster_operator, cluster_version, health, node};
 use windtunnel::model::insight::{Detail, Insight};
 
 fn golden(path: &str) -> PathBuf {
@@ -50,6 +50,26 @@ fn cluster_versions_are_assessed_as_the_recorded_controller_did() {
         let (status, health) = assess(&object, vector["in"]["now"].as_str().unwrap());
         assert_eq!(status, vector["out"], "{line}");
         assert_eq!(health, vector["health"].as_array().cloned().unwrap_or_default(), "{line}");
+        count += 1;
+    }
+    assert!(count > 0, "no vectors in {}", path.display());
+}
+
+#[test]
+fn cluster_operators_are_assessed_as_the_recorded_controller_did() {
+    let path = golden("status-insights/clusteroperator.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
+    let mut count = 0;
+    for line in text.lines() {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        let (input, now) = (&vector["in"], vector["in"]["now"].as_str().unwrap().parse().unwrap());
+        let object = json!({"metadata": {"name": input["clusterOperator"]["name"]}, "status": input["clusterOperator"]["status"]});
+        let operator = cluster_operator::Operator::read(&object);
+        let is_it = operator.name == cluster_operator::MACHINE_CONFIG;
+        let image = if is_it { input["mcoImage"].as_str().unwrap() } else { "" };
+        let insight =
+            cluster_operator::assess(&operator, input["targetVersion"].as_str().unwrap(), image, now);
+        assert_eq!(serde_json::to_value(insight).unwrap(), vector["out"], "{line}");
         count += 1;
     }
     assert!(count > 0, "no vectors in {}", path.display());
@@ -246,8 +266,9 @@ fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
     let wanted = [
         "Role: get,list,watch configmaps []",
         "Role: patch configmaps [status-api-cm-prototype]",
-        "ClusterRole: get,list,watch clusterversions []",
+        "ClusterRole: get,list,watch clusteroperators,clusterversions []",
         "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+        "ClusterRole: get,list,watch deployments [machine-config-operator]",
         "ClusterRole: get,list,watch nodes []",
         "ClusterRole: get,list,watch machineconfigpools,machineconfigs []",
     ];

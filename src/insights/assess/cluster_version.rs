@@ -60,6 +60,11 @@ pub fn newest(cluster_version: &Value) -> &str {
     text(&cluster_version["status"]["history"][0], "version")
 }
 
+/// The version that operators are to reach; empty where the status tells none.
+pub fn desired(cluster_version: &Value) -> &str {
+    text(&cluster_version["status"]["desired"], "version")
+}
+
 /// Whether the control plane is updating, by its own `Progressing` condition and the newest item of the history.
 /// Where the two contradict each other it cannot be told.
 fn updating(progressing: Option<Condition>, newest: Option<&Value>) -> Updating {

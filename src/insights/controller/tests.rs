@@ -53,9 +53,11 @@ fn keys(server: &Server) -> Vec<String> {
     server.get(CONFIG_MAPS)["data"].as_object().map(|data| data.keys().cloned().collect()).unwrap_or_default()
 }
 
-const START: [&str; 7] = [
+const START: [&str; 9] = [
     "0 GET customresourcedefinitions",
     "0 GET clusterversions",
+    "0 GET clusteroperators",
+    "0 GET deployments",
     "0 GET machineconfigs",
     "0 GET machineconfigpools",
     "0 GET nodes",

@@ -16,7 +16,7 @@ fn insight(name: &str) -> Insight {
 fn changes(informer: &mut Informer, data: &[(&str, &str)]) -> Value {
     let data = data.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
     let mut changes = Map::new();
-    informer.changes(&data, &mut changes);
+    informer.changes(&data, usize::MAX, &mut changes);
     for text in changes.values_mut().filter(|text| text.is_string()) {
         let insight: Value = yaml::from_str(text.as_str().unwrap()).unwrap();
         *text = insight["clusterVersion"]["resource"]["name"].clone();

@@ -16,12 +16,18 @@ struct Bench {
     informer: Informer,
     /// The ConfigMap's data.
     data: BTreeMap<String, String>,
+    /// How many bytes it holds.
+    room: usize,
 }
 
 impl Bench {
     fn new() -> Self {
-        let mut bench =
-            Self { nodes: Nodes::default(), informer: Informer::new("usc.ni."), data: BTreeMap::new() };
+        let mut bench = Self {
+            nodes: Nodes::default(),
+            informer: Informer::new("usc.ni."),
+            data: BTreeMap::new(),
+            room: usize::MAX,
+        };
         let listed = |name: &str, value: &Value| Event::InitApply((name.to_owned(), value.clone()));
         bench.nodes.newest(Some("4.18.3"));
         for event in [Event::Init, listed("w0", &node("old")), listed("w1", &node("old")), Event::InitDone] {
@@ -64,7 +70,7 @@ impl Bench {
         self.informer.begin(Some(&self.data));
         self.nodes.assess(&mut self.informer, now).unwrap();
         let mut changes = Map::new();
-        self.informer.changes(&self.data, &mut changes);
+        self.informer.changes(&self.data, self.room, &mut changes);
         let told = changes.into_iter().map(|(key, text)| {
             let name = key.strip_prefix("usc.ni.node-").unwrap().to_owned();
             let Some(text) = text.as_str() else {
@@ -239,13 +245,36 @@ fn times_of_conditions_move_with_their_status_only() {
         (bench.insight("w0")["acquiredAt"].as_str(), since(&bench)),
         (Some("2024-01-01T01:00:00Z"), json!("2024-01-01T00:00:00Z"))
     );
-    let mut next = Bench { data: bench.data.clone(), informer: Informer::new("usc.ni."), nodes: bench.nodes };
+    let mut next = Bench {
+        data: bench.data.clone(),
+        informer: Informer::new("usc.ni."),
+        nodes: bench.nodes,
+        room: usize::MAX,
+    };
     next.nodes.all_stale = true;
     assert_eq!(next.round("02"), "", "another process finds nothing to do");
     bench = next;
     bench.config("old", &config("4.18.7"));
     bench.round("03");
     assert_eq!(since(&bench), "2024-01-01T00:00:00Z", "Pending and Completed are both False");
+}
+
+#[test]
+fn where_room_is_short_nodes_with_nothing_to_tell_are_left_out() {
+    let mut bench = Bench::behind();
+    bench.room = bench.data.values().map(String::len).sum();
+    let mut of_more = node("old");
+    for name in ["w2", "w3"] {
+        bench.node(name, &of_more);
+    }
+    assert_eq!(bench.round("02"), "", "the first by name stay");
+    of_more["spec"]["unschedulable"] = json!(true);
+    bench.node("w3", &of_more);
+    assert_eq!(bench.round("03"), "-w0, -w1, w3 Pending 4.18.3", "its message makes it longer");
+    assert!(bench.data.values().map(String::len).sum::<usize>() <= bench.room);
+    bench.room = usize::MAX;
+    bench.informer.doubt();
+    assert_eq!(bench.round("04"), "w0 Pending 4.18.3, w1 Pending 4.18.3, w2 Pending 4.18.3");
 }
 
 #[test]

@@ -26,6 +26,8 @@ impl Bench {
         };
         listed(cluster_version.map(|v| named("version", v))).for_each(|e| bench.state.cluster_version(e));
         listed(crd.map(|v| named(CLUSTER_VERSION_CRD, v))).for_each(|e| bench.state.crd(e));
+        [Event::Init, Event::InitDone].into_iter().for_each(|event| bench.state.operator(event));
+        [Event::Init, Event::InitDone].into_iter().for_each(|event| bench.state.operator_image(event));
         bench.state.config_map(Event::Init);
         bench.state.config_map(Event::InitDone);
         if let Some(data) = data {
@@ -201,4 +203,38 @@ fn a_cluster_without_machine_configs_has_insights_on_its_control_plane() {
     bench.state.machine_config(Event::Init);
     bench.state.machine_config(Event::InitDone);
     assert_eq!(bench.round(T2), "-usc.ni.node-a", "now it is sure that there is no such node");
+}
+
+fn operator(name: &str, status: &Value) -> Event<(String, Operator)> {
+    let annotations = json!({"include.release.openshift.io/self-managed-high-availability": "true"});
+    let metadata = json!({"name": name, "annotations": annotations});
+    changed(name, Operator::read(&json!({"metadata": metadata, "status": status})))
+}
+
+#[test]
+fn operators_follow_the_cluster_version_and_the_image_of_the_machine_config_operator() {
+    let mut towards = object("10%");
+    towards["status"]["desired"] = json!({"version": "4.14.0"});
+    let mut bench = Bench::new(Some(towards.clone()), None, Some(&[]));
+    let at = |version: &str| json!({"name": "operator", "version": version});
+    bench.state.operator(operator("etcd", &json!({"versions": [at("4.14.0")]})));
+    let image = json!({"name": "operator-image", "version": "new"});
+    bench.state.operator(operator("machine-config", &json!({"versions": [at("4.14.0"), image]})));
+    bench.state.operator(changed("own", Operator::read(&json!({"metadata": {"name": "own"}}))));
+    assert_eq!(bench.round(T1), "+usc.cpi.co-etcd +usc.cpi.cv-version");
+    let reason = |bench: &Bench, name: &str| {
+        bench.insight(&format!("usc.cpi.co-{name}"))["clusterOperator"]["conditions"][0]["reason"].clone()
+    };
+    assert_eq!(reason(&bench, "etcd"), "Updated");
+    bench.state.operator_image(changed("machine-config-operator", Some("new".to_owned())));
+    assert_eq!(bench.round(T1), "+usc.cpi.co-machine-config");
+    assert_eq!(reason(&bench, "machine-config"), "Updated");
+    bench.state.operator_image(changed("machine-config-operator", Some("newer".to_owned())));
+    assert_eq!(bench.round(T1), "+usc.cpi.co-machine-config");
+    assert_eq!(reason(&bench, "machine-config"), "CannotDetermine");
+    towards["status"]["desired"] = json!({"version": "4.14.1"});
+    bench.state.cluster_version(changed("version", towards));
+    assert_eq!(bench.round(T2), "+usc.cpi.co-etcd");
+    bench.state.operator(Event::Delete(("etcd".to_owned(), Operator::read(&json!({})))));
+    assert_eq!(bench.round(T2), "-usc.cpi.co-etcd");
 }

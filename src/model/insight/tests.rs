@@ -32,6 +32,17 @@ fn a_cluster_version_insight_reads_and_writes_the_field_names_of_the_api() {
 }
 
 #[test]
+fn a_cluster_operator_insight_reads_and_writes_the_field_names_of_the_api() {
+    check(&json!({
+        "uid": "co-etcd", "acquiredAt": "2024-01-02T03:04:05Z", "type": "ClusterOperator",
+        "clusterOperator": {
+            "conditions": [], "name": "etcd",
+            "resource": {"group": "config.openshift.io", "resource": "clusteroperators", "name": "etcd"},
+        },
+    }));
+}
+
+#[test]
 fn a_node_insight_reads_and_writes_the_field_names_of_the_api_in_their_order() {
     let text = r#"{"uid":"node-a","acquiredAt":"2024-01-02T03:04:05Z","type":"Node","node":{"conditions":[{"type":"Available","status":"False","lastTransitionTime":null,"reason":"Not ready","message":"m"}],"name":"a","resource":{"resource":"nodes","name":"a"},"poolResource":{"group":"machineconfiguration.openshift.io","resource":"machineconfigpools","name":"infra"},"scopeType":"WorkerPool","version":"4.18.3","estToComplete":"1h10m0s","message":"m"}}"#;
     let insight: Insight = serde_json::from_str(text).unwrap();

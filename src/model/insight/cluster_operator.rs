@@ -1,0 +1,17 @@
+//! The cluster operator insight: whether one operator is updated, and whether it is well.
+
+use serde::{Deserialize, Serialize};
+
+use super::{InsightCondition, ResourceRef};
+
+/// Whether a cluster operator is updated, and whether it is well.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClusterOperatorStatusInsight {
+    /// Conditions by type; known are `Updating` and `Healthy`.
+    #[serde(default)]
+    pub conditions: Vec<InsightCondition>,
+    /// The operator's name.
+    pub name: String,
+    /// The ClusterOperator.
+    pub resource: ResourceRef,
+}
