@@ -1,0 +1,145 @@
+@nodes
+Feature: Nodes that fail
+  What keeps a node from its way to another release, who tells of it, and how it goes on.
+
+  Scenario: A budget that allows nothing keeps a node from being drained, which is a failure after an hour
+    Given a 4.19.3 cluster
+    And release 4.19.7 exists
+    And this object:
+      """
+      apiVersion: policy/v1
+      kind: PodDisruptionBudget
+      metadata: {name: one, namespace: openshift-cluster-version}
+      spec: {minAvailable: 1, selector: {matchLabels: {k8s-app: cluster-version-operator}}}
+      """
+    When I update to 4.19.7
+    Then within 3 hours Node/master-0 annotation "machineconfiguration.openshift.io/desiredDrain" is /^drain-rendered-master-/
+    And within 10 seconds Node/master-0 field "spec.unschedulable" is "true"
+    And throughout 59 minutes MachineConfigPool/master condition Degraded is False
+    And Node/master-0 annotation "machineconfiguration.openshift.io/state" is "Working"
+    And within 3 minutes MachineConfigPool/master condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^Node master-0 is reporting: "failed to drain node: master-0 after 1 hour\. Please see machine-config-controller logs for more information"$/
+    And node master-0 is Draining
+    And MachineConfigPool/master field "status.unavailableMachineCount" is "1"
+    And within 1 second ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool"
+    When I delete PodDisruptionBudget/openshift-cluster-version/one
+    Then within 7 minutes Node/master-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^drain-rendered-master-/
+    And Node/master-0 annotation "machineconfiguration.openshift.io/state" is "Degraded"
+    And within 15 minutes node master-0 is Updated
+    And within 10 seconds MachineConfigPool/master condition Degraded is False
+    And within 2 hours MachineConfigPool/master condition Updated is True
+
+  Scenario: A file that is put right again makes its node done without a reboot
+    Given a 4.18.3 cluster
+    When node worker-1 drifts with message "mode mismatch for file: "/etc/chrony.conf""
+    Then within 20 seconds MachineConfigPool/worker condition Degraded is True
+    And MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    And MachineConfigPool/worker field "status.degradedMachineCount" is "1"
+    And MachineConfigPool/worker condition Updated is False
+    And MachineConfigPool/worker condition Updating is True
+    When node worker-1 recovers
+    Then within 1 minute MachineConfigPool/worker condition Updated is True
+    And MachineConfigPool/worker condition Degraded is False
+    And condition Ready of Node/worker-1 was True in turn
+    And Node/worker-1 field "spec.unschedulable" is ""
+
+  Scenario: A file that somebody changed before the update keeps the pool from going on, and nobody cordons
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When node worker-1 drifts
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/master condition Updated is False
+    And Node/worker-1 field "spec.unschedulable" is ""
+    And throughout 1 hour MachineConfigPool/worker field "status.updatedMachineCount" is "0"
+    When node worker-1 recovers
+    Then within 2 hours MachineConfigPool/worker condition Updated is True
+
+  Scenario: A node that shall have what nobody rendered says so at once, and is done when that is taken back
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    When I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-0, annotations: {machineconfiguration.openshift.io/desiredConfig: rendered-worker-none}}}
+      """
+    Then within 10 seconds Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Degraded"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is /^machineconfig\.machineconfiguration\.openshift\.io "rendered-worker-none" not found$/
+    And Node/worker-0 field "spec.unschedulable" is ""
+    And within 5 seconds MachineConfigPool/worker condition Degraded is True
+    # It is neither cordoned nor unavailable, so the pool sets its own target again.
+    And within 2 minutes MachineConfigPool/worker condition Degraded is False
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is ""
+
+  Scenario: A worker that is cordoned after its update keeps the rest of the pool waiting
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker field "status.updatedMachineCount" is "1"
+    When I cordon node worker-0
+    # The next one has its turn already.
+    Then within 20 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    And MachineConfigPool/worker field "status.readyMachineCount" is "1"
+    And throughout 1 hour node worker-2 is Pending
+    And MachineConfigPool/worker condition Updating is True
+    When I uncordon node worker-0
+    Then within 20 minutes MachineConfigPool/worker condition Updated is True
+
+  Scenario: Who uncordons a node that is being drained finds it cordoned again
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    And this object:
+      """
+      apiVersion: policy/v1
+      kind: PodDisruptionBudget
+      metadata: {name: one, namespace: openshift-cluster-version}
+      spec: {minAvailable: 1, selector: {matchLabels: {k8s-app: cluster-version-operator}}}
+      """
+    When I update to 4.18.7
+    Then within 3 hours Node/master-0 field "spec.unschedulable" is "true"
+    When I uncordon node master-0
+    Then Node/master-0 field "spec.unschedulable" is ""
+    And within 6 seconds Node/master-0 field "spec.unschedulable" is "true"
+    And Node/master-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^uncordon-/
+
+  Scenario: A boot is told once, with the version before the daemon is done
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours Node/worker-0 condition Ready is False
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
+    And throughout 10 seconds Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Working"
+    And within 5 minutes node worker-0 is Updated
+    And throughout 2 hours Node/worker-0 field "status.nodeInfo.bootID" does not change
+
+  Scenario: A control-plane node that does not return makes the operator degraded, though its pool is not
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When node master-0 does not return
+    And I update to 4.18.7
+    Then within 3 hours ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /has not progressed to latest configuration: controller version mismatch for rendered-master-\S+ expected \S+ has \S+: 0 \(ready 0\) out of 3 nodes are updating to latest configuration rendered-master-/
+    And MachineConfigPool/master condition Degraded is False
+    And MachineConfigPool/master field "status.unavailableMachineCount" is "1"
+    And ClusterOperator/machine-config condition Available is True
+    And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
+    When node master-0 recovers
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And ClusterOperator/machine-config condition Degraded is False
+
+  Scenario: A daemon that fails without saying why degrades its pool without a word
+    Given a 4.18.3 cluster
+    When I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-0, annotations: {machineconfiguration.openshift.io/state: Degraded}}}
+      """
+    Then within 5 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message ""
+    And within 30 seconds MachineConfigPool/worker condition NodeDegraded is False
+
+  Scenario: A worker pool that is degraded after the update leaves the version and cannot be resynced
+    Given a 4.18.3 cluster
+    When node worker-0 degrades with message "no space left on device"
+    Then within 20 seconds ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool"
+    And throughout 29 minutes ClusterOperator/machine-config condition Degraded is False
+    And within 2 minutes ClusterOperator/machine-config condition Degraded is True with message matching /^Failed to resync 4\.18\.3 because: error during syncRequiredMachineConfigPools: \[context deadline exceeded, error MachineConfigPool worker is not ready, retrying\. Status: \(pool degraded: true total: 3, ready 2, updated: 2, unavailable: 1\)\]$/
+    And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
+    And ClusterOperator/machine-config condition Available is True
+    When node worker-0 recovers
+    Then within 2 minutes ClusterOperator/machine-config condition Degraded is False
+    And ClusterOperator/machine-config condition Upgradeable is True

@@ -1,0 +1,85 @@
+@nodes @rollback
+Feature: Nodes on their way back
+  What becomes of nodes when the cluster is turned round before, while and after they are brought to another release.
+
+  Scenario: A cluster that turns round before its nodes' turn touches none
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    And 20 minutes pass
+    Then MachineConfigPool/master condition Updated is True
+    When I update to 4.18.3 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And condition Updated of MachineConfigPool/worker was True in turn
+    And condition Updated of MachineConfigPool/master was True in turn
+    And condition Ready of Node/worker-0 was True in turn
+
+  Scenario: Nodes go back to the very configuration that they had
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 1 hour node worker-0 is Updated
+    When I update to 4.18.3 by force
+    Then within 3 hours ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.3"
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.3"
+    And node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
+
+  Scenario: The operator that had not arrived says that it is where it was, while nodes still go back
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours MachineConfigPool/master field "status.updatedMachineCount" is "1"
+    When I update to 4.18.3 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And within 3 hours MachineConfigPool/master condition Updated is True with message matching /rendered-master-/
+    And Node/master-0 field "status.nodeInfo.kubeletVersion" is "v1.31.3"
+
+  Scenario: Who turns on to a third release while workers go sends them all there
+    Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
+    And release 4.18.7 exists
+    And release 4.18.9 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And node worker-0 is Updated
+    When I pause pool worker
+    And 30 minutes pass
+    And I update to 4.18.9
+    Then within 10 minutes node worker-0 is Paused
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.9"
+    When I unpause pool worker
+    Then within 1 hour MachineConfigPool/worker condition Updated is True
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.9"
+    And Node/worker-5 field "status.nodeInfo.kubeletVersion" is "v1.31.9"
+    And node worker-5 was Updated, Pending, Paused, Pending, Draining, Updating, Draining, Updating, Updated in turn
+
+  Scenario: Turned round and on again before a node moved, nodes of the new release are there at once
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 1 hour node worker-0 is Updated
+    When I pause pool worker
+    And I update to 4.18.3 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And node worker-0 is Paused
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And node worker-0 is Updated
+    And within 30 seconds MachineConfigPool/worker condition Updated is True
+    When I unpause pool worker
+    And 1 hour passes
+    Then node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Paused, Updated in turn
+
+  Scenario: One that cannot be reconciled with the new release is done at once with the old one
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When node worker-0 cannot be reconciled
+    And I update to 4.18.7
+    Then within 3 hours Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Unreconcilable"
+    When I update to 4.18.3 by force
+    Then within 3 hours MachineConfigPool/worker condition Updated is True
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
+    And condition Ready of Node/worker-0 was True in turn

@@ -1,0 +1,236 @@
+@nodes
+Feature: Pools of nodes
+  Which nodes belong to a pool, in which order and how many at once they take their turn, and what a pause holds back.
+
+  Scenario: Two of five workers go at once where half of them may be unavailable
+    Given a 4.18.3 cluster with 3 control-plane nodes and 5 workers
+    And release 4.18.7 exists
+    When I let 50% of the nodes of pool worker be unavailable
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker field "status.unavailableMachineCount" is "2"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/desiredDrain" is /^uncordon-/
+    And Node/worker-2 annotation "machineconfiguration.openshift.io/state" is "Done"
+    And throughout 5 minutes MachineConfigPool/worker field "status.unavailableMachineCount" is /^[012]$/
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+
+  Scenario: Zones are taken in order, nodes without a zone last
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-0, labels: {topology.kubernetes.io/zone: b}}}
+      """
+    And I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-2, labels: {topology.kubernetes.io/zone: a}}}
+      """
+    And I update to 4.18.7
+    Then within 3 hours node worker-2 is Draining
+    And node worker-0 is Pending
+    And within 20 minutes node worker-0 is Draining
+    And node worker-2 is Updated
+    And node worker-1 is Pending
+
+  Scenario: A worker that is not ready keeps its pool from going on
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When node worker-1 becomes not ready with message "container runtime is down"
+    And I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And MachineConfigPool/worker condition Updating is True
+    And MachineConfigPool/worker condition Degraded is False
+    And MachineConfigPool/worker field "status.updatedMachineCount" is "0"
+    And MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
+    When node worker-1 recovers
+    Then within 1 hour MachineConfigPool/worker condition Updated is True
+
+  Scenario: A worker under disk pressure counts as unavailable
+    Given a 4.18.3 cluster
+    When node worker-1 comes under disk pressure
+    Then within 10 seconds MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
+    And MachineConfigPool/worker field "status.readyMachineCount" is "2"
+    And MachineConfigPool/worker condition Updated is False
+    When node worker-1 recovers
+    Then within 10 seconds MachineConfigPool/worker condition Updated is True
+
+  Scenario: Nothing keeps two control-plane nodes from going at once
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I let 2 of the nodes of pool master be unavailable
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/master field "status.unavailableMachineCount" is "2"
+
+  Scenario: Workers do not wait for the control plane
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours node worker-0 is Draining
+    And within 20 minutes MachineConfigPool/worker condition Updated is True
+    And MachineConfigPool/master condition Updating is True
+    And ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.7"
+
+  Scenario: A pool of somebody's own takes its nodes from the workers, and both go side by side
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I apply this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfigPool
+      metadata: {name: infra}
+      spec:
+        machineConfigSelector:
+          matchExpressions: [{key: machineconfiguration.openshift.io/role, operator: In, values: [worker, infra]}]
+        nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ""}}
+      """
+    And I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-2, labels: {node-role.kubernetes.io/infra: ""}}}
+      """
+    Then within 30 seconds MachineConfigPool/infra field "status.machineCount" is "1"
+    And within 30 seconds MachineConfigPool/worker field "status.machineCount" is "2"
+    And within 20 minutes MachineConfigPool/infra condition Updated is True with message matching /^All nodes are updated with MachineConfig rendered-infra-[0-9a-f]{32}$/
+    When I update to 4.18.7
+    Then within 3 hours MachineConfigPool/infra field "status.unavailableMachineCount" is "1"
+    And within 30 seconds MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+    And within 30 minutes MachineConfigPool/infra condition Updated is True
+
+  Scenario: A node that two pools want belongs to none, and one of the control plane stays there
+    Given a 4.18.3 cluster
+    And this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfigPool
+      metadata: {name: infra}
+      spec:
+        machineConfigSelector:
+          matchExpressions: [{key: machineconfiguration.openshift.io/role, operator: In, values: [worker, infra]}]
+        nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ""}}
+      """
+    And this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfigPool
+      metadata: {name: storage}
+      spec:
+        machineConfigSelector:
+          matchExpressions: [{key: machineconfiguration.openshift.io/role, operator: In, values: [worker, storage]}]
+        nodeSelector: {matchLabels: {node-role.kubernetes.io/storage: ""}}
+      """
+    When I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/infra: "", node-role.kubernetes.io/storage: ""}}}
+      """
+    And I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: master-0, labels: {node-role.kubernetes.io/infra: ""}}}
+      """
+    Then within 30 seconds MachineConfigPool/worker field "status.machineCount" is "2"
+    And MachineConfigPool/infra field "status.machineCount" is "0"
+    And MachineConfigPool/infra condition Updated is True
+    And MachineConfigPool/storage field "status.machineCount" is "0"
+    And MachineConfigPool/master field "status.machineCount" is "3"
+
+  Scenario: Nodes that wait are avoided by new pods until their turn comes, long before they are done
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition Updating is True
+    And within 1 second Node/worker-2 field "spec.taints[0].key" is "UpdateInProgress"
+    And Node/worker-2 field "spec.taints[0].effect" is "PreferNoSchedule"
+    And Node/worker-1 field "spec.taints[0].key" is "UpdateInProgress"
+    And within 1 minute Node/worker-0 field "spec.unschedulable" is "true"
+    And Node/worker-0 field "spec.taints[0].key" is "node.kubernetes.io/unschedulable"
+    And within 1 hour MachineConfigPool/worker condition Updated is True
+    And Node/worker-2 field "spec.taints" is ""
+
+  Scenario: A node that is deleted on its way makes room for the next
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours node worker-0 is Draining
+    When I delete Node/worker-0
+    Then within 10 seconds MachineConfigPool/worker field "status.machineCount" is "2"
+    And within 20 seconds node worker-1 is Draining
+
+  Scenario: A pool that is paused in mid-update lets the node that has begun go on, and no other
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours node worker-0 is Draining
+    When I pause pool worker
+    Then within 10 seconds MachineConfigPool/worker condition Updating is False with message matching /^Pool is paused; will not update to MachineConfig rendered-worker-/
+    And within 20 minutes node worker-0 is Updated
+    And within 10 seconds MachineConfigPool/worker field "status.updatedMachineCount" is "1"
+    And throughout 1 hour MachineConfigPool/worker field "status" does not change
+    And node worker-1 is Paused
+    And Node/worker-1 field "spec.taints[0].key" is "UpdateInProgress"
+    When I unpause pool worker
+    Then within 1 hour MachineConfigPool/worker condition Updated is True
+
+  Scenario: A pool that is paused while its last node is on its way is updated all the same
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I update to 4.18.7
+    Then within 3 hours node worker-0 is Draining
+    When I pause pool worker
+    Then within 10 seconds MachineConfigPool/worker condition Updating is False with message matching /^Pool is paused/
+    And within 20 minutes MachineConfigPool/worker condition Updated is True
+
+  Scenario: A pool that was paused over two updates takes its nodes to the second in one go
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.5 exists
+    And release 4.18.7 exists
+    When I pause pool worker
+    And I update to 4.18.5
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
+    When I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    When I unpause pool worker
+    Then within 30 minutes MachineConfigPool/worker condition Updated is True
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
+    And node worker-0 was Updated, Paused, Pending, Draining, Updating, Draining, Updating, Updated in turn
+
+  Scenario: A control plane that is paused is told of at once where no release is involved
+    Given a 4.18.3 cluster
+    When I pause pool master
+    And I apply this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfig
+      metadata:
+        name: 50-master-quiet
+        labels: {machineconfiguration.openshift.io/role: master}
+      spec:
+        config: {ignition: {version: 3.2.0}}
+        kernelArguments: [quiet]
+      """
+    Then within 30 seconds ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message "Failed to resync 4.18.3 because: error required MachineConfigPool master is paused and cannot sync until it is unpaused"
+    And ClusterOperator/machine-config condition Progressing is False with message "Error while reconciling 4.18.3"
+    When I unpause pool master
+    Then within 1 hour ClusterOperator/machine-config condition Degraded is False
+    And ClusterOperator/machine-config condition Progressing is False with message "Cluster version is 4.18.3"
+
+  Scenario: A node that goes to another pool in mid-update gets what that pool has
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    And this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfigPool
+      metadata: {name: infra}
+      spec:
+        machineConfigSelector:
+          matchExpressions: [{key: machineconfiguration.openshift.io/role, operator: In, values: [worker, infra]}]
+        nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ""}}
+      """
+    When I update to 4.18.7
+    Then within 3 hours node worker-0 is Draining
+    When I apply this object:
+      """
+      {apiVersion: v1, kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/infra: ""}}}
+      """
+    Then within 15 seconds MachineConfigPool/worker field "status.machineCount" is "2"
+    And within 10 seconds node worker-1 is Draining
+    And within 30 minutes MachineConfigPool/infra condition Updated is True
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/currentConfig" is /^rendered-infra-/
