@@ -60,6 +60,8 @@ struct Drain {
 #[derive(Debug)]
 struct Attempt {
     began: Time,
+    /// The pods that were there when it began, with their UIDs; those that come later are not its business.
+    pods: Option<BTreeMap<Key, String>>,
     /// When a pod whose eviction was refused is asked again.
     again: BTreeMap<Key, Time>,
     /// An answer with which the attempt is over.
@@ -68,7 +70,17 @@ struct Attempt {
 
 impl Attempt {
     fn at(began: Time) -> Self {
-        Self { began, again: BTreeMap::new(), failure: None }
+        Self { began, pods: None, again: BTreeMap::new(), failure: None }
+    }
+
+    /// Those of `here` that it is about: at its beginning all of them.
+    fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
+        let told = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
+        let pods = self.pods.get_or_insert_with(|| here.iter().map(told).collect());
+        let is_listed = |pod: &&Object| {
+            pods.get(&PODS.key(pod.namespace(), pod.name())).is_some_and(|uid| uid == pod.uid())
+        };
+        here.into_iter().filter(is_listed).collect()
     }
 }
 
@@ -168,20 +180,23 @@ impl DrainController {
         {
             return vec![cordon];
         }
-        let left: Vec<&Object> = self
-            .pods
-            .get(node.name())
-            .into_iter()
-            .flatten()
-            .filter_map(|pod| view.get_key(pod))
-            .filter(|pod| must_go(pod))
-            .collect();
-        if left.is_empty() {
-            self.drains.remove(key);
-            return vec![applied];
-        }
+        self.drain(key, node, line, view, now).unwrap_or_else(|| vec![applied])
+    }
+
+    /// Goes on with the drain of a node that is cordoned; `None`: nothing is left on it.
+    fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> Option<Vec<Write>> {
         let drain =
             self.drains.entry(key.clone()).or_insert_with(|| Drain { began: now, attempt: Attempt::at(now) });
+        if drain.attempt.began > now {
+            self.queue.add_at(key.clone(), drain.attempt.began);
+            return Some(Vec::new());
+        }
+        let here = self.pods.get(node.name()).into_iter().flatten().filter_map(|pod| view.get_key(pod));
+        let left = drain.attempt.left(here.filter(|pod| must_go(pod)).collect());
+        if left.is_empty() {
+            self.drains.remove(key);
+            return None;
+        }
         let (writes, next, failure) = drain.go_on(&left, now);
         self.queue.add_at(key.clone(), next);
         let notices =
@@ -190,7 +205,8 @@ impl DrainController {
             .events
             .entry(key.clone())
             .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
-        writes.into_iter().chain(notices.into_iter().filter_map(|notice| events.tell(notice, now))).collect()
+        let told = notices.into_iter().filter_map(|notice| events.tell(notice, now));
+        Some(writes.into_iter().chain(told).collect())
     }
 }
 
@@ -198,9 +214,6 @@ impl Drain {
     /// What to ask now, when to look again, and why the attempt failed, if it just did.
     fn go_on(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
         let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
-        if self.attempt.began > now {
-            return (Vec::new(), self.attempt.began, None);
-        }
         let over = after(self.attempt.began, ATTEMPT);
         let failure = self.attempt.failure.take();
         if failure.is_some() || over <= now {

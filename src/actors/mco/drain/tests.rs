@@ -215,6 +215,20 @@ fn a_pod_that_takes_long_to_end_is_waited_for() {
 }
 
 #[test]
+fn a_pod_that_comes_while_a_node_is_drained_is_not_waited_for() {
+    let mut rig = rig("4.18.3");
+    put_pod(&mut rig, "web", 30, &json!({}));
+    wish(&mut rig, NEW);
+    rig.run(10);
+    put_pod(&mut rig, "version", 0, &json!({}));
+    rig.run(10);
+    let gone = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    rig.write(&Write::delete_with(&PODS, "ns", "web", gone));
+    rig.run(1);
+    assert_eq!((pods(&rig), applied(&rig)), (vec!["version"], NEW));
+}
+
+#[test]
 fn what_somebody_uncordons_in_mid_drain_is_cordoned_again_from_4_18_on() {
     for (version, again) in [("4.17.9", false), ("4.18.3", true)] {
         let mut rig = rig(version);
