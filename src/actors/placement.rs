@@ -51,7 +51,7 @@ mod tests {
     }
 
     /// Whether the node fits a pod of this affinity term.
-    fn check(term: Value, expected: bool) {
+    fn check(term: &Value, expected: bool) {
         let terms =
             json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": [term] } });
         let pod = Object::new(json!({ "spec": { "affinity": { "nodeAffinity": terms } } }));
@@ -69,20 +69,20 @@ mod tests {
     #[test]
     fn all_of_a_term_must_hold() {
         let says = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
-        check(says("os", "In", json!(["linux", "other"])), true);
-        check(says("os", "NotIn", json!(["linux"])), false);
-        check(says("zone", "Exists", Value::Null), false);
-        check(says("zone", "DoesNotExist", Value::Null), true);
-        check(says("cores", "Gt", json!(["4"])), true);
-        check(says("cores", "Lt", json!(["4"])), false);
+        check(&says("os", "In", json!(["linux", "other"])), true);
+        check(&says("os", "NotIn", json!(["linux"])), false);
+        check(&says("zone", "Exists", Value::Null), false);
+        check(&says("zone", "DoesNotExist", Value::Null), true);
+        check(&says("cores", "Gt", json!(["4"])), true);
+        check(&says("cores", "Lt", json!(["4"])), false);
         check(
-            json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n"] }] }),
+            &json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n"] }] }),
             true,
         );
         check(
-            json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["m"] }] }),
+            &json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["m"] }] }),
             false,
         );
-        check(json!({}), false);
+        check(&json!({}), false);
     }
 }

@@ -22,22 +22,13 @@ use crate::model::resources::{
     MACHINE_CONFIGS, NODES,
 };
 use crate::model::{Identity, Write};
-use crate::scenario::{self, plan::Plan};
+use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 
 /// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried
 /// between them.
 const STRIDE: usize = 3;
 /// After this long everything is over, also for one that was restarted.
 const LONG: SignedDuration = SignedDuration::from_mins(90);
-
-const SCENARIO: &str = "
-name: nodes on their way
-cluster:
-  version: 4.18.3
-  nodes: {control-plane: 3, workers: 3}
-releases: {4.18.7: {}}
-timeline: [advance: 1m]
-";
 
 /// An actor that lives for so many more writes.
 struct Dying {
@@ -111,13 +102,18 @@ fn is_concerned(name: &str) -> bool {
     name.starts_with("machine-config-") || name == "operator/machine-config-operator"
 }
 
-fn plan() -> Plan {
-    scenario::read("recovery.yaml", SCENARIO, &|version: &Version| Release::find(version)).unwrap()
+/// Six nodes of one release, beside which there is another.
+fn plan() -> ClusterPlan {
+    let release = |version: &str| Release::find(&Version::parse(version).unwrap()).unwrap();
+    ClusterPlan {
+        releases: vec![ReleasePlan::plain(release("4.18.7"))],
+        ..ClusterPlan::of(release("4.18.3"))
+    }
 }
 
 /// Updates the nodes from the moment on at which the operator's Deployment is of another release.
-fn run(plan: &Plan, crash: Option<&Crash>) -> End {
-    let mut session = Session::start(&plan.cluster, &plan.name, &[], 1).unwrap();
+fn run(plan: &ClusterPlan, crash: Option<&Crash>) -> End {
+    let mut session = Session::start(plan, "recovery", &[], 1).unwrap();
     let Session { simulation, runtime } = &mut session;
     for id in simulation.slots.keys().copied().collect::<Vec<_>>() {
         let name = simulation.slots[&id].actor.name();
@@ -138,8 +134,8 @@ fn run(plan: &Plan, crash: Option<&Crash>) -> End {
 }
 
 /// The Deployment of the operator as the other release has it.
-fn deployment(plan: &Plan, simulation: &Simulation) -> Write {
-    let release = &plan.cluster.releases[0].release;
+fn deployment(plan: &ClusterPlan, simulation: &Simulation) -> Write {
+    let release = &plan.releases[0].release;
     let payload = cvo::Installed::of(release, "", &json!({ "spec": {} }));
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").unwrap();
     let objects = payload.objects(cluster_version);

@@ -103,6 +103,26 @@ pub struct ClusterPlan {
 }
 
 impl ClusterPlan {
+    /// An installed cluster of three control-plane nodes and three workers, of which nothing else is said.
+    pub fn of(release: Release) -> Self {
+        Self {
+            channel: format!("stable-{}.{}", release.version.major, release.version.minor),
+            release,
+            releases: Vec::new(),
+            update_service: UpdateService::default(),
+            installed: true,
+            control_plane_nodes: 3,
+            worker_nodes: 3,
+            platform: Platform::default(),
+            kubernetes_minor: None,
+            feature_set: String::new(),
+            baseline_capability_set: String::new(),
+            additional_enabled_capabilities: Vec::new(),
+            keyrings: None,
+            objects: Vec::new(),
+        }
+    }
+
     /// Whether it has an object of this kind, namespace and name beside those of every cluster.
     pub fn has(&self, object: &Value) -> bool {
         let at = |object: &Value, field: &str| object["metadata"][field].clone();

@@ -8,11 +8,10 @@ use serde_json::Value;
 use super::ReadFolder;
 use super::driver::Driver;
 use crate::engine::SessionError;
-use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::record::Record;
 use crate::scenario::plan::{
-    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, Platform, ReleasePlan, Step,
+    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, ReleasePlan, Step,
 };
 use crate::scenario::{self, Folders};
 
@@ -55,23 +54,7 @@ impl ClusterWorld {
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
         let release = find(version)?;
-        let channel = format!("stable-{}.{}", release.version.major, release.version.minor);
-        Ok(self.cluster.insert(ClusterPlan {
-            release,
-            releases: Vec::new(),
-            update_service: UpdateService::default(),
-            installed: true,
-            control_plane_nodes: 3,
-            worker_nodes: 3,
-            platform: Platform::default(),
-            kubernetes_minor: None,
-            feature_set: String::new(),
-            channel,
-            baseline_capability_set: String::new(),
-            additional_enabled_capabilities: Vec::new(),
-            keyrings: None,
-            objects: Vec::new(),
-        }))
+        Ok(self.cluster.insert(ClusterPlan::of(release)))
     }
 
     /// The plan, while it can still be changed.

@@ -51,7 +51,7 @@ fn nodes(rig: &Rig) -> Vec<&str> {
     nodes
 }
 
-fn taint(rig: &mut Rig, node: &str, taints: Value) {
+fn taint(rig: &mut Rig, node: &str, taints: &Value) {
     rig.write(&Write::merge_patch(&NODES, "", node, json!({ "spec": { "taints": taints } })));
     settle(rig);
 }
@@ -81,7 +81,7 @@ fn a_cordoned_node_keeps_and_gets_its_daemon() {
     prepare(&mut rig);
     let taints = json!([{ "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" }]);
     rig.write(&Write::merge_patch(&NODES, "", "b", json!({ "spec": { "unschedulable": true } })));
-    taint(&mut rig, "b", taints);
+    taint(&mut rig, "b", &taints);
     let pod = rig.view.list(&PODS).find(|pod| pod.text("/spec/nodeName") == "b").unwrap().name().to_owned();
     rig.write(&Write::delete_now(&PODS, "ns", &pod));
     settle(&mut rig);
@@ -92,9 +92,9 @@ fn a_cordoned_node_keeps_and_gets_its_daemon() {
 fn taints_keep_new_daemons_away_and_some_drive_out_those_that_are_there() {
     let mut rig = Rig::new();
     prepare(&mut rig);
-    taint(&mut rig, "a", json!([{ "key": "x", "effect": "NoSchedule" }]));
+    taint(&mut rig, "a", &json!([{ "key": "x", "effect": "NoSchedule" }]));
     assert_eq!(nodes(&rig), ["a", "b", "c"]);
-    taint(&mut rig, "a", json!([{ "key": "x", "effect": "NoExecute" }]));
+    taint(&mut rig, "a", &json!([{ "key": "x", "effect": "NoExecute" }]));
     assert_eq!(nodes(&rig), ["b", "c"]);
     assert_eq!(status(&rig)["desiredNumberScheduled"], 2);
     rig.write(&Write::merge_patch(&NODES, "", "c", json!({ "metadata": { "labels": { "os": "other" } } })));

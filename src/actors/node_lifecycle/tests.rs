@@ -25,13 +25,13 @@ fn prepare(rig: &mut Rig) {
         json!({ "metadata": { "name": "n" }, "spec": { "taints": taints }, "status": { "conditions": conditions } }),
     );
     let for_five_minutes = json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]);
-    put_pod(rig, "patient", for_five_minutes);
-    put_pod(rig, "daemon", json!([{ "operator": "Exists" }]));
-    put_pod(rig, "touchy", json!([]));
+    put_pod(rig, "patient", &for_five_minutes);
+    put_pod(rig, "daemon", &json!([{ "operator": "Exists" }]));
+    put_pod(rig, "touchy", &json!([]));
     rig.run(1);
 }
 
-fn put_pod(rig: &mut Rig, name: &str, tolerations: Value) {
+fn put_pod(rig: &mut Rig, name: &str, tolerations: &Value) {
     rig.put(
         &PODS,
         json!({

@@ -21,7 +21,7 @@ fn prepare(rig: &mut Rig) {
     }
 }
 
-fn put(rig: &mut Rig, name: &str, spec: Value) {
+fn put(rig: &mut Rig, name: &str, spec: &Value) {
     let owners = json!([{ "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true }]);
     let metadata =
         json!({ "namespace": "ns", "name": name, "labels": { "app": "x" }, "ownerReferences": owners });
@@ -29,7 +29,7 @@ fn put(rig: &mut Rig, name: &str, spec: Value) {
     rig.run(1);
 }
 
-fn change(rig: &mut Rig, node: &str, spec: Value) {
+fn change(rig: &mut Rig, node: &str, spec: &Value) {
     rig.write(&Write::merge_patch(&NODES, "", node, json!({ "spec": spec })));
     rig.run(1);
 }
@@ -48,7 +48,7 @@ fn place<'r>(rig: &'r Rig, pod: &str) -> &'r str {
 fn the_pods_of_an_owner_are_spread() {
     let mut rig = rig();
     for name in ["p", "q", "r", "s"] {
-        put(&mut rig, name, json!({}));
+        put(&mut rig, name, &json!({}));
     }
     assert_eq!(["p", "q", "r", "s"].map(|pod| place(&rig, pod)), ["a", "b", "a", "b"]);
 }
@@ -56,9 +56,9 @@ fn the_pods_of_an_owner_are_spread() {
 #[test]
 fn a_pod_that_no_node_takes_says_why_and_waits() {
     let mut rig = rig();
-    change(&mut rig, "a", json!({ "unschedulable": true }));
-    change(&mut rig, "b", json!({ "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] }));
-    put(&mut rig, "p", json!({}));
+    change(&mut rig, "a", &json!({ "unschedulable": true }));
+    change(&mut rig, "b", &json!({ "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] }));
+    put(&mut rig, "p", &json!({}));
     assert_eq!(
         place(&rig, "p"),
         "0/2 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable. preemption: \
@@ -66,21 +66,21 @@ fn a_pod_that_no_node_takes_says_why_and_waits() {
     );
     let condition = condition::of(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
     assert_eq!(condition["reason"], "Unschedulable");
-    put(&mut rig, "tolerant", json!({ "tolerations": [{ "key": "k", "operator": "Exists" }] }));
+    put(&mut rig, "tolerant", &json!({ "tolerations": [{ "key": "k", "operator": "Exists" }] }));
     assert_eq!(place(&rig, "tolerant"), "b");
-    change(&mut rig, "a", json!({ "unschedulable": null }));
+    change(&mut rig, "a", &json!({ "unschedulable": null }));
     assert_eq!(place(&rig, "p"), "a");
 }
 
 #[test]
 fn selectors_and_anti_affinity_keep_pods_from_nodes() {
     let mut rig = rig();
-    put(&mut rig, "chosen", json!({ "nodeSelector": { "kubernetes.io/hostname": "b" } }));
-    put(&mut rig, "nowhere", json!({ "nodeSelector": { "zone": "x" } }));
+    put(&mut rig, "chosen", &json!({ "nodeSelector": { "kubernetes.io/hostname": "b" } }));
+    put(&mut rig, "nowhere", &json!({ "nodeSelector": { "zone": "x" } }));
     let term = json!({ "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "x" } } });
     let alone = json!({ "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [term] } } });
-    put(&mut rig, "alone", alone.clone());
-    put(&mut rig, "lonely", alone);
+    put(&mut rig, "alone", &alone);
+    put(&mut rig, "lonely", &alone);
     assert_eq!((place(&rig, "chosen"), place(&rig, "alone")), ("b", "a"));
     assert!(place(&rig, "nowhere").contains("2 node(s) didn't match Pod's node affinity/selector"));
     assert!(place(&rig, "lonely").contains("2 node(s) didn't match pod anti-affinity rules"));
@@ -92,8 +92,8 @@ fn selectors_and_anti_affinity_keep_pods_from_nodes() {
 #[test]
 fn pods_of_other_schedulers_and_gated_ones_are_left_alone() {
     let mut rig = rig();
-    put(&mut rig, "other", json!({ "schedulerName": "another" }));
-    put(&mut rig, "gated", json!({ "schedulingGates": [{ "name": "g" }] }));
+    put(&mut rig, "other", &json!({ "schedulerName": "another" }));
+    put(&mut rig, "gated", &json!({ "schedulingGates": [{ "name": "g" }] }));
     assert_eq!((place(&rig, "other"), place(&rig, "gated")), ("", ""));
 }
 
@@ -102,7 +102,7 @@ fn a_restarted_scheduler_comes_to_the_same_end() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         for name in ["p", "q", "r"] {
-            put(rig, name, json!({}));
+            put(rig, name, &json!({}));
         }
     };
     check_recovery(story, |rig| format!("{:?}", ["p", "q", "r"].map(|pod| place(rig, pod))));

@@ -26,8 +26,10 @@ impl Bench {
         };
         listed(cluster_version.map(|v| named("version", v))).for_each(|e| bench.state.cluster_version(e));
         listed(crd.map(|v| named(CLUSTER_VERSION_CRD, v))).for_each(|e| bench.state.crd(e));
-        [Event::Init, Event::InitDone].into_iter().for_each(|event| bench.state.operator(event));
-        [Event::Init, Event::InitDone].into_iter().for_each(|event| bench.state.operator_image(event));
+        bench.state.operator(Event::Init);
+        bench.state.operator(Event::InitDone);
+        bench.state.operator_image(Event::Init);
+        bench.state.operator_image(Event::InitDone);
         bench.state.config_map(Event::Init);
         bench.state.config_map(Event::InitDone);
         if let Some(data) = data {
