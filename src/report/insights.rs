@@ -36,8 +36,20 @@ pub(super) fn in_short(document: &str) -> String {
     parts.join(" ")
 }
 
-/// The insights that stood at the end of a run, one YAML document after the other under its data key; empty where
-/// none were published.
+/// Whether an insight about an operator or a node tells of nothing: it is not updating, and all else is as expected.
+pub(super) fn is_all_well(document: &str) -> bool {
+    let Ok(insight) = yaml::from_str::<Value>(document) else { return false };
+    let Some((kind, content)) = published::content(&insight) else { return false };
+    let is_quiet = |condition: &Value| match condition["type"].as_str() {
+        Some("Updating") => condition["status"] == "False" && condition["reason"] != "Pending",
+        _ => condition["reason"] == "AsExpected",
+    };
+    matches!(kind, "ClusterOperator" | "Node")
+        && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
+}
+
+/// The insights that stood at the end of a run, one YAML document after the other under its data key, those that tell of
+/// nothing in a few words; empty where none were published.
 pub fn at_the_end(record: &Record) -> String {
     let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Write(write) if is_home(&write.key) && write.code < 400 => Some(write.after.as_ref()),
@@ -46,6 +58,12 @@ pub fn at_the_end(record: &Record) -> String {
     let mut out = String::new();
     for (key, document) in last.flatten().into_iter().flat_map(|map| published::documents(map)) {
         out.push_str(key);
+        if is_all_well(document) {
+            out.push_str(": ");
+            out.push_str(&in_short(document));
+            out.push('\n');
+            continue;
+        }
         out.push_str(":\n");
         for line in document.lines() {
             out.push_str("    ");
@@ -54,4 +72,33 @@ pub fn at_the_end(record: &Record) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_operators_and_nodes_that_rest_tell_of_nothing() {
+        let check = |kind: &str, conditions: &str, expected: bool| {
+            let member = kind[..1].to_lowercase() + &kind[1..];
+            let document =
+                format!("{{uid: u, type: {kind}, {member}: {{name: n, conditions: [{conditions}]}}}}");
+            assert_eq!(is_all_well(&document), expected, "{document}");
+        };
+        let (updated, pending) = (
+            "{type: Updating, status: 'False', reason: Completed}",
+            "{type: Updating, status: 'False', reason: Pending}",
+        );
+        let (available, unavailable) = (
+            "{type: Available, status: 'True', reason: AsExpected}",
+            "{type: Available, status: 'False', reason: Not ready}",
+        );
+        check("Node", &format!("{updated}, {available}"), true);
+        check("Node", &format!("{updated}, {unavailable}"), false);
+        check("Node", &format!("{pending}, {available}"), false);
+        check("ClusterOperator", updated, true);
+        check("ClusterVersion", updated, false);
+        assert!(!is_all_well("{"));
+    }
 }

@@ -179,13 +179,17 @@ fn short_image(image: &str) -> String {
     }
 }
 
-/// Insights that came, went or say something else; times and ids do not count.
+/// Insights that came, went or say something else; times and ids do not count. New ones that tell of nothing are counted.
 fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let find = |key: &str| before.and_then(|before| before["data"].get(key)).and_then(Value::as_str);
-    let mut found = Vec::new();
+    let (mut found, mut quiet) = (Vec::new(), 0);
     for (key, document) in published::documents(after) {
         let old = find(key);
         if old == Some(document) {
+            continue;
+        }
+        if old.is_none() && insights::is_all_well(document) {
+            quiet += 1;
             continue;
         }
         let text = insights::in_short(document);
@@ -197,6 +201,13 @@ fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
         if after["data"].get(key).is_none() {
             found.push(change(key, format!("{key} removed")));
         }
+    }
+    if quiet > 0 {
+        let what = if quiet == 1 { "insight" } else { "insights" };
+        found.push(change(
+            "insights",
+            format!("{quiet} {what} about operators and nodes with which all is well"),
+        ));
     }
     found
 }
