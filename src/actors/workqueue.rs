@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::SignedDuration;
 
+use super::{Input, Step};
 use crate::base::clock::Time;
-use crate::model::{Answer, Key, Write};
+use crate::model::{Answer, Key, View, Write};
 
 /// Pause before another try when the object was changed or removed by somebody else meanwhile.
 const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
@@ -102,6 +103,27 @@ impl WorkQueue {
     /// When the next subject is due. One whose writes are unanswered is due with the answer, not at a time.
     pub(super) fn next(&self) -> Option<Time> {
         self.later.iter().filter(|(subject, _)| !self.asked.contains(subject)).map(|(_, at)| *at).min()
+    }
+}
+
+/// A controller that looks at one subject after the other.
+pub(super) trait Reconcile {
+    /// Its work.
+    fn queue(&mut self) -> &mut WorkQueue;
+
+    /// Looks at one subject; gives what to write on its behalf.
+    fn sync(&mut self, subject: &Key, view: &View, now: Time) -> Vec<Write>;
+
+    /// Looks at every subject that is due, and says when the next one is.
+    fn reconcile(&mut self, input: &Input<'_>) -> Step {
+        let mut step = Step::default();
+        for subject in self.queue().take_due(input.now) {
+            for write in self.sync(&subject, input.view, input.now) {
+                self.queue().ask(&subject, write, &mut step.writes);
+            }
+        }
+        step.wake_at = self.queue().next();
+        step
     }
 }
 

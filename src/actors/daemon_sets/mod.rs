@@ -11,7 +11,7 @@ mod status;
 mod tests;
 
 use self::daemons::Daemons;
-use super::workqueue::WorkQueue;
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::Time;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
@@ -54,6 +54,12 @@ impl DaemonSetController {
         }
         self.queue.answered(input.answers, input.now);
     }
+}
+
+impl Reconcile for DaemonSetController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(set) = view.get_key(key).filter(|set| !owners::is_of_payload(set)) else {
@@ -84,13 +90,6 @@ impl Actor for DaemonSetController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for key in self.queue.take_due(input.now) {
-            for write in self.sync(&key, input.view, input.now) {
-                self.queue.ask(&key, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }

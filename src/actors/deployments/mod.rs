@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use self::sets::Sets;
-use super::workqueue::WorkQueue;
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
@@ -57,32 +57,6 @@ impl DeploymentController {
         self.queue.answered(input.answers, input.now);
     }
 
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some(deployment) = view.get_key(key) else {
-            self.available_at.remove(key);
-            return Vec::new();
-        };
-        if owners::is_of_payload(deployment) {
-            return self.sync_without_pods(key, deployment, now).into_iter().collect();
-        }
-        let sets = Sets::of(deployment, view);
-        if deployment.is_terminating() {
-            return status::told(deployment, &sets, now).into_iter().collect();
-        }
-        if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
-            self.queue.add_at(key.clone(), at);
-        }
-        // One write after another: each is made by what the one before has led to.
-        let mut writes = rollout::next(deployment, &sets, view);
-        if writes.is_empty() {
-            writes.extend(status::told(deployment, &sets, now));
-        }
-        if writes.is_empty() {
-            writes.extend(sets.obsolete(deployment));
-        }
-        writes
-    }
-
     fn sync_without_pods(&mut self, key: &Key, deployment: &Object, now: Time) -> Option<Write> {
         let generation = deployment.generation();
         if deployment.is_terminating() || deployment.number("/status/observedGeneration") == Some(generation)
@@ -118,6 +92,38 @@ fn concerned(change: &Change, view: &View) -> Option<Key> {
     owners::controller_of(view.get_key(&set)?, &DEPLOYMENTS)
 }
 
+impl Reconcile for DeploymentController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(deployment) = view.get_key(key) else {
+            self.available_at.remove(key);
+            return Vec::new();
+        };
+        if owners::is_of_payload(deployment) {
+            return self.sync_without_pods(key, deployment, now).into_iter().collect();
+        }
+        let sets = Sets::of(deployment, view);
+        if deployment.is_terminating() {
+            return status::told(deployment, &sets, now).into_iter().collect();
+        }
+        if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
+            self.queue.add_at(key.clone(), at);
+        }
+        // One write after another: each is made by what the one before has led to.
+        let mut writes = rollout::next(deployment, &sets, view);
+        if writes.is_empty() {
+            writes.extend(status::told(deployment, &sets, now));
+        }
+        if writes.is_empty() {
+            writes.extend(sets.obsolete(deployment));
+        }
+        writes
+    }
+}
+
 impl Actor for DeploymentController {
     fn name(&self) -> &'static str {
         "deployment-controller"
@@ -133,13 +139,6 @@ impl Actor for DeploymentController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for deployment in self.queue.take_due(input.now) {
-            for write in self.sync(&deployment, input.view, input.now) {
-                self.queue.ask(&deployment, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }

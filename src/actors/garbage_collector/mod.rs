@@ -15,8 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use self::references::{Owners, is_waiting, keeps, owner, owners};
-use super::workqueue::WorkQueue;
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step};
+use crate::base::clock::Time;
 use crate::model::{
     Change, ChangeKind, DeleteOptions, Identity, Key, Object, Propagation, Resource, View, Write,
 };
@@ -120,20 +121,6 @@ impl GarbageCollector {
         keys.filter_map(|key| Some((key, view.get_key(key)?))).collect()
     }
 
-    fn sync(&self, key: &Key, view: &View) -> Vec<Write> {
-        let Some(object) = view.get_key(key) else { return Vec::new() };
-        if !object.is_terminating() {
-            return self.judge(key, object, view).into_iter().collect();
-        }
-        if keeps(object, ORPHAN) {
-            return self.orphan_dependents(key, object, view);
-        }
-        if keeps(object, FOREGROUND) && self.may_go(object, view) {
-            return vec![without_finalizer(key, object, FOREGROUND)];
-        }
-        Vec::new()
-    }
-
     /// Takes the owner out of its dependents, then lets it go.
     fn orphan_dependents(&self, key: &Key, owner: &Object, view: &View) -> Vec<Write> {
         let dependents = self.dependents(owner, view);
@@ -225,6 +212,26 @@ fn unblocked(key: &Key, object: &Object) -> Write {
     patch(key, object, "ownerReferences", &references)
 }
 
+impl Reconcile for GarbageCollector {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, _now: Time) -> Vec<Write> {
+        let Some(object) = view.get_key(key) else { return Vec::new() };
+        if !object.is_terminating() {
+            return self.judge(key, object, view).into_iter().collect();
+        }
+        if keeps(object, ORPHAN) {
+            return self.orphan_dependents(key, object, view);
+        }
+        if keeps(object, FOREGROUND) && self.may_go(object, view) {
+            return vec![without_finalizer(key, object, FOREGROUND)];
+        }
+        Vec::new()
+    }
+}
+
 impl Actor for GarbageCollector {
     fn name(&self) -> &'static str {
         "garbage-collector"
@@ -240,13 +247,6 @@ impl Actor for GarbageCollector {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for key in self.queue.take_due(input.now) {
-            for write in self.sync(&key, input.view) {
-                self.queue.ask(&key, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }

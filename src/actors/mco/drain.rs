@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
 use super::{controller_line, node_events};
 use crate::actors::recorder::{Notice, Recorder};
-use crate::actors::workqueue::WorkQueue;
+use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after};
 use crate::model::manifests::Line;
@@ -159,30 +159,6 @@ impl DrainController {
         }
     }
 
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, wish(node)?))) else {
-            self.drains.remove(key);
-            return Vec::new();
-        };
-        let applied = Write::merge_patch(
-            &NODES,
-            "",
-            node.name(),
-            json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
-        );
-        if verb == "uncordon" {
-            return cordon(node, false).into_iter().chain([applied]).collect();
-        }
-        let line = controller_line(view);
-        // Pods are listed when no new ones can come.
-        if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
-            && let Some(cordon) = cordon(node, true)
-        {
-            return vec![cordon];
-        }
-        self.drain(key, node, line, view, now).unwrap_or_else(|| vec![applied])
-    }
-
     /// Goes on with the drain of a node that is cordoned; `None`: nothing is left on it.
     fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> Option<Vec<Write>> {
         let drain =
@@ -293,6 +269,36 @@ fn timed_out(left: &[&Object]) -> String {
     }
 }
 
+impl Reconcile for DrainController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, wish(node)?))) else {
+            self.drains.remove(key);
+            return Vec::new();
+        };
+        let applied = Write::merge_patch(
+            &NODES,
+            "",
+            node.name(),
+            json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
+        );
+        if verb == "uncordon" {
+            return cordon(node, false).into_iter().chain([applied]).collect();
+        }
+        let line = controller_line(view);
+        // Pods are listed when no new ones can come.
+        if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
+            && let Some(cordon) = cordon(node, true)
+        {
+            return vec![cordon];
+        }
+        self.drain(key, node, line, view, now).unwrap_or_else(|| vec![applied])
+    }
+}
+
 impl Actor for DrainController {
     fn name(&self) -> &'static str {
         "machine-config-controller/drain"
@@ -308,13 +314,7 @@ impl Actor for DrainController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for node in self.queue.take_due(input.now) {
-            for write in self.sync(&node, input.view, input.now) {
-                self.queue.ask(&node, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
+        let mut step = self.reconcile(input);
         if let Some(node) = self.drains.keys().next() {
             step.why = format!("drains {}", node.name).into();
         }

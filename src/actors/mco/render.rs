@@ -13,7 +13,7 @@ use super::membership::selects;
 use super::rendered::Rendered;
 use super::{CONTROLLER_CONFIG, pool_events};
 use crate::actors::recorder::{Notice, Recorder};
-use crate::actors::workqueue::WorkQueue;
+use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
@@ -62,22 +62,6 @@ impl RenderController {
             }
         }
         self.queue.answered(input.answers, input.now);
-    }
-
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some(pool) = view.get_key(key) else { return Vec::new() };
-        let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
-            return Vec::new();
-        };
-        match render(pool, controller, view) {
-            Ok(rendered) => self.publish(&rendered, pool, controller, view, now),
-            Err(why) => {
-                let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
-                degrade(pool, &Condition::new("RenderDegraded", "True", "", message), now)
-                    .into_iter()
-                    .collect()
-            }
-        }
     }
 
     fn publish(
@@ -164,6 +148,28 @@ fn key_of(pool: &Object) -> Key {
     MACHINE_CONFIG_POOLS.key("", pool.name())
 }
 
+impl Reconcile for RenderController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(pool) = view.get_key(key) else { return Vec::new() };
+        let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
+            return Vec::new();
+        };
+        match render(pool, controller, view) {
+            Ok(rendered) => self.publish(&rendered, pool, controller, view, now),
+            Err(why) => {
+                let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
+                degrade(pool, &Condition::new("RenderDegraded", "True", "", message), now)
+                    .into_iter()
+                    .collect()
+            }
+        }
+    }
+}
+
 impl Actor for RenderController {
     fn name(&self) -> &'static str {
         "machine-config-controller/render"
@@ -179,13 +185,6 @@ impl Actor for RenderController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for pool in self.queue.take_due(input.now) {
-            for write in self.sync(&pool, input.view, input.now) {
-                self.queue.ask(&pool, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }

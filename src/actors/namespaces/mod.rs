@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use self::content::Content;
-use super::workqueue::WorkQueue;
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
@@ -56,27 +56,6 @@ impl NamespaceController {
             self.queue.add_at(NAMESPACES.key("", namespace.name()), now + PAUSE);
         }
     }
-
-    /// Deletes what is in a namespace; once nothing is left, the namespace is free.
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some(namespace) = view.get_key(key).filter(|found| found.is_terminating()) else {
-            return Vec::new();
-        };
-        if !namespace.list("/spec/finalizers").iter().any(|name| name == FINALIZER) {
-            return Vec::new();
-        }
-        let content = Content::of(&key.name, view);
-        if content.is_empty() {
-            return vec![finalized(namespace)];
-        }
-        let mut writes = content.deletions();
-        if writes.is_empty() {
-            // What goes by itself is waited for; what it told of the rest may have to be told anew.
-            self.queue.add_at(key.clone(), now + content.pause(now));
-            writes.extend(told(namespace, &content.conditions(), now));
-        }
-        writes
-    }
 }
 
 /// The namespace without the finalizer.
@@ -103,6 +82,32 @@ fn told(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write
     Some(Write::update_status(&NAMESPACES, value))
 }
 
+impl Reconcile for NamespaceController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(namespace) = view.get_key(key).filter(|found| found.is_terminating()) else {
+            return Vec::new();
+        };
+        if !namespace.list("/spec/finalizers").iter().any(|name| name == FINALIZER) {
+            return Vec::new();
+        }
+        let content = Content::of(&key.name, view);
+        if content.is_empty() {
+            return vec![finalized(namespace)];
+        }
+        let mut writes = content.deletions();
+        if writes.is_empty() {
+            // What goes by itself is waited for; what it told of the rest may have to be told anew.
+            self.queue.add_at(key.clone(), now + content.pause(now));
+            writes.extend(told(namespace, &content.conditions(), now));
+        }
+        writes
+    }
+}
+
 impl Actor for NamespaceController {
     fn name(&self) -> &'static str {
         "namespace-controller"
@@ -118,13 +123,7 @@ impl Actor for NamespaceController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for key in self.queue.take_due(input.now) {
-            for write in self.sync(&key, input.view, input.now) {
-                self.queue.ask(&key, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
+        let mut step = self.reconcile(input);
         if let Some(namespace) = self.queue.waiting() {
             step.why = format!("content of {namespace} is on its way out").into();
         }

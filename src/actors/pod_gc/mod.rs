@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::workqueue::WorkQueue;
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
@@ -61,6 +61,16 @@ fn look_at(since: Time) -> Time {
     Time::from_second(seconds - into + PERIOD_SECONDS).unwrap_or(Time::MAX)
 }
 
+impl Reconcile for PodGarbageCollector {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, node: &Key, view: &View, now: Time) -> Vec<Write> {
+        collect(node, view, now)
+    }
+}
+
 impl Actor for PodGarbageCollector {
     fn name(&self) -> &'static str {
         "pod-garbage-collector"
@@ -76,14 +86,7 @@ impl Actor for PodGarbageCollector {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for node in self.queue.take_due(input.now) {
-            for write in collect(&node, input.view, input.now) {
-                self.queue.ask(&node, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::workqueue::WorkQueue;
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::Time;
 use crate::model::resources::{PODS, REPLICA_SETS};
@@ -69,21 +69,6 @@ impl ReplicaSetController {
             }
         }
     }
-
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some(set) = view.get_key(key) else {
-            self.refusals.remove(key);
-            return Vec::new();
-        };
-        let pods: Vec<&Object> = owners::pods_of(view, set).filter(|pod| owners::is_active(pod)).collect();
-        let mut writes = if set.is_terminating() { Vec::new() } else { scale(set, &pods, view) };
-        let counts = status::Counts::of(set, &pods, now);
-        if let Some(at) = counts.look_again {
-            self.queue.add_at(key.clone(), at);
-        }
-        writes.extend(status::told(set, &counts, self.refusals.get(key).map(String::as_str), now));
-        writes
-    }
 }
 
 /// Takes in, makes or removes pods until there are as many as there are to be.
@@ -113,6 +98,27 @@ fn adopt(set: &Object, pod: &Object) -> Write {
     Write::merge_patch(&PODS, pod.namespace(), pod.name(), patch)
 }
 
+impl Reconcile for ReplicaSetController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(set) = view.get_key(key) else {
+            self.refusals.remove(key);
+            return Vec::new();
+        };
+        let pods: Vec<&Object> = owners::pods_of(view, set).filter(|pod| owners::is_active(pod)).collect();
+        let mut writes = if set.is_terminating() { Vec::new() } else { scale(set, &pods, view) };
+        let counts = status::Counts::of(set, &pods, now);
+        if let Some(at) = counts.look_again {
+            self.queue.add_at(key.clone(), at);
+        }
+        writes.extend(status::told(set, &counts, self.refusals.get(key).map(String::as_str), now));
+        writes
+    }
+}
+
 impl Actor for ReplicaSetController {
     fn name(&self) -> &'static str {
         "replicaset-controller"
@@ -128,13 +134,7 @@ impl Actor for ReplicaSetController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for key in self.queue.take_due(input.now) {
-            for write in self.sync(&key, input.view, input.now) {
-                self.queue.ask(&key, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
+        let mut step = self.reconcile(input);
         if let Some((set, why)) = self.refusals.first_key_value() {
             step.why = format!("{set} gets no pod: {why}").into();
         }

@@ -13,7 +13,7 @@ use super::annotations::{DESIRED_CONFIG, UPDATE_IN_PROGRESS};
 use super::node::{Member, taints};
 use super::{NAMESPACE, controller_line, membership, pool_events};
 use crate::actors::recorder::{Notice, Recorder};
-use crate::actors::workqueue::WorkQueue;
+use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES, PODS};
@@ -98,34 +98,6 @@ impl NodeController {
             self.queue.add_by(MACHINE_CONFIG_POOLS.key("", pool), input.now + DEBOUNCE);
         }
     }
-
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some(pool) = view.get_key(key) else { return Vec::new() };
-        let target = pool.text("/spec/configuration/name");
-        if target.is_empty() {
-            return Vec::new();
-        }
-        let none = Members::new();
-        let members = self.pools.get(pool.name()).unwrap_or(&none);
-        let mut writes = Vec::new();
-        let mut notices = Vec::new();
-        if pool["spec"]["paused"] != true {
-            writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
-            let chosen = choose(pool, members, target, view);
-            notices.extend(targeted(&chosen, target));
-            writes.extend(chosen.into_iter().map(|name| set_target(name, target)));
-        }
-        let status = status(pool, members, controller_line(view), now);
-        if pool["status"] != status {
-            notices.extend(turn(pool, &status, target));
-            let mut value = pool.to_value();
-            value["status"] = status;
-            writes.push(Write::update_status(&MACHINE_CONFIG_POOLS, value));
-        }
-        let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
-        writes.extend(notices.into_iter().filter_map(|notice| events.tell(notice, now)));
-        writes
-    }
 }
 
 /// The nodes whose turn it is.
@@ -194,6 +166,40 @@ fn turn(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
     }
 }
 
+impl Reconcile for NodeController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(pool) = view.get_key(key) else { return Vec::new() };
+        let target = pool.text("/spec/configuration/name");
+        if target.is_empty() {
+            return Vec::new();
+        }
+        let none = Members::new();
+        let members = self.pools.get(pool.name()).unwrap_or(&none);
+        let mut writes = Vec::new();
+        let mut notices = Vec::new();
+        if pool["spec"]["paused"] != true {
+            writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
+            let chosen = choose(pool, members, target, view);
+            notices.extend(targeted(&chosen, target));
+            writes.extend(chosen.into_iter().map(|name| set_target(name, target)));
+        }
+        let status = status(pool, members, controller_line(view), now);
+        if pool["status"] != status {
+            notices.extend(turn(pool, &status, target));
+            let mut value = pool.to_value();
+            value["status"] = status;
+            writes.push(Write::update_status(&MACHINE_CONFIG_POOLS, value));
+        }
+        let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
+        writes.extend(notices.into_iter().filter_map(|notice| events.tell(notice, now)));
+        writes
+    }
+}
+
 impl Actor for NodeController {
     fn name(&self) -> &'static str {
         "machine-config-controller/node"
@@ -209,13 +215,6 @@ impl Actor for NodeController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for pool in self.queue.take_due(input.now) {
-            for write in self.sync(&pool, input.view, input.now) {
-                self.queue.ask(&pool, write, &mut step.writes);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }
