@@ -9,7 +9,7 @@
 //! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use include_dir::{Dir, File, include_dir};
 use serde_json::Value;
@@ -22,7 +22,7 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 pub type Line = (u64, u64);
 
 /// Each CRD's definition by the minor that it holds from.
-static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
+static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Arc<Value>>>> = LazyLock::new(|| {
     folder("crds")
         .dirs()
         .map(|dir| {
@@ -66,7 +66,7 @@ static PAYLOAD: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
 });
 
 /// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
-fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Value> {
+fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Arc<Value>> {
     let mut definition = Value::Null;
     let mut found = BTreeMap::new();
     for (line, file) in files {
@@ -75,7 +75,7 @@ fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Value
         } else {
             patch(&mut definition, file, &format!("{name}/{}.{}", line.0, line.1));
         }
-        found.insert(line, definition.clone());
+        found.insert(line, Arc::new(definition.clone()));
     }
     found
 }
@@ -90,19 +90,26 @@ fn patch(definition: &mut Value, file: Value, place: &str) {
 /// The CRD of this name, such as `clusterversions.config.openshift.io`, as a release of `line` ships it with the
 /// default feature set; nothing if that release has no such CRD.
 pub fn crd(name: &str, line: Line) -> Option<&'static Value> {
+    plain(name, line).map(|definition| &**definition)
+}
+
+fn plain(name: &str, line: Line) -> Option<&'static Arc<Value>> {
     CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
 }
 
 /// The same with this feature set.
-pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Value> {
-    let mut definition = crd(name, line)?.clone();
-    if is_preview(feature_set) {
-        let gated = GATED.get(name).into_iter().flat_map(|files| files.range(..=line));
-        gated.for_each(|(from, file)| {
-            patch(&mut definition, file.clone(), &format!("{name}/tech-preview/{}.{}", from.0, from.1));
-        });
+pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>> {
+    let definition = plain(name, line)?;
+    let gated = GATED.get(name).filter(|_| is_preview(feature_set)).into_iter();
+    let mut gated = gated.flat_map(|files| files.range(..=line)).peekable();
+    if gated.peek().is_none() {
+        return Some(Arc::clone(definition));
     }
-    Some(definition)
+    let mut definition = Value::clone(definition);
+    gated.for_each(|(from, file)| {
+        patch(&mut definition, file.clone(), &format!("{name}/tech-preview/{}.{}", from.0, from.1));
+    });
+    Some(Arc::new(definition))
 }
 
 /// All CRDs that are modelled for releases of `line`, in order of name.

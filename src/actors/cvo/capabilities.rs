@@ -107,7 +107,7 @@ mod tests {
     use crate::model::payload::Selection;
 
     fn payload(release: &Release) -> Payload {
-        Payload::load(release, &Selection::default())
+        Payload::load(release, Selection::default())
     }
 
     fn release(version: &str) -> Release {

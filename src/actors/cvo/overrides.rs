@@ -36,14 +36,16 @@ impl Overrides {
 
     /// Whether this object is one of them.
     pub(super) fn have(&self, object: &Value) -> bool {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let group = text(&object["apiVersion"]);
-        let group = group.rsplit_once('/').map_or("", |(group, _)| group);
+        let is = |value: &Value, name: &str| value.as_str().unwrap_or_default() == name;
+        let is_in = |group: &str| {
+            let api_version = object["apiVersion"].as_str().unwrap_or_default();
+            api_version.rsplit_once('/').map_or("", |(group, _)| group) == group
+        };
         self.0.iter().any(|named| {
-            named.kind == text(&object["kind"])
-                && named.group == group
-                && named.name == text(&object["metadata"]["name"])
-                && named.namespace == text(&object["metadata"]["namespace"])
+            is(&object["kind"], &named.kind)
+                && is_in(&named.group)
+                && is(&object["metadata"]["name"], &named.name)
+                && is(&object["metadata"]["namespace"], &named.namespace)
         })
     }
 }

@@ -33,7 +33,6 @@ use crate::model::{Answer, Object, Operation, View, Write};
 pub(super) struct Worker {
     own: Release,
     pace: Pace,
-    selection: Selection,
     pub(super) queue: Queue,
     pub(super) apply: Option<ApplyLoop>,
     retrieval: Option<Retrieval>,
@@ -54,7 +53,6 @@ impl Worker {
         Self {
             own,
             pace,
-            selection: Selection::default(),
             queue: Queue::new(interval, now),
             apply: None,
             retrieval: None,
@@ -239,7 +237,7 @@ impl Worker {
                 self.tell_of_own(now, out);
             }
             let broken_off = self.apply.as_ref().and_then(ApplyLoop::broken_off);
-            self.adopt(self.own_work(target.generation, target.force), cluster_version, view, now);
+            self.take_up_own(target.generation, target.force, cluster_version, view, now);
             if let Some(apply) = &mut self.apply {
                 // It shows until the new pass has something to tell.
                 apply.progress.failure = broken_off;
@@ -265,7 +263,7 @@ impl Worker {
     /// look at it begins it anew.
     fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
         self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
-        self.adopt(self.own_work(cluster_version.generation(), false), cluster_version, view, now);
+        self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
     }
 
     /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew.
@@ -278,9 +276,8 @@ impl Worker {
             changed |= before.status() != capabilities.status();
         }
         let selection = selection(view, &apply.work.release);
-        if selection != self.selection {
-            apply.reload(Payload::load(&apply.work.release, &selection));
-            self.selection = selection;
+        if selection != apply.payload.selection {
+            apply.reload(Payload::load(&apply.work.release, selection));
             changed = true;
         }
         if changed {
@@ -288,16 +285,24 @@ impl Worker {
         }
     }
 
-    /// The operator's own release as work: a local payload, which nobody verifies and no risk is taken for.
-    fn own_work(&self, generation: i64, force: bool) -> Work {
-        Work { release: self.own.clone(), generation, force, verified: false, accepted_risks: None }
+    /// Makes the operator's own release the work: a local payload, which nobody verifies and no risk is taken for.
+    fn take_up_own(
+        &mut self,
+        generation: i64,
+        force: bool,
+        cluster_version: &Object,
+        view: &View,
+        now: Time,
+    ) {
+        let release = self.own.clone();
+        let payload = Payload::load(&release, selection(view, &release));
+        let work = Work { release, generation, force, verified: false, accepted_risks: None };
+        self.adopt(work, payload, cluster_version, now);
     }
 
     /// Makes an accepted payload the work of the apply loop.
-    fn adopt(&mut self, work: Work, cluster_version: &Object, view: &View, now: Time) {
+    fn adopt(&mut self, work: Work, payload: Payload, cluster_version: &Object, now: Time) {
         self.load = Load::loaded(&work.release, &self.own);
-        self.selection = selection(view, &work.release);
-        let payload = Payload::load(&work.release, &self.selection);
         let mode = mode(cluster_version, &work.release.image);
         let mut apply = ApplyLoop::new(work, mode, payload, self.pace.clone(), now);
         apply.set_overrides(Overrides::of(cluster_version));
@@ -322,12 +327,12 @@ impl Worker {
             }
             Ok(work) => {
                 self.load = Load::loaded(&work.release, &self.own);
+                let payload = Payload::load(&work.release, selection(view, &work.release));
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
-                    let target = Payload::load(&work.release, &selection(view, &work.release));
-                    capabilities.enable_for(&apply.payload, &target);
+                    capabilities.enable_for(&apply.payload, &payload);
                 }
                 self.write_status(site, cluster_version, now, out);
-                self.adopt(work, cluster_version, view, now);
+                self.adopt(work, payload, cluster_version, now);
                 self.queue.trigger(now);
             }
         }
@@ -343,7 +348,7 @@ impl Worker {
             behaviour: site.behaviour,
             upgradeable: &self.upgradeable,
             updates: &self.updates,
-            previews: is_preview(&self.selection.feature_set),
+            previews: is_preview(&apply.payload.selection.feature_set),
             invalid: &self.invalid,
         };
         let object = status::write(cluster_version, &report, now);

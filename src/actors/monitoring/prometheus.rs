@@ -1,11 +1,11 @@
 //! Prometheus: alerts by the rules in the cluster.
 //!
-//! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but where nothing
-//! changed and no rule looks at the time, nothing could come of it, and it is left out.
+//! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
+//! not look at the time, and of whose metrics none was touched, could come to nothing else and is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::metrics::{Counted, Moment, Transitions};
+use super::metrics::{Counted, Moment, Transitions, is_touched};
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
 use crate::actors::{Actor, Effect, Input, Interest, Step};
@@ -35,7 +35,9 @@ pub struct Prometheus {
     scrapes: Scrapes,
     transitions: Transitions,
     active: BTreeMap<Labels, Active>,
-    changed_at: Option<Time>,
+    read_at: Option<Time>,
+    /// When what each metric of the rules is made of changed last.
+    touched: BTreeMap<String, Time>,
     evaluated_at: Option<Time>,
 }
 
@@ -46,45 +48,47 @@ impl Prometheus {
     }
 
     fn notice(&mut self, input: &Input<'_>) {
-        let first = self.changed_at.is_none();
-        if first || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
+        let now = input.now;
+        if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
             (self.rules, self.faults) = rules::all(input.view);
             for active in self.active.values_mut() {
                 active.rule = None;
             }
+            let metrics = self.rules.iter().flat_map(|rule| &rule.metrics);
+            self.touched = metrics.map(|metric| (metric.clone(), now)).collect();
+            self.read_at = Some(now);
         }
         for change in input.changes {
             self.transitions.notice(change);
-        }
-        if first || !input.changes.is_empty() {
-            self.changed_at = Some(input.now);
+            for (metric, touched) in &mut self.touched {
+                if *touched < now && is_touched(metric, change) {
+                    *touched = now;
+                }
+            }
         }
     }
 
-    /// Whether something changed since the last evaluation.
-    fn is_outdated(&self) -> bool {
-        self.changed_at.is_some_and(|changed| self.evaluated_at.is_none_or(|evaluated| changed >= evaluated))
+    /// Whether something that happened at this moment is not in the last evaluation yet.
+    fn is_news(&self, at: Time) -> bool {
+        self.evaluated_at.is_none_or(|evaluated| at >= evaluated)
     }
 
-    /// Whether a rule could come to something else at this moment than at the last evaluation: something changed, or it looks
-    /// at the time, or at a past in which something changed.
+    /// Whether a rule could come to something else at this moment than at the last evaluation: one of its metrics was touched,
+    /// or it looks at the time, or at a past in which one was.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
-        let changed_within =
-            |range| self.changed_at.is_some_and(|changed| after(changed, range + INTERVAL) >= now);
-        let looks = rule.expr.depends_on_time() && (rule.range.is_zero() || changed_within(rule.range));
-        looks || self.is_outdated()
+        let touched = rule.metrics.iter().filter_map(|metric| self.touched.get(metric)).max();
+        let Some(touched) = touched.max(self.read_at.as_ref()).copied() else { return false };
+        let looks = || rule.range.is_zero() || after(touched, rule.range + INTERVAL) >= now;
+        self.is_news(touched) || rule.expr.depends_on_time() && looks()
     }
 
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
         let now = input.now;
         let counted = Counted { transitions: Some(&self.transitions), counters: input.counters };
         let moment = Moment { counted, ..Moment::of(input.view, now) };
-        if self.is_outdated() {
-            let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
-            let looked_back = looked_back.filter_map(|(metric, range)| range.map(|_| metric));
-            let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
-            self.scrapes.remember(looked_back, &moment, range);
-        }
+        let mut scrapes = std::mem::take(&mut self.scrapes);
+        self.scrape(&moment, &mut scrapes);
+        self.scrapes = scrapes;
         let scraped = Scraped { moment, scrapes: &self.scrapes };
         let due = self.rules.iter().enumerate().filter(|(_, rule)| self.is_due(rule, now));
         let found: Vec<_> = due.map(|(index, rule)| (index, alerts(rule, &scraped))).collect();
@@ -96,6 +100,18 @@ impl Prometheus {
         self.evaluated_at = Some(now);
         told.extend(self.fire(now));
         told.into_iter().map(Effect::Alert).collect()
+    }
+
+    /// Remembers what is found now of touched metrics that some rule looks back at.
+    fn scrape(&self, moment: &Moment<'_>, scrapes: &mut Scrapes) {
+        let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
+        let looked_back: BTreeSet<&str> =
+            looked_back.filter_map(|(metric, range)| range.map(|_| metric)).collect();
+        let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
+        let touched = looked_back
+            .into_iter()
+            .filter(|metric| self.touched.get(*metric).is_some_and(|at| self.is_news(*at)));
+        scrapes.remember(touched, moment, range);
     }
 
     /// Takes in what a rule came to: which alerts are gone, and which have come.

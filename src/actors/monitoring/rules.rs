@@ -1,6 +1,6 @@
 //! Rules for alerts, as PrometheusRule objects (`monitoring.coreos.com/v1`) hold them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde_json::Value as Json;
@@ -16,6 +16,8 @@ pub(super) struct Rule {
     pub(super) expr: Expr,
     /// How long it must do so before the alert fires.
     pub(super) hold: SignedDuration,
+    /// The metrics that it is made of.
+    pub(super) metrics: BTreeSet<String>,
     /// The longest that it looks back.
     pub(super) range: SignedDuration,
     labels: Labels,
@@ -66,9 +68,10 @@ fn rule(rule: &Json) -> Result<Rule, String> {
         None => SignedDuration::ZERO,
     };
     let range = expr.metrics().into_iter().filter_map(|(_, range)| range).max().unwrap_or_default();
+    let metrics = expr.metrics().into_iter().map(|(metric, _)| metric.to_owned()).collect();
     let mut labels = texts(&rule["labels"]);
     labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
-    Ok(Rule { expr, hold, range, labels, annotations: texts(&rule["annotations"]) })
+    Ok(Rule { expr, hold, metrics, range, labels, annotations: texts(&rule["annotations"]) })
 }
 
 fn texts(values: &Json) -> BTreeMap<String, String> {

@@ -19,19 +19,17 @@ pub(super) struct Scrapes {
 }
 
 impl Scrapes {
-    /// Remembers these metrics, `range` long, and no others.
+    /// Remembers these metrics, `range` long.
     pub(super) fn remember<'a>(
         &mut self,
         metrics: impl Iterator<Item = &'a str>,
         moment: &Moment<'_>,
         range: SignedDuration,
     ) {
-        let mut before = std::mem::take(&mut self.by_metric);
         for metric in metrics {
             let mut taken = Taken::all();
             moment.collect(metric, &mut taken);
-            let mut scrapes =
-                before.remove(metric).or_else(|| self.by_metric.remove(metric)).unwrap_or_default();
+            let scrapes = self.by_metric.entry(metric.to_owned()).or_default();
             // The oldest may still stand for scrapes within the range.
             while scrapes.get(1).is_some_and(|(at, _)| after(*at, range) < moment.now) {
                 scrapes.pop_front();
@@ -39,7 +37,6 @@ impl Scrapes {
             if scrapes.back().is_none_or(|(at, _)| *at < moment.now) {
                 scrapes.push_back((moment.now, taken.into_samples()));
             }
-            self.by_metric.insert(metric.to_owned(), scrapes);
         }
     }
 

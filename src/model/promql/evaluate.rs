@@ -28,9 +28,15 @@ impl<'a> Taken<'a> {
 
     /// Offers a sample. A label without a value is none, and no label may be given twice.
     pub fn offer(&mut self, labels: &[(&str, &str)], value: f64) {
-        let of = |name: &str| labels.iter().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
+        self.offer_of(labels, &[], value);
+    }
+
+    /// Offers a sample of a target, which adds labels of its own.
+    pub fn offer_of(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
+        let all = || labels.iter().chain(target);
+        let of = |name: &str| all().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
         if self.matchers.iter().all(|matcher| fits(matcher, of(&matcher.label))) {
-            let labels = labels.iter().filter(|(_, value)| !value.is_empty());
+            let labels = all().filter(|(_, value)| !value.is_empty());
             let labels = labels.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             self.samples.push(Sample { labels, value });
         }

@@ -1,6 +1,8 @@
 //! The payload of a release of which only facts are known: CRDs, Deployments, ClusterOperators and what lets operators work
 //! one by one, the rest of a component as a count of manifests that take their time and are not written.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{ClusterOperatorTask, Place, Task, Wanted, What, extracted};
@@ -127,7 +129,8 @@ pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -
 }
 
 /// An object of a kind that is known.
-fn object(object: Value) -> What {
+fn object(object: impl Into<Arc<Value>>) -> What {
+    let object = object.into();
     match resources::of(&object) {
         Some(resource) => {
             let rule = extracted::rule(&object);

@@ -28,7 +28,7 @@ impl<'r> Installed<'r> {
         };
         Self {
             release,
-            payload: Payload::load(release, &selection),
+            payload: Payload::load(release, selection),
             capabilities: Capabilities::at_start(release, cluster_version),
         }
     }

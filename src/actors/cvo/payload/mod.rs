@@ -94,16 +94,18 @@ pub(super) struct Payload {
     pub(super) total: u32,
     /// `status.versionHash`.
     pub(super) hash: String,
+    /// By what of the cluster its manifests were chosen.
+    pub(super) selection: Selection,
 }
 
 impl Payload {
     /// Loads the payload of `release`.
-    pub(super) fn load(release: &Release, selection: &Selection) -> Self {
+    pub(super) fn load(release: &Release, selection: Selection) -> Self {
         let (tasks, hash) = match &release.payload {
-            Some(payload) => extracted::tasks(release, payload, selection),
+            Some(payload) => extracted::tasks(release, payload, &selection),
             None => (facts::tasks(release, &selection.feature_set), hash_of_image(release)),
         };
-        Self::of(tasks, hash)
+        Self { selection, ..Self::of(tasks, hash) }
     }
 
     fn of(mut tasks: Vec<Task>, hash: String) -> Self {
@@ -112,7 +114,7 @@ impl Payload {
             task.index = total + 1;
             total += task.manifests();
         }
-        Self { tasks, total, hash }
+        Self { tasks, total, hash, selection: Selection::default() }
     }
 
     /// The capabilities of what is applied, by what it is.
@@ -174,8 +176,8 @@ impl Place {
 }
 
 impl Wanted {
-    fn new(resource: Option<Resource>, object: Value, rule: Rule) -> Self {
-        Self { resource, object: Arc::new(object), rule }
+    fn new(resource: Option<Resource>, object: impl Into<Arc<Value>>, rule: Rule) -> Self {
+        Self { resource, object: object.into(), rule }
     }
 
     /// Its kind, by what is known of kinds and by the definitions of the cluster.

@@ -34,7 +34,7 @@ fn release(files: Vec<(String, String)>) -> Option<Release> {
 
 fn load(manifests: &[(&str, &str)]) -> Payload {
     let release = release(files(manifests)).unwrap();
-    Payload::load(&release, &selection())
+    Payload::load(&release, selection())
 }
 
 /// `kind name` of each object, `(n)` for what is only counted.
@@ -171,7 +171,7 @@ fn no_damaged_manifest_panics() {
         let text: String = letters.into_iter().collect();
         if let Some(release) = release(files(&[("0000_10_a_1.yaml", &text)])) {
             read += 1;
-            assert!(Payload::load(&release, &selection()).total > 0);
+            assert!(Payload::load(&release, selection()).total > 0);
         }
     }
     assert!((50..450).contains(&read), "{read}: some can be read and some cannot");

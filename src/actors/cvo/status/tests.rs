@@ -36,7 +36,7 @@ fn begin(work: Work, mode: Mode, start: Time) -> ApplyLoop {
     let streams = Streams::new(1);
     let pace =
         Pace { interval: SignedDuration::from_mins(3), jitter: streams.stream("test"), orders: streams };
-    let payload = Payload::load(&work.release, &Selection::default());
+    let payload = Payload::load(&work.release, Selection::default());
     ApplyLoop::new(work, mode, payload, pace, start)
 }
 

@@ -8,9 +8,9 @@ pub(in crate::actors) use operator::PAYLOAD_ERRORS;
 pub use transitions::Transitions;
 
 use crate::base::clock::Time;
-use crate::model::View;
 use crate::model::counter::Counter;
 use crate::model::promql::{Metrics, Taken};
+use crate::model::{Change, View};
 
 /// The metrics of a cluster at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +51,11 @@ impl Metrics for Moment<'_> {
     fn now(&self) -> Time {
         self.now
     }
+}
+
+/// Whether a change of the cluster may lead to other samples of a metric.
+pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
+    operator::is_touched(metric, change).unwrap_or_else(|| objects::is_touched(metric, change))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and seconds are far below 2^52")]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{count, truth};
 use crate::model::promql::Taken;
 use crate::model::resources::{CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES};
-use crate::model::{Object, Resource, View};
+use crate::model::{Change, ChangeKind, Object, Resource, View};
 
 /// A kind that no component of ours reads.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -22,6 +22,20 @@ pub(super) fn collect(metric: &str, view: &View, taken: &mut Taken<'_>) {
         "kube_node_role" => node_roles(view, taken),
         "kube_node_labels" => node_labels(view, taken),
         _ => {}
+    }
+}
+
+/// Whether a change may lead to other samples of a metric.
+pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
+    let comes_or_goes = change.kind != ChangeKind::Modified;
+    match metric {
+        "cluster_infrastructure_provider" => change.key.is(&INFRASTRUCTURES),
+        "cluster_feature_set" => change.key.is(&FEATURE_GATES),
+        "apiserver_storage_objects" => comes_or_goes,
+        "kube_configmap_info" => comes_or_goes && change.key.is(&CONFIG_MAPS),
+        "kube_secret_info" => comes_or_goes && change.key.is(&SECRETS),
+        "kube_node_role" | "kube_node_labels" => change.key.is(&NODES),
+        _ => false,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::promql::Taken;
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use crate::model::{Object, View, condition};
+use crate::model::{Change, Object, Resource, View, condition};
 
 const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
@@ -22,19 +22,19 @@ const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endp
 
 /// Hands out the samples of a metric of the operator; false if it has no such metric.
 pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
-    if metric == "up" {
-        if let Some(scheme) = scheme(moment.view) {
-            for pod in pods(moment.view) {
-                offer(taken, &[("pod", pod.name())], truth(answers(pod, scheme)));
-            }
-        }
-        return true;
-    }
-    let Some((_, collect)) = METRICS.iter().find(|(name, _)| *name == metric) else { return false };
-    if moment.operator_runs {
+    let Some((name, collect, _)) = METRICS.iter().find(|(name, ..)| *name == metric) else { return false };
+    // Whether a target answers is told of by who asks it.
+    if moment.operator_runs || *name == "up" {
         collect(moment, taken);
     }
     true
+}
+
+fn up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    let Some(scheme) = scheme(moment.view) else { return };
+    for pod in pods(moment.view) {
+        offer(taken, &[("pod", pod.name())], truth(answers(pod, scheme)));
+    }
 }
 
 /// Whether a pod of the operator is asked for its metrics, and answers.
@@ -59,25 +59,35 @@ fn scheme(view: &View) -> Option<&str> {
     Some(endpoint["scheme"].as_str().unwrap_or("http"))
 }
 
+/// Whether a change may lead to other samples of a metric of the operator; `None` if it has no such metric.
+pub(super) fn is_touched(metric: &str, change: &Change) -> Option<bool> {
+    let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is(kind));
+    let (_, _, sources) = METRICS.iter().find(|(name, ..)| *name == metric)?;
+    Some(is_of(&[PODS, SERVICES, SERVICE_MONITORS]) || sources.is_empty() || is_of(sources))
+}
+
 type Collect = fn(&Moment<'_>, &mut Taken<'_>);
 
-const METRICS: &[(&str, Collect)] = &[
-    ("cluster_version", cluster_version),
-    ("cluster_version_available_updates", available_updates),
-    ("cluster_version_capability", capabilities),
-    ("cluster_version_conditional_update_condition_seconds", conditional_updates),
-    ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval),
-    ("cluster_version_payload", payload),
-    ("cluster_version_risk_conditions", risks),
-    ("cluster_operator_condition_transitions", transitions),
-    ("cluster_operator_conditions", operator_conditions),
-    (PAYLOAD_ERRORS, payload_errors),
-    ("cluster_operator_up", operators_up),
-    ("cluster_installer", installer),
+/// The metrics, what makes their samples, and of which kinds; none where components count in their memory, which any change
+/// may tell of.
+const METRICS: &[(&str, Collect, &[Resource])] = &[
+    ("up", up, &[PODS]),
+    ("cluster_version", cluster_version, &[CLUSTER_VERSIONS]),
+    ("cluster_version_available_updates", available_updates, &[CLUSTER_VERSIONS]),
+    ("cluster_version_capability", capabilities, &[CLUSTER_VERSIONS]),
+    ("cluster_version_conditional_update_condition_seconds", conditional_updates, &[CLUSTER_VERSIONS]),
+    ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval, &[CLUSTER_VERSIONS]),
+    ("cluster_version_payload", payload, &[CLUSTER_VERSIONS]),
+    ("cluster_version_risk_conditions", risks, &[CLUSTER_VERSIONS]),
+    ("cluster_operator_condition_transitions", transitions, &[CLUSTER_OPERATORS]),
+    ("cluster_operator_conditions", operator_conditions, &[CLUSTER_OPERATORS, CLUSTER_VERSIONS]),
+    (PAYLOAD_ERRORS, payload_errors, &[]),
+    ("cluster_operator_up", operators_up, &[CLUSTER_OPERATORS]),
+    ("cluster_installer", installer, &[CONFIG_MAPS]),
 ];
 
 pub(super) fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) {
-    taken.offer(&[labels, TARGET].concat(), value);
+    taken.offer_of(labels, TARGET, value);
 }
 
 /// The pods that the operator's Service leads to.
@@ -249,8 +259,11 @@ fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     for object in moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment)) {
         for condition in object.list("/status/conditions") {
             if condition["status"] != "Unknown" {
-                let about = [("condition", text(condition, "type")), ("reason", text(condition, "reason"))];
-                let labels = [&[("name", object.name())], &about[..]].concat();
+                let labels = [
+                    ("name", object.name()),
+                    ("condition", text(condition, "type")),
+                    ("reason", text(condition, "reason")),
+                ];
                 offer(taken, &labels, truth(condition["status"] == "True"));
             }
         }
