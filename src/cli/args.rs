@@ -36,6 +36,9 @@ pub(super) enum Command {
     /// Play Gherkin features.
     #[cfg(feature = "gherkin")]
     Test(TestArgs),
+    /// List the sentences that features may say, or tell which step a sentence is.
+    #[cfg(feature = "gherkin")]
+    Steps(StepsArgs),
 }
 
 /// `windtunnel run`.
@@ -121,6 +124,18 @@ pub(super) struct Layout {
     /// Columns of a timeline; 0 prints every line in full.
     #[arg(long, value_name = "COLUMNS", default_value_t = 160)]
     pub(super) width: usize,
+}
+
+/// `windtunnel steps`.
+#[cfg(feature = "gherkin")]
+#[derive(Debug, clap::Args)]
+pub(super) struct StepsArgs {
+    /// Tell which step this sentence is, and with which values; if none, which are most like it.
+    #[arg(long = "match", value_name = "SENTENCE")]
+    pub(super) sentence: Option<String>,
+    /// Print the list as a page in Markdown.
+    #[arg(long, conflicts_with = "sentence")]
+    pub(super) markdown: bool,
 }
 
 /// `windtunnel test`.

@@ -15,6 +15,8 @@ mod run;
 mod serve;
 mod status;
 #[cfg(feature = "gherkin")]
+mod steps;
+#[cfg(feature = "gherkin")]
 mod test;
 
 use std::io::Write as _;
@@ -58,6 +60,8 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
+        #[cfg(feature = "gherkin")]
+        Command::Steps(args) => steps::steps(&args),
     };
     match exit {
         Ok(exit) => exit.into(),

@@ -10,6 +10,10 @@ use crate::scenario::plan::Action;
 /// Tells an operator, by the name of its ClusterOperator, to fail or to be well again. `degrades` is `Degraded=True`,
 /// `becomes unavailable` `Available=False`, `flaps` `Available` changing every half a minute, `becomes not upgradeable`
 /// `Upgradeable=False`; one that `stalls` never ends a rollout, one that `falls silent` has an empty status.
+///
+/// ```gherkin
+/// When operator etcd degrades with reason "EtcdMembersDegraded" and message "2 of 3 members are available"
+/// ```
 #[when(
     regex = r#"^operator (\S+) (degrades|becomes unavailable|flaps|becomes not upgradeable|stalls|falls silent|recovers)(?: with reason "([^"]+)")?(?: (?:and|with) message "([^"]+)")?$"#
 )]
@@ -38,6 +42,10 @@ async fn operator_fails(
 /// file on its disk that is not what the MachineConfig says; one that `cannot be reconciled`, `cannot update its system` or
 /// `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its next
 /// reboot.
+///
+/// ```gherkin
+/// When node worker-0 becomes not ready
+/// ```
 #[when(
     regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|degrades|recovers)(?: with message "(.+)")?$"#
 )]

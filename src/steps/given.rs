@@ -15,12 +15,20 @@ use crate::model::world::{Containers, Contents, OpenPgp, Pull, Signature};
 use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
+///
+/// ```gherkin
+/// Given a 4.14.1 cluster
+/// ```
 #[given(regex = r"^an? (\d+\.\d+\.\S+) cluster$")]
 fn cluster(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
     world.plan(&version).map(|_| ())
 }
 
 /// An installed cluster with as many nodes.
+///
+/// ```gherkin
+/// Given a 4.14.1 cluster with 3 control-plane nodes and 3 workers
+/// ```
 #[given(regex = r"^an? (\d+\.\d+\.\S+) cluster with (\d+) control-plane nodes? and (\d+) workers?$")]
 fn cluster_with_nodes(
     world: &mut ClusterWorld,
@@ -36,6 +44,10 @@ fn cluster_with_nodes(
 }
 
 /// The feature set of the cluster, such as `DevPreviewNoUpgrade`, with which the update status controller runs.
+///
+/// ```gherkin
+/// Given the feature set "DevPreviewNoUpgrade"
+/// ```
 #[given(regex = r#"^the feature set "([^"]*)"$"#)]
 fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
     if !name.is_empty() {
@@ -46,6 +58,10 @@ fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> 
 }
 
 /// The architecture of the cluster's machines, or of a payload for several. It is said before other releases are.
+///
+/// ```gherkin
+/// Given the architecture "arm64"
+/// ```
 #[given(regex = r#"^the architecture "([^"]*)"$"#)]
 fn architecture(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
     let architecture = Architecture::find(&name);
@@ -56,6 +72,10 @@ fn architecture(world: &mut ClusterWorld, name: String) -> Result<(), StepError>
 }
 
 /// Keeps the kube-apiserver at one Kubernetes minor, whatever is rolled out.
+///
+/// ```gherkin
+/// Given the kube-apiserver stays at Kubernetes 1.33
+/// ```
 #[given(regex = r"^the kube-apiserver stays at Kubernetes 1\.(\d+)$")]
 fn kubernetes(world: &mut ClusterWorld, minor: u32) -> Result<(), StepError> {
     within(&KUBERNETES_MINORS, minor, "as the minor of Kubernetes")?;
@@ -64,6 +84,10 @@ fn kubernetes(world: &mut ClusterWorld, minor: u32) -> Result<(), StepError> {
 }
 
 /// `spec.capabilities.baselineCapabilitySet` of ClusterVersion.
+///
+/// ```gherkin
+/// Given the baseline capability set "v4.13"
+/// ```
 #[given(regex = r#"^the baseline capability set "([^"]*)"$"#)]
 fn baseline_capability_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
     let plan = world.planned()?;
@@ -73,6 +97,10 @@ fn baseline_capability_set(world: &mut ClusterWorld, name: String) -> Result<(),
 }
 
 /// `spec.channel` of ClusterVersion.
+///
+/// ```gherkin
+/// Given the update channel "stable-4.14"
+/// ```
 #[given(regex = r#"^the update channel "([^"]*)"$"#)]
 fn channel(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
     world.planned()?.channel = name;
@@ -80,12 +108,20 @@ fn channel(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
 }
 
 /// A release that can be updated to; the update service offers it.
+///
+/// ```gherkin
+/// Given release 4.14.8 exists
+/// ```
 #[given(regex = r"^release (\S+) exists$")]
 fn release(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
     world.release(&version).map(|_| ())
 }
 
 /// A release that can be updated to by image, but that the update service does not offer.
+///
+/// ```gherkin
+/// Given release 4.14.8 exists but is not recommended
+/// ```
 #[given(regex = r"^release (\S+) exists but is not recommended$")]
 fn release_not_recommended(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
     world.release(&version)?.recommended = false;
@@ -93,6 +129,10 @@ fn release_not_recommended(world: &mut ClusterWorld, version: String) -> Result<
 }
 
 /// A release whose image lacks a signature.
+///
+/// ```gherkin
+/// Given release 4.20.3 has no Sigstore signature
+/// ```
 #[given(regex = r"^release (\S+) has no (Sigstore|OpenPGP) signature$")]
 fn signature(world: &mut ClusterWorld, version: String, kind: String) -> Result<(), StepError> {
     let release = world.release(&version)?;
@@ -105,6 +145,10 @@ fn signature(world: &mut ClusterWorld, version: String, kind: String) -> Result<
 }
 
 /// A release whose OpenPGP signature is elsewhere, is of another key, or cannot be asked for.
+///
+/// ```gherkin
+/// Given the OpenPGP signature of release 4.20.3 is only in a ConfigMap
+/// ```
 #[given(
     regex = r"^the OpenPGP signature of release (\S+) is (by another key|only in a ConfigMap|never answered)$"
 )]
@@ -120,6 +164,10 @@ fn signature_elsewhere(world: &mut ClusterWorld, version: String, how: String) -
 }
 
 /// A release whose image arrives, but whose payload cannot be loaded.
+///
+/// ```gherkin
+/// Given the payload of release 4.20.3 is corrupt
+/// ```
 #[given(
     regex = r"^the payload of release (\S+) (is corrupt|is missing|has no image references|has image references of another version|has unreadable metadata)$"
 )]
@@ -135,6 +183,10 @@ fn corrupt(world: &mut ClusterWorld, version: String, how: String) -> Result<(),
 }
 
 /// A release whose image has the payload of another one.
+///
+/// ```gherkin
+/// Given the payload of release 4.20.3 is of version 4.20.4
+/// ```
 #[given(regex = r"^the payload of release (\S+) is of version (\S+)$")]
 fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Result<(), StepError> {
     let other = super::world::find(&other)?.version;
@@ -143,6 +195,10 @@ fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Re
 }
 
 /// What the registry answers when the image of a release is pulled.
+///
+/// ```gherkin
+/// Given pulling release 4.20.3 is unauthorized
+/// ```
 #[given(
     regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|finds the registry unavailable|is slow|hangs)$"
 )]
@@ -160,6 +216,10 @@ fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(),
 }
 
 /// What becomes of the containers of a release's image.
+///
+/// ```gherkin
+/// Given the containers of release 4.20.3 cannot be made
+/// ```
 #[given(regex = r"^the containers of release (\S+) (crash|run out of memory|cannot be made)$")]
 fn containers(world: &mut ClusterWorld, version: String, fate: String) -> Result<(), StepError> {
     world.release(&version)?.image.containers = match fate.as_str() {
@@ -171,6 +231,10 @@ fn containers(world: &mut ClusterWorld, version: String, fate: String) -> Result
 }
 
 /// An object that is there from the start, as YAML in the doc string.
+///
+/// ```gherkin
+/// Given this object:
+/// ```
 #[given(regex = r"^this object:$")]
 fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.add_object(docstring_object(step.docstring.as_ref())?)

@@ -11,10 +11,8 @@ use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
-use super::vocabulary::EXAMPLES;
 use super::world::ClusterWorld;
-use super::{ReadFolder, gherkin, panics, rehearsal};
-use crate::base::text::nearest;
+use super::{ReadFolder, catalogue, gherkin, panics, rehearsal};
 use crate::record::{Event as Entry, Record};
 use crate::scenario::{Problem, Problems};
 
@@ -181,37 +179,14 @@ fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
                     self::kind(other)
                 ));
             }
-            let examples = EXAMPLES.iter().filter(|(of, _)| *of == kind).map(|(_, example)| *example);
-            let hint = match nearest_example(&step.value, examples.clone()) {
+            let hint = match catalogue::example_like(kind, &step.value) {
                 Some(example) => format!("the nearest is `{example}`"),
-                None => format!("there are `{}`", examples.collect::<Vec<_>>().join("`, `")),
+                None => format!("there are `{}`", catalogue::examples(kind).collect::<Vec<_>>().join("`, `")),
             };
             format!("unknown step `{kind} {}`; {hint}", step.value)
         }
         Err(ambiguous) => format!("several steps fit `{}`: {ambiguous}", step.value),
     })
-}
-
-/// The example most like a sentence. When it must hold, names and values say little of what it is: they are not
-/// compared.
-fn nearest_example<'a>(sentence: &str, examples: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let examples: Vec<(String, &str)> = examples.map(|example| (gist(example), example)).collect();
-    let gist = gist(sentence);
-    let found = nearest(&gist, examples.iter().map(|(gist, _)| gist.as_str()))?;
-    examples.iter().find(|(gist, _)| gist == found).map(|(_, example)| *example)
-}
-
-/// A sentence without `within 10 minutes` or `throughout 2h`, and with `_` for each name and value.
-fn gist(sentence: &str) -> String {
-    let mut words: Vec<&str> = sentence.split(' ').collect();
-    if ["within", "throughout"].contains(&words[0]) {
-        let unit_apart = words.get(1).is_some_and(|time| time.chars().all(|digit| digit.is_ascii_digit()));
-        words.drain(..words.len().min(if unit_apart { 3 } else { 2 }));
-    }
-    let is_value =
-        |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || "/\"".contains(letter));
-    let words: Vec<&str> = words.into_iter().map(|word| if is_value(word) { "_" } else { word }).collect();
-    words.join(" ")
 }
 
 fn kind(ty: StepType) -> &'static str {
@@ -298,24 +273,3 @@ impl Writer<ClusterWorld> for Silent {
 }
 
 impl writer::Normalized for Silent {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_example_is_of_the_same_thing_whenever_that_must_hold() {
-        let check = |sentence: &str, expected: &str| {
-            let examples = EXAMPLES.iter().filter(|(of, _)| *of == "Then").map(|(_, example)| *example);
-            let found = nearest_example(sentence, examples).unwrap_or_default();
-            assert!(found.contains(expected), "{sentence}: {found}");
-        };
-        check(
-            "within 2h ClusterVersion condition Progressing is False",
-            "ClusterVersion condition Progressing",
-        );
-        check("ClusterVersion condition Progressing is false", "ClusterVersion condition Progressing");
-        check("throughout 5 minutes clusterversion field \"a\" is \"b\"", "ClusterVersion field");
-        check("within 5 minutes Pod/a/b has the status \"Running\"", "has status");
-    }
-}

@@ -10,6 +10,10 @@ use crate::model::node_phase::Phase;
 use crate::scenario::plan::{AlertMatch, Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
+///
+/// ```gherkin
+/// Then within 10 minutes ClusterVersion condition Progressing is True with reason "X" and message matching /Y/
+/// ```
 #[then(
     regex = r"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) condition (\w+) is (True|False|Unknown)(?: with (.+))?$"
 )]
@@ -27,6 +31,10 @@ async fn object_condition(
 }
 
 /// A condition that an object does not have.
+///
+/// ```gherkin
+/// Then within 10 minutes ClusterVersion has no condition Upgradeable
+/// ```
 #[then(regex = r"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) has no condition (\w+)$")]
 async fn object_without_condition(
     world: &mut ClusterWorld,
@@ -40,6 +48,10 @@ async fn object_without_condition(
 }
 
 /// A field of an object, by its path.
+///
+/// ```gherkin
+/// Then within 10 minutes ClusterVersion field "status.history[0].state" is "Completed"
+/// ```
 #[then(regex = r#"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) field "([^"]+)" is ("[^"]*"|/.+/)$"#)]
 async fn object_field(
     world: &mut ClusterWorld,
@@ -54,6 +66,10 @@ async fn object_field(
 }
 
 /// A field of an object that must keep its value while time passes.
+///
+/// ```gherkin
+/// Then throughout 30 minutes ClusterVersion field "status" does not change
+/// ```
 #[then(regex = r#"^(throughout \d+ \w+ )([A-Z]\w+(?:/\S+)?) field "([^"]+)" does not change$"#)]
 async fn object_unchanged(
     world: &mut ClusterWorld,
@@ -67,6 +83,10 @@ async fn object_unchanged(
 }
 
 /// An object that is, or is not, there; its name may end in `*`.
+///
+/// ```gherkin
+/// Then Pod/openshift-cluster-version/version-* does not exist
+/// ```
 #[then(regex = r"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+/\S+) (exists|does not exist)$")]
 async fn object_exists(
     world: &mut ClusterWorld,
@@ -81,6 +101,10 @@ async fn object_exists(
 }
 
 /// The STATUS that `oc get pods` prints for a pod.
+///
+/// ```gherkin
+/// Then within 2 minutes Pod/openshift-cluster-version/version-* has status "Init:ErrImagePull"
+/// ```
 #[then(regex = r#"^((?:within|throughout) \d+ \w+ )?(Pod/\S+/\S+) has status "([^"]+)"$"#)]
 async fn pod_status(
     world: &mut ClusterWorld,
@@ -94,6 +118,10 @@ async fn pod_status(
 }
 
 /// A condition of a published insight.
+///
+/// ```gherkin
+/// Then within 1 minute the insight about ClusterVersion/version has condition Updating True
+/// ```
 #[then(
     regex = r"^((?:within|throughout) \d+ \w+ )?the insight about (\S+) has condition (\w+) (True|False|Unknown)(?: with (.+))?$"
 )]
@@ -111,6 +139,10 @@ async fn insight_condition(
 }
 
 /// A field of a published insight, by its path.
+///
+/// ```gherkin
+/// Then the insight about ClusterVersion/version has "versions.target.version" "4.14.8"
+/// ```
 #[then(regex = r#"^((?:within|throughout) \d+ \w+ )?the insight about (\S+) has "([^"]+)" ("[^"]*"|/.+/)$"#)]
 async fn insight_field(
     world: &mut ClusterWorld,
@@ -125,6 +157,10 @@ async fn insight_field(
 }
 
 /// A published health insight, by its level and its summary.
+///
+/// ```gherkin
+/// Then within 5 minutes there is a health insight with level "Critical" and summary /status/
+/// ```
 #[then(
     regex = r#"^((?:within|throughout) \d+ \w+ )?there is (a|no) health insight(?: with level "(\w+)")?(?: (?:with|and) summary ("[^"]*"|/.+/))?$"#
 )]
@@ -149,6 +185,10 @@ async fn health_insight(
 }
 
 /// An alert of Prometheus, with the value of its label `name` where one is given.
+///
+/// ```gherkin
+/// Then within 15 minutes alert "ClusterOperatorDown" about "etcd" is not firing
+/// ```
 #[then(
     regex = r#"^((?:within|throughout) \d+ \w+ )?alert "(\w+)"(?: about "([^"]+)")? is( not)? (pending|firing)$"#
 )]
@@ -169,6 +209,10 @@ async fn alert(
 }
 
 /// An annotation of an object.
+///
+/// ```gherkin
+/// Then Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
+/// ```
 #[then(
     regex = r#"^((?:within|throughout) \d+ \w+ )?([A-Z]\w+(?:/\S+)?) annotation "([^"]+)" is ("[^"]*"|/.+/)$"#
 )]
@@ -186,6 +230,10 @@ async fn object_annotation(
 }
 
 /// Where a node is on its way to another release, as `oc adm upgrade status` tells it.
+///
+/// ```gherkin
+/// Then within 2 hours node worker-0 is Draining
+/// ```
 #[then(
     regex = r"^((?:within|throughout) \d+ \w+ )?node (\S+) is (Draining|Updating|Rebooting|Paused|Pending|Updated)$"
 )]
@@ -201,6 +249,10 @@ async fn node_phase(
 }
 
 /// All phases of a node since the start, none left out.
+///
+/// ```gherkin
+/// Then node worker-0 was Updated, Pending, Draining, Updating, Updated in turn
+/// ```
 #[then(regex = r"^(within \d+ \w+ )?node (\S+) was ([A-Z]\w+(?:, [A-Z]\w+)*) in turn$")]
 async fn node_phases(
     world: &mut ClusterWorld,
@@ -215,6 +267,10 @@ async fn node_phases(
 }
 
 /// The statuses that a condition went through since the start, none left out.
+///
+/// ```gherkin
+/// Then condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+/// ```
 #[then(
     regex = r"^(within \d+ \w+ )?condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
 )]
@@ -235,6 +291,10 @@ async fn statuses_in_turn(
 }
 
 /// What the command that was run last printed: all of it, a pattern, or a part.
+///
+/// ```gherkin
+/// Then it prints "Requested update to 4.14.8"
+/// ```
 #[then(regex = r#"^it (prints|warns) ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
 async fn command_prints(
     world: &mut ClusterWorld,
@@ -248,6 +308,10 @@ async fn command_prints(
 }
 
 /// What the command that was run last printed, as the doc string has it.
+///
+/// ```gherkin
+/// Then it warns:
+/// ```
 #[then(regex = r"^it (prints|warns):$")]
 async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step) -> Result<(), StepError> {
     let text = docstring(step.docstring.as_ref())?;
@@ -257,12 +321,20 @@ async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step
 }
 
 /// The error that the command that was run last ended with, or the refusal of what was tried after it.
+///
+/// ```gherkin
+/// Then it is refused with a text with "is not one of the possible targets"
+/// ```
 #[then(regex = r#"^it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
 async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) -> Result<(), StepError> {
     command(world, CommandCheck::Refused(printed(&text)?), step).await
 }
 
 /// The exit code of the command that was run last.
+///
+/// ```gherkin
+/// Then it exits with code 1
+/// ```
 #[then(regex = r"^it exits with code (\d+)$")]
 async fn command_exits(world: &mut ClusterWorld, code: u8, step: &Step) -> Result<(), StepError> {
     command(world, CommandCheck::Code(code), step).await
@@ -274,6 +346,10 @@ async fn command(world: &mut ClusterWorld, check: CommandCheck, step: &Step) -> 
 
 /// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and
 /// `message`, and an empty cell stands for anything.
+///
+/// ```gherkin
+/// Then these writes were made in this order:
+/// ```
 #[then(regex = r"^these writes were made in this order:$")]
 async fn writes_in_order(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();

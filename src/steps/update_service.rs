@@ -15,6 +15,10 @@ use crate::model::promql;
 use crate::model::release::Architecture;
 
 /// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
+///
+/// ```gherkin
+/// Given the graph data in "../tests/graph-data"
+/// ```
 #[given(regex = r#"^the graph data in "([^"]+)"$"#)]
 fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError> {
     world.graph_data(&folder)
@@ -22,6 +26,10 @@ fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError>
 
 /// The releases that a channel lists, for all architectures or for one (`4.14.1+arm64`). Channels of which nothing is said
 /// then list none.
+///
+/// ```gherkin
+/// Given the update channel "stable-4.14" lists 4.14.1, 4.14.8
+/// ```
 #[given(regex = r#"^the update channel "([^"]+)" lists (\S+(?:, \S+)*)$"#)]
 fn channel_lists(world: &mut ClusterWorld, name: String, versions: String) -> Result<(), StepError> {
     let versions = versions.split(", ").map(|version| listed(world, version)).collect::<Result<_, _>>()?;
@@ -36,6 +44,10 @@ fn listed(world: &mut ClusterWorld, text: &str) -> Result<Version, StepError> {
 }
 
 /// A channel whose graph cannot be had.
+///
+/// ```gherkin
+/// Given asking for the update channel "stable-4.14" finds no service
+/// ```
 #[given(
     regex = r#"^asking for the update channel "([^"]+)" (finds no service|is answered with an error|is answered with no JSON)$"#
 )]
@@ -49,6 +61,10 @@ fn channel_fails(world: &mut ClusterWorld, name: String, how: String) -> Result<
 }
 
 /// Updates without condition; others than those that are said this way there are not then.
+///
+/// ```gherkin
+/// Given updates lead from 4.14.1 to 4.14.8
+/// ```
 #[given(regex = r"^updates lead from (\S+) to (\S+(?:, \S+)*)$")]
 fn edges(world: &mut ClusterWorld, from: String, to: String) -> Result<(), StepError> {
     let from = world.version(&from)?;
@@ -59,6 +75,10 @@ fn edges(world: &mut ClusterWorld, from: String, to: String) -> Result<(), StepE
 }
 
 /// A risk of an update that every cluster is exposed to.
+///
+/// ```gherkin
+/// Given updates from 4.14.1 to 4.14.8 have the risk "SomeRisk" with message "Nodes may hang."
+/// ```
 #[given(regex = r#"^updates from (\S+) to (\S+) have the risk "([^"]+)"(?: with message "([^"]*)")?$"#)]
 fn risk_of_all(
     world: &mut ClusterWorld,
@@ -71,6 +91,10 @@ fn risk_of_all(
 }
 
 /// A risk of an update that clusters are exposed to for which the PromQL in the doc string is 1, and not 0.
+///
+/// ```gherkin
+/// Given updates from 4.14.1 to 4.14.8 have the risk "SomeRisk" on clusters where:
+/// ```
 #[given(
     regex = r#"^updates from (\S+) to (\S+) have the risk "([^"]+)"(?: with message "([^"]*)")? on clusters where:$"#
 )]

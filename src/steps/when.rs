@@ -12,6 +12,10 @@ use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Run, Target};
 
 /// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
 /// for the image of a release. It must succeed, unless the steps that follow say how it is refused.
+///
+/// ```gherkin
+/// When I run "oc adm upgrade --to-latest"
+/// ```
 #[when(regex = r#"^I run "(.+)"$"#)]
 async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), StepError> {
     let command = world.command_line(&line)?;
@@ -20,6 +24,10 @@ async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), 
 }
 
 /// Requests an update to a release, past the guards of the client (`by force`: past the operator's, too).
+///
+/// ```gherkin
+/// When I update to 4.14.8
+/// ```
 #[when(regex = r"^I update to (\d+\.\d+\.\S+)( by force)?$")]
 async fn update(
     world: &mut ClusterWorld,
@@ -35,6 +43,10 @@ async fn update(
 }
 
 /// Requests an update to an image, past the guards of the client (`by force`: past the operator's, too).
+///
+/// ```gherkin
+/// When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0" by force
+/// ```
 #[when(regex = r#"^I update to image "([^"]+)"( by force)?$"#)]
 async fn update_image(
     world: &mut ClusterWorld,
@@ -47,18 +59,30 @@ async fn update_image(
 }
 
 /// Takes the update request back.
+///
+/// ```gherkin
+/// When I clear the update request
+/// ```
 #[when(regex = r"^I clear the update request$")]
 async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::ClearUpdate).await
 }
 
 /// Creates the ConfigMap that asks the update status controller to publish.
+///
+/// ```gherkin
+/// When I ask for published insights
+/// ```
 #[when(regex = r"^I ask for published insights$")]
 async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::PublishInsights).await
 }
 
 /// Creates or changes an object, as YAML in the doc string.
+///
+/// ```gherkin
+/// When I apply this object:
+/// ```
 #[when(regex = r"^I apply this object:$")]
 async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let object = docstring_object(step.docstring.as_ref())?;
@@ -67,6 +91,10 @@ async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 
 /// Tries to create or change an object, as YAML in the doc string, which the API server must refuse. The steps that follow
 /// may say with which words.
+///
+/// ```gherkin
+/// When I try to apply this object:
+/// ```
 #[when(regex = r"^I try to apply this object:$")]
 async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let action = Action::Apply(docstring_object(step.docstring.as_ref())?);
@@ -74,6 +102,11 @@ async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
 }
 
 /// Deletes an object. What it owns goes, too (`with cascade foreground`: before it; `with cascade orphan`: it stays).
+///
+/// ```gherkin
+/// When I delete ConfigMap/openshift-config/admin-acks
+/// When I delete Deployment/default/web with cascade foreground
+/// ```
 #[when(regex = r"^I delete (\S+/\S+?)(?: with cascade (background|foreground|orphan))?$")]
 async fn delete(
     world: &mut ClusterWorld,
@@ -86,6 +119,10 @@ async fn delete(
 }
 
 /// Has a pool of nodes stay where it is, or go on.
+///
+/// ```gherkin
+/// When I pause pool worker
+/// ```
 #[when(regex = r"^I (pause|unpause) pool (\S+)$")]
 async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step) -> Result<(), StepError> {
     let spec = json!({ "paused": how == "pause" });
@@ -93,6 +130,10 @@ async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step)
 }
 
 /// Lets so many nodes of a pool be unavailable at once: a number, or a percentage.
+///
+/// ```gherkin
+/// When I let 2 of the nodes of pool worker be unavailable
+/// ```
 #[when(regex = r"^I let (\d+%?) of the nodes of pool (\S+) be unavailable$")]
 async fn max_unavailable(
     world: &mut ClusterWorld,
@@ -106,6 +147,10 @@ async fn max_unavailable(
 }
 
 /// Keeps pods away from a node, or no longer.
+///
+/// ```gherkin
+/// When I cordon node worker-0
+/// ```
 #[when(regex = r"^I (cordon|uncordon) node (\S+)$")]
 async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step) -> Result<(), StepError> {
     let spec = json!({ "unschedulable": how == "cordon" });
@@ -122,6 +167,10 @@ fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
 }
 
 /// Lets virtual time pass.
+///
+/// ```gherkin
+/// When 40 minutes pass
+/// ```
 #[when(regex = r"^(\d+ (?:second|minute|hour|day)s?) pass(?:es)?$")]
 async fn time_passes(world: &mut ClusterWorld, span: String, step: &Step) -> Result<(), StepError> {
     world.play(&step.value, plan::Step::Advance(duration(&span)?)).await

@@ -1,0 +1,80 @@
+//! A pattern as people read it: `I update to <version>[ by force]`.
+
+use regex_syntax::ast::parse::Parser;
+use regex_syntax::ast::{Ast, RepetitionKind};
+
+/// What several parts are together, where that says more than the parts.
+const TOGETHER: &[(&str, &str)] = &[("<number>.<number>.<name>", "<version>"), ("<number> <name>", "<time>")];
+
+/// The sentences that a pattern takes: `<...>` stands for a value, `[...]` may be left out, `a|b` is one of them, and before
+/// `...` stands what may be said again. A pattern that is none is given as it is.
+pub(super) fn form(pattern: &str) -> String {
+    let Ok(ast) = Parser::new().parse(pattern) else { return pattern.to_owned() };
+    let form = TOGETHER.iter().fold(said(&ast), |form, (parts, whole)| form.replace(parts, whole));
+    form.trim().to_owned()
+}
+
+fn said(ast: &Ast) -> String {
+    match ast {
+        Ast::Literal(literal) => literal.c.to_string(),
+        Ast::Dot(_) => "<text>".to_owned(),
+        Ast::ClassPerl(_) => "<name>".to_owned(),
+        Ast::Group(group) => match &*group.ast {
+            Ast::Alternation(_) => format!("({})", said(&group.ast)),
+            inner => said(inner),
+        },
+        Ast::Alternation(one_of) => one_of.asts.iter().map(said).collect::<Vec<_>>().join("|"),
+        Ast::Concat(parts) => parts.asts.iter().map(said).collect(),
+        Ast::Repetition(repeated) => match (&repeated.op.kind, &*repeated.ast) {
+            (RepetitionKind::ZeroOrOne, inner) => format!("[{}]", bare(inner)),
+            (RepetitionKind::ZeroOrMore, Ast::Group(group)) => format!("[{}]...", said(&group.ast)),
+            (_, inner) => value(inner),
+        },
+        // Places in the sentence, and classes of single letters, say nothing to people.
+        _ => String::new(),
+    }
+}
+
+/// What may be left out, without the brackets of a choice.
+fn bare(ast: &Ast) -> String {
+    match ast {
+        Ast::Group(group) => said(&group.ast),
+        other => said(other),
+    }
+}
+
+/// Many letters of a class.
+fn value(ast: &Ast) -> String {
+    match ast {
+        Ast::ClassPerl(class) if class.kind == regex_syntax::ast::ClassPerlKind::Digit => {
+            "<number>".to_owned()
+        }
+        Ast::ClassBracketed(_) => "<text>".to_owned(),
+        other => said(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::form;
+
+    #[test]
+    fn values_choices_and_what_may_be_left_out_are_shown() {
+        for (pattern, expected) in [
+            (r"^I update to (\d+\.\d+\.\S+)( by force)?$", "I update to <version>[ by force]"),
+            (r"^I (pause|unpause) pool (\S+)$", "I (pause|unpause) pool <name>"),
+            (
+                r#"^(within \d+ \w+ )?alert "(\w+)" is( not)? (pending|firing)$"#,
+                r#"[within <time> ]alert "<name>" is[ not] (pending|firing)"#,
+            ),
+            (
+                r"^updates lead from (\S+) to (\S+(?:, \S+)*)$",
+                "updates lead from <name> to <name>[, <name>]...",
+            ),
+            (r#"^the channel "([^"]*)" has (\d+) nodes?$"#, r#"the channel "<text>" has <number> node[s]"#),
+            (r"^([A-Z]\w+(?:/\S+)?) exists$", "<name>[/<name>] exists"),
+        ] {
+            assert_eq!(form(pattern), expected);
+        }
+    }
+}

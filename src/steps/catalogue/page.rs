@@ -1,0 +1,35 @@
+//! The vocabulary as a page in Markdown.
+
+use std::fmt::Write as _;
+
+use super::{StepDoc, topics};
+
+/// What stands above the steps.
+const HEAD: &str = "# Steps
+
+Every sentence that features may say, by topic. `<...>` stands for a value, what is in `[...]` may be left out, and of `a|b` one is
+said. `windtunnel steps --match \"...\"` tells which step a sentence is, or which are most like it.
+
+This page is made from the steps: `windtunnel steps --markdown`.
+";
+
+/// The page.
+pub fn markdown() -> String {
+    let mut page = HEAD.to_owned();
+    for topic in topics() {
+        let _ = write!(page, "\n## {}\n", topic.title.trim_end_matches('.'));
+        for step in &topic.steps {
+            let _ = write!(page, "\n### {}\n\n{}\n\n```gherkin\n", title(step), step.text);
+            for example in &step.examples {
+                let _ = writeln!(page, "{} {example}", step.keyword);
+            }
+            page.push_str("```\n");
+        }
+    }
+    page
+}
+
+/// The sentence, as code: it may hold what Markdown would take for its own.
+fn title(step: &StepDoc) -> String {
+    format!("`{} {}`", step.keyword, step.form)
+}

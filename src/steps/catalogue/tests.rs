@@ -1,0 +1,78 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use cucumber::World as _;
+use cucumber::gherkin::{Feature, GherkinEnv};
+
+use super::*;
+use crate::steps::world::ClusterWorld;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+#[test]
+fn every_example_is_a_step_and_every_step_has_an_example() {
+    let registered = ClusterWorld::collection();
+    let mut hit = BTreeSet::new();
+    for step in steps(None) {
+        assert!(!step.text.is_empty(), "`{}` says nothing of itself", step.pattern);
+        assert!(!step.examples.is_empty(), "`{}` has no example", step.pattern);
+        for example in &step.examples {
+            assert!(step.pattern.is_match(example), "`{example}` is not `{}`", step.pattern);
+            let text = format!("Feature: f\n  Scenario: s\n    {} {example}\n", step.keyword);
+            let feature = Feature::parse(text, GherkinEnv::default()).unwrap();
+            let found = registered.find(&feature.scenarios[0].steps[0]).unwrap();
+            let (_, _, location, _) = found.unwrap_or_else(|| panic!("no step: {example}"));
+            hit.insert(format!("{location:?}"));
+        }
+    }
+    assert_eq!(hit.len(), steps(None).count(), "two steps are hit by the same example");
+}
+
+#[test]
+fn every_module_with_steps_is_read() {
+    let folder = Path::new(ROOT).join("src/steps");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(source) = fs::read_to_string(&path) else { continue };
+        let defined = source.lines().filter(|line| keyword_of(line).is_some()).count();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let read = MODULES.iter().find(|(module, _)| *module == name);
+        let read = read.map_or(0, |(module, source)| topic(module, source).steps.len());
+        assert_eq!(read, defined, "{name}");
+    }
+}
+
+#[test]
+fn the_page_is_made_from_the_steps() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/steps.md")).unwrap_or_default();
+    assert!(page == markdown(), "docs/steps.md is old: cargo run -- steps --markdown > docs/steps.md");
+}
+
+#[test]
+fn the_nearest_example_is_of_the_same_thing_whenever_that_must_hold() {
+    let check = |sentence: &str, expected: &str| {
+        let found = example_like("Then", sentence).unwrap_or_default();
+        assert!(found.contains(expected), "{sentence}: {found}");
+    };
+    check("within 2h ClusterVersion condition Progressing is False", "ClusterVersion condition Progressing");
+    check("ClusterVersion condition Progressing is false", "ClusterVersion condition Progressing");
+    check("throughout 5 minutes clusterversion field \"a\" is \"b\"", "ClusterVersion field");
+    check("within 5 minutes Pod/a/b has the status \"Running\"", "has status");
+}
+
+#[test]
+fn a_sentence_is_found_with_its_values_whatever_it_begins_with() {
+    for begin in ["When ", "And ", "", "  * "] {
+        let Found::Step(step, values) = find(&format!("{begin}I update to 4.14.8 by force")) else {
+            panic!("{begin}: not found");
+        };
+        assert_eq!((step.keyword, values), ("When", vec!["4.14.8".to_owned(), " by force".to_owned()]));
+    }
+}
+
+#[test]
+fn a_sentence_that_no_step_takes_is_told_what_is_like_it() {
+    let Found::Like(like) = find("I upgrade to 4.14.8") else { panic!("there is no such step") };
+    assert!(like[0].1.starts_with("I update to"), "{like:?}");
+}
