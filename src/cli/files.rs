@@ -100,7 +100,7 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
         }
         if kind.is_dir() {
             found.extend(find(&path, extension)?);
-        } else if has_extension(&path, extension) && !path.is_dir() {
+        } else if has_extension(&path, extension) && !is_included(&path) && !path.is_dir() {
             found.push(path);
         }
     }
@@ -111,6 +111,11 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// Whether a folder holds the payload of a release, whose manifests are no files to be played.
 fn is_payload(folder: &Path) -> bool {
     [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
+}
+
+/// Whether a file holds steps that scenarios include, and is none itself.
+fn is_included(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".steps.yaml")
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {

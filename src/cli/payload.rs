@@ -56,6 +56,11 @@ impl scenario::Releases for Releases {
         files::read_beside(file, folder)
     }
 
+    fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
+        let path = Path::new(file).parent().unwrap_or(Path::new("")).join(path);
+        files::read(&path).map(|text| (path.display().to_string(), text))
+    }
+
     fn everywhere(&self) -> Vec<Release> {
         self.payloads.values().cloned().collect()
     }

@@ -30,8 +30,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     let releases = Releases::read(&args.payload)?;
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
-        match scenario::read(file, text, &releases) {
-            Ok(plan) => plans.push(plan),
+        match scenario::read_all(file, text, &releases) {
+            Ok(found) => plans.extend(found),
             Err(found) => problems.push(found.to_string()),
         }
     }

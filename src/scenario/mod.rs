@@ -17,8 +17,10 @@ mod command;
 mod expectation;
 mod fault;
 mod graph_data;
+mod include;
 mod monitoring;
 mod object;
+mod parameters;
 pub mod path;
 pub mod plan;
 mod problem;
@@ -38,14 +40,32 @@ pub use source::{Folders, Releases};
 use plan::Plan;
 use reader::Reader;
 
-const KEYS: &[&str] =
-    &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
+const KEYS: &[&str] = &[
+    "name",
+    "description",
+    "ids",
+    "tags",
+    parameters::KEY,
+    "cluster",
+    "releases",
+    "update-service",
+    "timeline",
+];
 
-/// Reads a scenario; `file_name` is what problems and the plan call the file.
+/// Reads a scenario; `file_name` is what problems and the plan call the file. Where the text has a table of parameters, this is
+/// its first row.
 ///
 /// # Errors
 /// All problems of the text, in its order.
 pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
+    read_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
+}
+
+/// Reads all scenarios that a text is: as many as its table of parameters has rows, or one; never none.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
     let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::tree(text) {
         Ok((tree, twice)) => {
@@ -59,10 +79,12 @@ pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan
             return Err(reader.into_problems());
         }
     };
-    match (plan(&mut reader, &tree), reader.into_problems()) {
-        (Some(plan), problems) if problems.0.is_empty() => Ok(plan),
-        (_, problems) => Err(problems),
-    }
+    let trees = parameters::expand(&mut reader, &tree);
+    // With a table that is none, nothing else can be told.
+    let trees = if reader.is_content() || tree.get(parameters::KEY).is_none() { trees } else { Vec::new() };
+    let plans: Vec<Plan> = trees.iter().filter_map(|tree| reader.again(|reader| plan(reader, tree))).collect();
+    let problems = reader.into_problems();
+    if problems.0.is_empty() { Ok(plans) } else { Err(problems) }
 }
 
 /// Reads `Kind/name` or `Kind/namespace/name`; `star` tells whether the name may end in `*`.

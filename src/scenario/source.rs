@@ -30,6 +30,15 @@ pub trait Releases {
         Err(format!("{folder}: folders are not read here"))
     }
 
+    /// Name and text of the file at `path`, as the scenario `file` names it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
+        let _ = file;
+        Err(format!("{path}: other files are not read here"))
+    }
+
     /// Releases that exist in every scenario, whether it names them or not.
     fn everywhere(&self) -> Vec<Release> {
         Vec::new()

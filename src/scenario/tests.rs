@@ -46,6 +46,19 @@ impl Releases for Few {
         let channel = ("c.yaml".to_owned(), "{name: c, versions: [4.14.1]}".to_owned());
         if folder.ends_with("/channels") { Ok(vec![channel]) } else { Err("no such folder".to_owned()) }
     }
+
+    fn text(&self, path: &str, _: &str) -> Result<(String, String), String> {
+        let text = match path {
+            "settled.steps.yaml" => "- advance: 1m",
+            "completes.steps.yaml" => {
+                "- update: {to: <version>}\n- expect: {object: ClusterVersion/version, within: <within>}"
+            }
+            "circle.steps.yaml" => "- include: circle.steps.yaml",
+            "broken.steps.yaml" => "- advance: 1m\n- advanse: 1m",
+            _ => return Err(format!("{path}: no such file")),
+        };
+        Ok((path.to_owned(), text.to_owned()))
+    }
 }
 
 fn plan(text: &str) -> Result<Plan, Problems> {
@@ -259,7 +272,7 @@ fn unreadable_yaml_is_one_problem_with_a_place() {
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
              s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
-             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `cluster`, `releases`, `update-service`, `timeline`",
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `update-service`, `timeline`",
     );
 }
 
@@ -319,12 +332,12 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `include`, found `7`",
     );
     check_step(
         "  - {}",
@@ -543,6 +556,76 @@ fn the_description_has_an_example_of_every_key() {
             assert!(used.contains(*key), "no example of `{key}`");
         }
     }
+}
+
+/// A scenario with parameters; `rest` is its lines after the table.
+fn with_parameters(rows: &str, rest: &str) -> String {
+    format!("name: n\nparameters:\n{rows}cluster: {{version: 4.14.1}}\n{rest}")
+}
+
+#[test]
+fn each_row_of_parameters_is_a_scenario() {
+    let rows = "- {to: 4.14.8, wait: [1m, 2m], n: 2}\n- {to: 4.15.0, wait: [], n: 3}\n";
+    let rest = "releases: {<to>: }\ntags: <wait>\ndescription: to <to>, <n> times\n\
+                timeline: [{update: {to: <to>}}]\n";
+    let plans = super::read_all("s.yaml", &with_parameters(rows, rest), &Few).unwrap();
+    let told: Vec<(&str, &str, &[String], &str)> = plans
+        .iter()
+        .map(|plan| (&*plan.name, &*plan.description, &*plan.tags, &*plan.timeline[0].text))
+        .collect();
+    let tags = ["1m".to_owned(), "2m".to_owned()];
+    assert_eq!(
+        told,
+        [
+            ("n (4.14.8, 2)", "to 4.14.8, 2 times", &tags[..], "update to 4.14.8"),
+            ("n (4.15.0, 3)", "to 4.15.0, 3 times", &[][..], "update to 4.15.0"),
+        ]
+    );
+}
+
+#[test]
+fn parameters_that_make_no_table_are_problems_and_wrong_values_are_told_where_they_stand() {
+    let rest = "releases: {<to>: }\ntimeline: [{update: {to: <to>}}]\n";
+    let wrong = |rows: &str, problems: &str| check(&with_parameters(rows, rest), problems);
+    wrong("- {to: 4.14.8, x: 1}\n", "s.yaml:3:16: `x` is used nowhere: write `<x>` where its value goes");
+    wrong(
+        "- {to: 4.14.8}\n- {too: 4.15.0}\n",
+        "s.yaml:4:3: this row of parameters lacks `to`, which the first has\n\
+         s.yaml:4:4: the first row of parameters has no `too`",
+    );
+    wrong("- {to: 4.14}\n", "s.yaml:3:8: expected a version such as `4.14.8`, found `4.14`");
+    check(
+        &with_parameters("  []\n", "timeline: [clear-update]\n"),
+        "s.yaml:3:3: there are no rows of parameters: expected at least one",
+    );
+}
+
+#[test]
+fn included_steps_stand_where_they_are_included() {
+    let steps = "- include: {steps: completes.steps.yaml, with: {version: 4.14.8, within: 2h}}\n- include: settled.steps.yaml\n";
+    let found = texts(steps);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[0], "update to 4.14.8");
+    let places: Vec<usize> =
+        plan(&format!("{HEAD}{steps}")).unwrap().timeline.iter().map(|step| step.line).collect();
+    assert_eq!(places, [5, 5, 6]);
+}
+
+#[test]
+fn files_that_cannot_be_included_are_problems_at_their_place() {
+    check_step("- include: none.steps.yaml", "s.yaml:5:12: none.steps.yaml: no such file");
+    check_step(
+        "- include: broken.steps.yaml",
+        "broken.steps.yaml:2:3: unknown step `advanse`; did you mean `advance`?",
+    );
+    check_step(
+        "- include: circle.steps.yaml",
+        "circle.steps.yaml:1:12: files include each other more than 4 deep",
+    );
+    check_step(
+        "- include: {steps: settled.steps.yaml, with: {x: 1}}",
+        "s.yaml:5:47: `x` is used nowhere: write `<x>` where its value goes",
+    );
 }
 
 #[test]
