@@ -39,6 +39,20 @@ pub(super) enum Command {
     /// List the sentences that features may say, or tell which step a sentence is.
     #[cfg(feature = "gherkin")]
     Steps(StepsArgs),
+    /// Tell what is wrong or odd about scenarios and features, without playing them.
+    Lint(LintArgs),
+    /// Write a scenario or a feature to begin with; without a path, list what there is.
+    New(NewArgs),
+    /// Print the shape of a file as a JSON Schema, for editors.
+    Schema {
+        /// Of which file.
+        of: SchemaOf,
+    },
+    /// Print what completes the commands of this program in a shell.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
 }
 
 /// `windtunnel run`.
@@ -66,7 +80,83 @@ pub(super) struct RunArgs {
     #[arg(long)]
     pub(super) quiet: bool,
     #[command(flatten)]
+    pub(super) selection: Selection,
+    #[command(flatten)]
     pub(super) layout: Layout,
+}
+
+/// `windtunnel lint`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 nothing was found, 1 warnings, 2 errors or unreadable input.")]
+pub(super) struct LintArgs {
+    /// Scenario and feature files, or folders to search for `*.yaml` and `*.feature`.
+    #[arg(default_values = ["scenarios", "features"])]
+    pub(super) paths: Vec<PathBuf>,
+    /// Take the payload of a release from a folder, as `windtunnel run` does.
+    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
+    pub(super) payload: Vec<(semver::Version, PathBuf)>,
+}
+
+/// `windtunnel new`.
+#[derive(Debug, clap::Args)]
+pub(super) struct NewArgs {
+    /// The file to write, named *.yaml or *.feature.
+    pub(super) path: Option<PathBuf>,
+    /// What it begins as.
+    #[arg(long, value_name = "NAME", requires = "path",
+          value_parser = clap::builder::PossibleValuesParser::new(super::new::TEMPLATES.iter().map(|(name, ..)| *name)))]
+    pub(super) from_template: Option<String>,
+}
+
+/// What there is a JSON Schema of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum SchemaOf {
+    /// A scenario.
+    Scenario,
+}
+
+/// A part of all scenarios, for machines that share the work: `2/3`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shard {
+    /// Which part, from 1.
+    index: usize,
+    /// How many parts there are.
+    count: usize,
+}
+
+impl Shard {
+    /// Whether the scenario of this number, from 0, is in it.
+    pub(super) fn has(self, number: usize) -> bool {
+        number % self.count == self.index - 1
+    }
+}
+
+/// Reads `2/3`.
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts =
+        text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+    let found = parts.map(|(index, count)| Shard { index, count });
+    found
+        .filter(|shard| (1..=shard.count).contains(&shard.index))
+        .ok_or_else(|| "expected a part of all, such as 2/3".to_owned())
+}
+
+/// Which scenarios are played.
+#[derive(Debug, clap::Args)]
+pub(super) struct Selection {
+    /// Play only this part of the scenarios, such as `2/3`: every third, beginning with the second.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(super) shard: Option<Shard>,
+    /// Begin no other scenario when one has failed; those that were not begun are told of as skipped.
+    #[arg(long)]
+    pub(super) fail_fast: bool,
+}
+
+impl Selection {
+    /// Whether the scenario of this number, from 0, is to be played.
+    pub(super) fn has(&self, number: usize) -> bool {
+        self.shard.is_none_or(|shard| shard.has(number))
+    }
 }
 
 /// `windtunnel report`.
@@ -154,6 +244,8 @@ pub(super) struct TestArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
 }
 
 /// `windtunnel serve`.

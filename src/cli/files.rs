@@ -41,6 +41,36 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>
     if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
 }
 
+/// Reads all files with one of these extensions that the paths name or hold, in order of their names. A path that is a
+/// folder must hold one of them; one that is not there is an error unless others are.
+///
+/// # Errors
+/// As [`read_all`].
+pub(super) fn read_any(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<Source>, String> {
+    let (mut sources, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        let fitting = |extension: &&&str| path.is_dir() || has_extension(path, extension);
+        let mut found = Vec::new();
+        for extension in extensions.iter().filter(fitting) {
+            match find(path, extension) {
+                Ok(files) => found.extend(files),
+                Err(error) => errors.push(error),
+            }
+        }
+        if found.is_empty() && errors.is_empty() {
+            let kinds = extensions.join(" or *.");
+            errors.push(format!("{}: expected files named *.{kinds} here, found none", path.display()));
+        }
+        for file in found {
+            match read(&file) {
+                Ok(text) => sources.push((file.display().to_string(), text)),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+    if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
+}
+
 /// Reads a text.
 ///
 /// # Errors

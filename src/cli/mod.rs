@@ -8,9 +8,12 @@
 mod adm;
 mod args;
 mod files;
+mod lint;
+mod new;
 mod payload;
 mod report;
 mod run;
+mod schema;
 #[cfg(feature = "serve")]
 mod serve;
 mod status;
@@ -22,7 +25,7 @@ mod test;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use self::args::{Args, Command};
 pub use self::payload::Releases;
@@ -62,6 +65,10 @@ pub fn main() -> ExitCode {
         Command::Test(args) => test::test(&args),
         #[cfg(feature = "gherkin")]
         Command::Steps(args) => steps::steps(&args),
+        Command::Lint(args) => lint::lint(&args),
+        Command::New(args) => new::new(&args),
+        Command::Schema { of } => schema::schema(of),
+        Command::Completions { shell } => Ok(completions(shell)),
     };
     match exit {
         Ok(exit) => exit.into(),
@@ -70,6 +77,14 @@ pub fn main() -> ExitCode {
             Exit::Usage.into()
         }
     }
+}
+
+/// Prints what completes the commands in a shell.
+fn completions(shell: clap_complete::Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "windtunnel", &mut script);
+    say(&String::from_utf8_lossy(&script));
+    Exit::Passed
 }
 
 /// Prints what is for the one who asked, as it is. Whoever stops reading, as `head` does, has read enough.

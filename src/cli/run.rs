@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,8 +38,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     if !problems.is_empty() {
         return Err(problems.join("\n"));
     }
+    let mut number = 0..;
+    plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
     let records = args.record.as_deref().map(|to| record_paths(to, &plans)).unwrap_or_default();
-    let (played, wall) = timed(|| side_by_side(&plans, |plan| play(plan, args)));
+    let failed = AtomicBool::new(false);
+    let (played, wall) = timed(|| side_by_side(&plans, |plan| play_unless(&failed, plan, args)));
     // What cannot be written must not hide how the run came out.
     let mut unwritten = Vec::new();
     for (index, (plan, played)) in plans.iter().zip(&played).enumerate() {
@@ -57,8 +60,22 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
+    Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
 }
+
+/// Plays a scenario, unless another has failed and none is to be begun then.
+fn play_unless(failed: &AtomicBool, plan: &Plan, args: &RunArgs) -> Played {
+    if args.selection.fail_fast && failed.load(Ordering::Relaxed) {
+        let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, FAILED_FAST);
+        return Played { result, record: None, wall: Duration::ZERO };
+    }
+    let played = play(plan, args);
+    failed.fetch_or(played.result.failed(), Ordering::Relaxed);
+    played
+}
+
+/// Why a scenario was not begun.
+pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
 
 fn play(plan: &Plan, args: &RunArgs) -> Played {
     let (outcome, wall) = timed(|| engine::play(plan, args.seed));

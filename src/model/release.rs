@@ -113,6 +113,16 @@ pub enum Account {
 }
 
 impl Release {
+    /// The operators that it brings.
+    pub fn operators(&self) -> impl Iterator<Item = &Operator> {
+        self.components.iter().filter_map(|component| component.operator.as_ref())
+    }
+
+    /// The operator of the ClusterOperator of this name.
+    pub fn operator(&self, cluster_operator: &str) -> Option<&Operator> {
+        self.operators().find(|operator| operator.cluster_operator == cluster_operator)
+    }
+
     /// The release of this version, with the facts of its minor.
     ///
     /// # Errors

@@ -341,7 +341,7 @@ fn steps_say_what_is_wrong_with_them() {
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
@@ -626,6 +626,36 @@ fn files_that_cannot_be_included_are_problems_at_their_place() {
         "- include: {steps: settled.steps.yaml, with: {x: 1}}",
         "s.yaml:5:47: `x` is used nowhere: write `<x>` where its value goes",
     );
+}
+
+#[test]
+fn the_schema_takes_every_example_and_knows_every_key() {
+    let schema = super::schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (line, block) in blocks(DOCUMENT) {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        let value = tree(&text).unwrap().0.to_json();
+        let problems: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "docs/scenario-language.md:{line}:\n{}\n{text}", problems.join("\n"));
+    }
+    let keys = |at: &str| -> Vec<String> {
+        let properties = schema.pointer(at).and_then(serde_json::Value::as_object).unwrap();
+        properties.keys().cloned().collect()
+    };
+    for (at, known) in [
+        ("/properties", super::KEYS),
+        ("/$defs/cluster/properties", super::cluster::KEYS),
+        ("/$defs/updateService/properties", super::update_service::KEYS),
+        ("/$defs/step/anyOf/1/properties", super::step::ACTIONS),
+        ("/$defs/expectation/properties", super::expectation::KEYS),
+    ] {
+        let mut known: Vec<&str> = known.to_vec();
+        known.sort_unstable();
+        assert_eq!(keys(at), known, "{at}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod faults;
 mod gherkin;
 mod given;
 mod layout;
+mod odd;
 mod panics;
 mod phrase;
 mod rehearsal;
@@ -17,7 +18,7 @@ mod when;
 mod world;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
-pub use suite::{ScenarioResult, Suite};
+pub use suite::{Playing, ScenarioResult, Suite};
 
 /// Reads a folder that a feature names: both as they are written, to names and texts of the folder's YAML files.
 pub type ReadFolder = fn(&str, &str) -> Result<Vec<(String, String)>, String>;

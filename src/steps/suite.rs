@@ -1,6 +1,6 @@
 //! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event::{self, ScenarioFinished, StepError};
@@ -12,7 +12,7 @@ use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
 use super::world::ClusterWorld;
-use super::{ReadFolder, catalogue, gherkin, panics, rehearsal};
+use super::{ReadFolder, catalogue, gherkin, odd, panics, rehearsal};
 use crate::record::{Event as Entry, Record};
 use crate::scenario::{Problem, Problems};
 
@@ -40,6 +40,21 @@ pub struct ScenarioResult {
     pub failure: Option<String>,
     /// Line and column of the step that failed, where it was played.
     pub failed_at: Option<(usize, usize)>,
+    /// Whether it was begun at all.
+    pub begun: bool,
+}
+
+/// How a suite is played.
+#[derive(Debug)]
+pub struct Playing {
+    /// Only scenarios whose tags fit.
+    pub tags: Option<TagOperation>,
+    /// Seed of everything that is drawn at random.
+    pub seed: u64,
+    /// How many scenarios are played at a time.
+    pub concurrency: usize,
+    /// Whether no other scenario is begun when one has failed.
+    pub fail_fast: bool,
 }
 
 impl Suite {
@@ -74,8 +89,40 @@ impl Suite {
         if problems.is_empty() { Ok(Self { features, folders }) } else { Err(Problems(problems)) }
     }
 
-    /// Plays the scenarios whose tags fit, each with this seed; the results are in the order of the files.
-    pub async fn run(self, tags: Option<TagOperation>, seed: u64, concurrency: usize) -> Vec<ScenarioResult> {
+    /// Drops the scenarios for whose number `keep` is false; they are counted from 0 in the order of the files.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let mut number = 0..;
+        let mut keep = |_: &Scenario| number.next().is_some_and(&mut keep);
+        for feature in &mut self.features {
+            feature.scenarios.retain(&mut keep);
+            feature.rules.iter_mut().for_each(|rule| rule.scenarios.retain(&mut keep));
+        }
+    }
+
+    /// What is odd about its scenarios, whose text is this.
+    pub fn warnings(&self, text: &str) -> Vec<Problem> {
+        self.features.iter().flat_map(|feature| odd::warnings(feature, text)).collect()
+    }
+
+    /// The scenarios whose tags fit, as results of which nothing is known yet.
+    fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
+        let mut found = Vec::new();
+        for feature in &self.features {
+            let own = feature.scenarios.iter().map(|scenario| (None, scenario));
+            let of_rules = feature
+                .rules
+                .iter()
+                .flat_map(|rule| rule.scenarios.iter().map(move |scenario| (Some(rule), scenario)));
+            let fits = |(rule, scenario): &(Option<&Rule>, &Scenario)| fits(tags, feature, *rule, scenario);
+            found.extend(own.chain(of_rules).filter(fits).map(|(_, scenario)| of(feature, scenario)));
+        }
+        found
+    }
+
+    /// Plays the scenarios; the results are in the order of the files.
+    pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
+        let Playing { tags, seed, concurrency, fail_fast } = playing;
+        let mut selected = self.selected(tags.as_ref());
         let results = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&results);
         let folders = self.folders;
@@ -86,7 +133,7 @@ impl Suite {
                 re_filter: None,
                 tags_filter: None,
                 parser: cli::Empty,
-                runner: cucumber::runner::basic::Cli::default(),
+                runner: cucumber::runner::basic::Cli { fail_fast, ..cucumber::runner::basic::Cli::default() },
                 writer: cli::Empty,
                 custom: cli::Empty,
             })
@@ -112,14 +159,42 @@ impl Suite {
                 .boxed_local()
             })
             .filter_run(self.features, move |feature, rule, scenario| {
-                let own =
-                    feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
-                tags.as_ref().is_none_or(|wanted| wanted.eval(own))
+                fits(tags.as_ref(), feature, rule, scenario)
             })
             .await;
         let mut results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
-        results.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
+        let begun: BTreeSet<_> = results.iter().map(ScenarioResult::place).collect();
+        selected.retain(|scenario| !begun.contains(&scenario.place()));
+        results.extend(selected);
+        results.sort_by(|a, b| a.place().cmp(&b.place()));
         results
+    }
+}
+
+impl ScenarioResult {
+    /// Where it stands. Rows of examples stand where their scenario does, and have other names.
+    fn place(&self) -> (String, usize, String) {
+        (self.file.clone(), self.line, self.name.clone())
+    }
+}
+
+/// Whether the tags of a scenario, its rule and its feature are those that are wanted.
+fn fits(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> bool {
+    let own = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
+    tags.is_none_or(|wanted| wanted.eval(own))
+}
+
+/// The result of a scenario of which nothing is known yet.
+fn of(feature: &Feature, scenario: &Scenario) -> ScenarioResult {
+    ScenarioResult {
+        file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+        feature: feature.name.clone(),
+        name: scenario.name.clone(),
+        line: scenario.position.line,
+        record: None,
+        failure: None,
+        failed_at: None,
+        begun: false,
     }
 }
 
@@ -215,13 +290,11 @@ fn result(
         ScenarioFinished::BeforeHookFailed(info) => (Some(panics::text(&**info)), None),
     };
     ScenarioResult {
-        file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
-        feature: feature.name.clone(),
-        name: scenario.name.clone(),
-        line: scenario.position.line,
         record,
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
+        begun: true,
+        ..of(feature, scenario)
     }
 }
 

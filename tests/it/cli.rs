@@ -2,6 +2,7 @@
 
 #[cfg(all(feature = "live", feature = "serve"))]
 mod adm;
+mod authoring;
 pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;

@@ -17,7 +17,7 @@ use windtunnel::scenario::plan::Plan;
 const NOWHERE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Name and text of all shipped files below a folder.
-fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
+pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
     fn collect(folder: &Path, extension: &str, files: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -329,7 +329,7 @@ fn a_record_written_and_parsed_again_gives_the_same_timeline() {
 
 #[cfg(feature = "gherkin")]
 mod features {
-    use windtunnel::steps::{ScenarioResult, Suite};
+    use windtunnel::steps::{Playing, ScenarioResult, Suite};
 
     use std::fs;
     use std::path::Path;
@@ -342,7 +342,7 @@ mod features {
             Suite::read_with_folders(files, yaml_beside).unwrap_or_else(|problems| panic!("{problems}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        runtime.block_on(suite.run(None, 1, cores))
+        runtime.block_on(suite.run(Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false }))
     }
 
     /// The YAML files of a folder that a feature names.
