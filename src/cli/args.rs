@@ -24,7 +24,7 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
-    /// Print what `oc adm upgrade status` would have printed at a moment of a record.
+    /// Print what `oc adm upgrade status` prints: at a moment of a record, for the files of a cluster, or for a cluster.
     Status(StatusArgs),
     /// Talk to any cluster as `oc adm` does.
     #[cfg(feature = "live")]
@@ -77,15 +77,46 @@ pub(super) struct ReportArgs {
 
 /// `windtunnel status`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  windtunnel status flight.jsonl --at 30m                half an hour into a run
+  windtunnel status --from must-gather.local.42          a must-gather, an `oc adm inspect`, `oc get -o yaml`
+  windtunnel status --from must-gather.tar.gz --details health
+  windtunnel status --kubeconfig wind.kubeconfig         a cluster, simulated or not
+
+Exit codes: 0 printed; 1 `oc` would have refused, or the cluster did; 2 wrong usage, unreadable input, or input on which
+`oc` crashes.")]
 pub(super) struct StatusArgs {
-    /// A record file.
-    pub(super) record: PathBuf,
+    #[command(flatten)]
+    pub(super) source: StatusSource,
     /// The moment, counted from the start of the run, such as `1h30m`; without it, the end.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", requires = "record")]
     pub(super) at: Option<String>,
+    /// The context of the kubeconfig, if not the current one.
+    #[cfg(feature = "live")]
+    #[arg(long, requires = "kubeconfig")]
+    pub(super) context: Option<String>,
+    /// The moment, such as `2024-05-01T12:00:00Z`; without it, now for a cluster, and right after the last change of a
+    /// ClusterVersion or ClusterOperator condition for a dump, as `oc` has it.
+    #[arg(long, value_name = "TIME", conflicts_with = "record")]
+    pub(super) as_of: Option<String>,
     /// Which sections to show in detail.
     #[arg(long, value_enum, default_value_t = Details::None)]
     pub(super) details: Details,
+}
+
+/// What a status is made from.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct StatusSource {
+    /// A record file that `run --record` wrote.
+    pub(super) record: Option<PathBuf>,
+    /// Files of a cluster: a folder (with what is below it), a tar archive, or one file of YAML or JSON.
+    #[arg(long, value_name = "DIR")]
+    pub(super) from: Option<PathBuf>,
+    /// A cluster of this kubeconfig.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
 }
 
 /// `windtunnel adm`.
@@ -111,6 +142,8 @@ pub(super) enum Details {
     All,
     /// All rows of the tables of nodes.
     Nodes,
+    /// Descriptions, references and resources in update health.
+    Health,
     /// The table of updating cluster operators.
     Operators,
 }

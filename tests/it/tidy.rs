@@ -25,6 +25,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("scenario", &["base", "model", "oc"]),
     ("backends", &["base", "model", "record", "apiserver"]),
     ("status", &["base", "model"]),
+    ("dump", &["base", "model"]),
     (
         "engine",
         &[
@@ -56,6 +57,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "backends",
             "engine",
             "status",
+            "dump",
             "report",
             "steps",
         ],

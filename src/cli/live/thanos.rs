@@ -4,15 +4,13 @@ use http::Request;
 use kube::{Client, Config};
 use serde_json::Value;
 
-use crate::oc::Alert;
-
 const ROUTE: &str = "/apis/route.openshift.io/v1/namespaces/openshift-monitoring/routes/thanos-querier";
 
-/// The alerts, from the first of the Route's hosts that answers.
+/// What `/api/v1/alerts` answers at the first of the Route's hosts that does.
 ///
 /// # Errors
 /// Why they could not be asked for.
-pub(super) async fn get(client: &Client, config: &Config) -> Result<Vec<Alert>, String> {
+pub(in crate::cli) async fn alerts(client: &Client, config: &Config) -> Result<Value, String> {
     if config.auth_info.token.is_none() && config.auth_info.token_file.is_none() {
         return Err("no token is currently in use for this session".to_owned());
     }
@@ -23,10 +21,7 @@ pub(super) async fn get(client: &Client, config: &Config) -> Result<Vec<Alert>, 
     let mut last = format!("unable to get /api/v1/alerts from any of 0 URIs {place}: %!s(<nil>)");
     for host in hosts {
         match ask_host(config, host).await {
-            Ok(answer) => {
-                let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
-                return Ok(alerts.map(Alert::read).collect());
-            }
+            Ok(answer) => return Ok(answer),
             Err(why) => last = format!("unable to get /api/v1/alerts from URI {place}: {host}->{why}"),
         }
     }
