@@ -78,13 +78,13 @@ pub(super) struct ReportArgs {
 /// `windtunnel status`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  windtunnel status flight.jsonl --at 30m                half an hour into a run
-  windtunnel status --from must-gather.local.42          a must-gather, an `oc adm inspect`, `oc get -o yaml`
-  windtunnel status --from must-gather.tar.gz --details health
-  windtunnel status --kubeconfig wind.kubeconfig         a cluster, simulated or not
+  windtunnel status flight.jsonl --at 30m           half an hour into a run
+  windtunnel status --from must-gather.local.42     what a must-gather tells
+  windtunnel status --from dump.tar.gz --details health
+  windtunnel status --kubeconfig wind.kubeconfig    a cluster, simulated or not
 
-Exit codes: 0 printed; 1 `oc` would have refused, or the cluster did; 2 wrong usage, unreadable input, or input on which
-`oc` crashes.")]
+Exit codes: 0 printed; 1 `oc` or the cluster refuses; 2 wrong usage,
+unreadable input, or input on which `oc` crashes.")]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     pub(super) source: StatusSource,
@@ -110,8 +110,9 @@ pub(super) struct StatusArgs {
 pub(super) struct StatusSource {
     /// A record file that `run --record` wrote.
     pub(super) record: Option<PathBuf>,
-    /// Files of a cluster: a folder (with what is below it), a tar archive, or one file of YAML or JSON.
-    #[arg(long, value_name = "DIR")]
+    /// Files of a cluster: a folder with what is below it, a tar archive, or one file of YAML or JSON; a must-gather, what
+    /// `oc adm inspect` or `oc get -o yaml` wrote.
+    #[arg(long, value_name = "PATH")]
     pub(super) from: Option<PathBuf>,
     /// A cluster of this kubeconfig.
     #[cfg(feature = "live")]

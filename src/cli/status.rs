@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::args::{Details, StatusArgs};
 use super::{Exit, complain, dump, hint, report, say};
-use crate::base::clock::Time;
+use crate::base::clock::{Time, after};
 use crate::base::text::{clock_time, parse_duration};
 use crate::record::Record;
 use crate::status::{self, Alerts, Inputs, KINDS, Moment, Refusal, Report};
@@ -86,7 +86,7 @@ fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
             let span = parse_duration(text).ok_or_else(|| {
                 format!("--at: expected a time since the start such as `1h30m`, found `{text}`")
             })?;
-            record.header.epoch + span
+            after(record.header.epoch, span)
         }
     };
     let inputs = inputs_at(&record, at).ok_or_else(|| {

@@ -26,7 +26,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Content, String> {
             format!("{path}:{}:{}: expected JSON: {}", error.line(), error.column(), plain(&error))
         })
     } else {
-        yaml::from_str_multi::<Value>(text).map_err(|error| format!("{path}:{error}"))
+        yaml::from_str_multi_large::<Value>(text).map_err(|error| format!("{path}:{error}"))
     };
     let documents = match documents {
         Ok(documents) => documents,

@@ -13,6 +13,9 @@ use crate::model::{Object, condition, selector};
 /// Names of at least so many bytes are replaced in messages.
 const LONG_NAME: usize = 8;
 
+/// The annotation that names the MachineConfig which a node is to have.
+const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
+
 /// How a node is, in one word, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assessment {
@@ -90,7 +93,8 @@ impl<'a> Target<'a> {
 pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
     let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
     let wanted = pool.text("/spec/configuration/name");
-    let settled = desired.is_empty() || current == desired && desired == wanted;
+    let has_desired = node.annotation(DESIRED_CONFIG).is_some();
+    let settled = !has_desired || current == desired && desired == wanted;
     let is_updated = target.is_at(current) && (!target.migrates || settled);
     let is_updating = !is_updated
         && target.versions.contains_key(current)

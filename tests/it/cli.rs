@@ -11,4 +11,5 @@ mod records;
 mod scenarios;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+mod status;
 mod traces;

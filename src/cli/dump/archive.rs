@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path, wanted: &[&Resource]) -> io::Result<Vec<Source>>
             } else {
                 file.read_to_string(&mut text)?;
             }
-            sources.push(Source { path: name, text });
+            sources.push(Source { path: format!("{}:{name}", path.display()), text });
         }
         Ok(())
     })?;
