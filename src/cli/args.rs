@@ -24,7 +24,7 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
-    /// Print what `oc adm upgrade status` prints: at a moment of a record, for the files of a cluster, or for a cluster.
+    /// Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
     /// Talk to any cluster as `oc adm` does.
     #[cfg(feature = "live")]
@@ -59,6 +59,9 @@ pub(super) struct RunArgs {
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Write the files that statuses are compared with (`matches`) instead of comparing.
+    #[arg(long)]
+    pub(super) update_snapshots: bool,
     /// Leave the timelines out.
     #[arg(long)]
     pub(super) quiet: bool,
@@ -173,6 +176,9 @@ pub(super) struct TestArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+    /// Write the files that statuses are compared with (`the status is as in`) instead of comparing.
+    #[arg(long)]
+    pub(super) update_snapshots: bool,
 }
 
 /// `windtunnel serve`.

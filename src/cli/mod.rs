@@ -16,6 +16,7 @@ mod report;
 mod run;
 #[cfg(feature = "serve")]
 mod serve;
+mod snapshots;
 mod status;
 #[cfg(feature = "gherkin")]
 mod test;

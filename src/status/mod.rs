@@ -163,6 +163,22 @@ pub enum Details {
 }
 
 impl Details {
+    /// All names of the flag's values, in the order in which `oc` lists them.
+    pub const NAMES: &[&str] = &["none", "all", "nodes", "health", "operators"];
+
+    const ALL: [Self; 5] = [Self::None, Self::All, Self::Nodes, Self::Health, Self::Operators];
+
+    /// The value of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().zip(Self::ALL).find_map(|(known, details)| (*known == name).then_some(details))
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let index = Self::ALL.iter().position(|details| *details == self);
+        index.map_or("", |index| Self::NAMES[index])
+    }
+
     fn of_nodes(self) -> bool {
         matches!(self, Self::All | Self::Nodes)
     }

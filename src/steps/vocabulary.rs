@@ -56,6 +56,8 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Then", "within 5 minutes there is a health insight with level \"Critical\" and summary /status/"),
     ("Then", "within 15 minutes alert \"ClusterOperatorDown\" about \"etcd\" is not firing"),
     ("Then", "Node/worker-0 annotation \"machineconfiguration.openshift.io/state\" is \"Done\""),
+    ("Then", "within 30 minutes the status with details \"operators\" contains \"Updating:        etcd\""),
+    ("Then", "the status is as in \"resting.txt\""),
     ("Then", "within 2 hours node worker-0 is Draining"),
     ("Then", "node worker-0 was Updated, Pending, Draining, Updating, Updated in turn"),
     ("Then", "condition Updating of the insight about ClusterVersion/version was False, True, False in turn"),

@@ -44,6 +44,8 @@ fn the_help_says_what_there_is() {
               --tags <EXPRESSION>  Play only scenarios whose tags fit, such as `@rollback and not @slow`
               --seed <SEED>        Seed of everything that is drawn at random [default: 1]
               --junit <FILE>       Write results as JUnit XML
+              --update-snapshots   Write the files that statuses are compared with (`the status is as in`)
+                                   instead of comparing
           -h, --help               Print help
         ");
 }

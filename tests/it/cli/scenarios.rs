@@ -51,7 +51,8 @@ fn the_help_says_what_there_is() {
         Commands:
           run     Play scenarios and print their timelines
           report  Print the timeline of a record that `run --record` wrote
-          status  Print what `oc adm upgrade status` would have printed at a moment of a record
+          status  Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a
+                  cluster
           adm     Talk to any cluster as `oc adm` does
           serve   Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
           test    Play Gherkin features
@@ -81,6 +82,8 @@ fn the_help_says_what_there_is() {
                                        record each into the folder FILE
               --junit <FILE>           Write results as JUnit XML
               --check-determinism      Play each scenario twice and fail when the two records differ
+              --update-snapshots       Write the files that statuses are compared with (`matches`) instead
+                                       of comparing
               --quiet                  Leave the timelines out
               --width <COLUMNS>        Columns of a timeline; 0 prints every line in full [default: 160]
           -h, --help                   Print help

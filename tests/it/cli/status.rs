@@ -309,3 +309,72 @@ fn a_served_cluster_is_read_as_oc_reads_it() {
         "exit 1\n--- stderr\nerror: no cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version\n"
     );
 }
+
+const SCENARIO: &str = "name: looked at
+cluster: {version: 4.14.1}
+releases: {4.14.8: }
+timeline:
+- expect: {status: {matches: resting.txt}}
+- update: {to: 4.14.8}
+- expect: {status: {contains: ['Target Version:  4.14.8', '/(?m)^Completion: +0%/'], details: operators}, within: 20m}
+- expect: {status: {matches: kept/updating.txt, details: all}}
+";
+const FEATURE: &str = "Feature: looked at
+  Scenario: by its status
+    Given a 4.14.1 cluster
+    And release 4.14.8 exists
+    Then the status is as in \"resting.txt\"
+    When I update to 4.14.8
+    Then within 20 minutes the status contains \"Target Version:  4.14.8\"
+    And the status with details \"all\" is as in \"kept/updating.txt\"
+";
+
+/// Plays a scenario or a feature whose snapshots are missing, written, met and missed in turn.
+fn check_snapshots(command: &str, file: &str, text: &str) {
+    let environment = TestEnvironment::with(&[(file, text)]);
+    let missing = environment.run(&[command, file]);
+    assert_eq!(missing.code, Some(2), "{missing}");
+    assert!(
+        missing
+            .stderr
+            .contains("resting.txt: No such file or directory (os error 2); `--update-snapshots` writes it"),
+        "{missing}"
+    );
+    let written = environment.run(&[command, "--update-snapshots", file]);
+    assert_eq!(written.code, Some(0), "{written}");
+    assert_eq!(environment.read("suite/resting.txt"), "The cluster is not updating.\n");
+    let kept = environment.read("suite/kept/updating.txt");
+    assert!(kept.contains("\n= Update Health =\n") && kept.contains("?     \n"), "{kept}");
+    // An editor takes blanks at the ends of lines away.
+    environment.write("suite/kept/updating.txt", kept.replace("?     \n", "?\n"));
+    assert_eq!(environment.run(&[command, file]).code, Some(0));
+    environment
+        .write("suite/kept/updating.txt", kept.replace("worker        Pending", "worker        Completed"));
+    let differs = environment.run(&[command, file]);
+    assert_eq!(differs.code, Some(1), "{differs}");
+    let lines: Vec<&str> = differs.stdout.lines().map(str::trim_start).collect();
+    let start = lines.iter().position(|line| *line == "--- suite/kept/updating.txt").unwrap();
+    assert!(lines[start - 1].ends_with(
+        "the status is not as in suite/kept/updating.txt (`--update-snapshots` writes what it is):"
+    ));
+    assert_eq!(lines[start + 1], "+++ the status");
+    assert!(
+        lines[start..]
+            .contains(&"-worker        Completed      0% (0/3)     3 Available, 0 Progressing, 0 Draining")
+    );
+    assert!(
+        lines[start..]
+            .contains(&"+worker        Pending      0% (0/3)     3 Available, 0 Progressing, 0 Draining")
+    );
+}
+
+#[test]
+fn a_scenario_is_compared_with_the_statuses_beside_it() {
+    check_snapshots("run", "suite/s.yaml", SCENARIO);
+}
+
+#[cfg(feature = "gherkin")]
+#[test]
+fn a_feature_is_compared_with_the_statuses_beside_it() {
+    check_snapshots("test", "suite/f.feature", FEATURE);
+}
