@@ -4,6 +4,8 @@ mod alerts;
 mod cluster_version;
 mod nodes;
 mod operators;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 
