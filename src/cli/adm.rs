@@ -40,12 +40,11 @@ fn play(connection: &Connection, command: &Command) -> Result<Said, String> {
         let config = connection.config().await?;
         let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let cluster_version = get(&client, CLUSTER_VERSION).await?.map(Object::new);
-        let answer =
-            if command.reads_alerts() { thanos::alerts(&client, &config).await } else { Ok(Value::Null) };
-        let alerts = answer.map(|answer| {
-            let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
-            alerts.map(Alert::read).collect::<Vec<_>>()
-        });
+        let alerts = if command.reads_alerts() {
+            thanos::alerts(&client, &config).await.and_then(|body| alerts_in(&body))
+        } else {
+            Ok(Vec::new())
+        };
         let alerts = alerts.as_deref().map_err(String::as_str);
         Ok(match command.begin(&Sight { cluster_version: cluster_version.as_ref(), alerts }) {
             Turn::Done(said) => said,
@@ -53,6 +52,12 @@ fn play(connection: &Connection, command: &Command) -> Result<Said, String> {
         })
     })?;
     Ok(played.unwrap_or_else(|said: Said| said))
+}
+
+/// The alerts in an answer of Prometheus.
+fn alerts_in(body: &str) -> Result<Vec<Alert>, String> {
+    let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    Ok(answer["data"]["alerts"].as_array().into_iter().flatten().map(Alert::read).collect())
 }
 
 /// Sends the patch and takes its answer.

@@ -29,7 +29,7 @@ pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, Sa
     match ask(client, path).await? {
         Ok(value) => Ok(Some(value)),
         Err(status) if status.code == StatusCode::NOT_FOUND.as_u16() => Ok(None),
-        Err(status) => Err(refused(&status)),
+        Err(status) => Err(refused(&status, path)),
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, Sa
 /// # Errors
 /// What `oc` says when it is not.
 pub(super) async fn require(client: &Client, path: &str) -> Result<Value, Said> {
-    ask(client, path).await?.map_err(|status| refused(&status))
+    ask(client, path).await?.map_err(|status| refused(&status, path))
 }
 
 type Answer = Result<Value, Box<kube::core::Status>>;
@@ -56,12 +56,29 @@ async fn ask(client: &Client, path: &str) -> Result<Answer, Said> {
     }
 }
 
-fn refused(status: &kube::core::Status) -> Said {
+fn refused(status: &kube::core::Status, path: &str) -> Said {
     let stderr = match status.code {
         401 => format!("error: You must be logged in to the server ({})\n", status.message),
+        404 => format!("Error from server (NotFound): {}\n", not_found(status, path)),
         _ => format!("Error from server ({}): {}\n", status.reason, status.message),
     };
     Said { stderr, code: 1, ..Said::default() }
+}
+
+/// What a 404 says. Where a kind is not served at all the answer is no `Status`, and the client has words of its own.
+pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
+    if status.reason == "NotFound" {
+        return status.message.clone();
+    }
+    let mut parts = path.split('/').skip(1);
+    let group = if parts.next() == Some("apis") { parts.next() } else { None };
+    let mut parts = parts.skip(1).peekable();
+    if parts.peek() == Some(&"namespaces") {
+        parts.nth(1);
+    }
+    let resource: Vec<&str> = parts.next().into_iter().chain(group).collect();
+    let what: Vec<String> = [resource.join(".")].into_iter().chain(parts.map(str::to_owned)).collect();
+    format!("the server could not find the requested resource (get {})", what.join(" "))
 }
 
 /// An error of the client itself.

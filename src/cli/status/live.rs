@@ -107,7 +107,7 @@ fn path(resource: &Resource, namespace: &str, name: &str) -> String {
 
 async fn alerts(client: &Client, config: &Config) -> Alerts {
     match thanos::alerts(client, config).await {
-        Ok(answer) => Alerts::Answer(answer),
+        Ok(body) => Alerts::read(body.as_bytes()),
         Err(why) => Alerts::Unfetched(why),
     }
 }
