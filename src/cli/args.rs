@@ -24,7 +24,7 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
-    /// Print what `oc adm upgrade status` would have printed at a moment of a record.
+    /// Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
     /// Talk to any cluster as `oc adm` does.
     #[cfg(feature = "live")]
@@ -76,6 +76,9 @@ pub(super) struct RunArgs {
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Write the files that statuses are compared with (`matches`) instead of comparing.
+    #[arg(long)]
+    pub(super) update_snapshots: bool,
     /// Leave the timelines out.
     #[arg(long)]
     pub(super) quiet: bool,
@@ -170,15 +173,47 @@ pub(super) struct ReportArgs {
 
 /// `windtunnel status`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  windtunnel status flight.jsonl --at 30m           half an hour into a run
+  windtunnel status --from must-gather.local.42     what a must-gather tells
+  windtunnel status --from dump.tar.gz --details health
+  windtunnel status --kubeconfig wind.kubeconfig    a cluster, simulated or not
+
+Exit codes: 0 printed; 1 `oc` or the cluster refuses; 2 wrong usage,
+unreadable input, or input on which `oc` crashes.")]
 pub(super) struct StatusArgs {
-    /// A record file.
-    pub(super) record: PathBuf,
+    #[command(flatten)]
+    pub(super) source: StatusSource,
     /// The moment, counted from the start of the run, such as `1h30m`; without it, the end.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", requires = "record")]
     pub(super) at: Option<String>,
+    /// The context of the kubeconfig, if not the current one.
+    #[cfg(feature = "live")]
+    #[arg(long, requires = "kubeconfig")]
+    pub(super) context: Option<String>,
+    /// The moment, such as `2024-05-01T12:00:00Z`; without it, now for a cluster, and right after the last change of a
+    /// ClusterVersion or ClusterOperator condition for a dump, as `oc` has it.
+    #[arg(long, value_name = "TIME", conflicts_with = "record")]
+    pub(super) as_of: Option<String>,
     /// Which sections to show in detail.
     #[arg(long, value_enum, default_value_t = Details::None)]
     pub(super) details: Details,
+}
+
+/// What a status is made from.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct StatusSource {
+    /// A record file that `run --record` wrote.
+    pub(super) record: Option<PathBuf>,
+    /// Files of a cluster: a folder with what is below it, a tar archive, or one file of YAML or JSON; a must-gather, what
+    /// `oc adm inspect` or `oc get -o yaml` wrote.
+    #[arg(long, value_name = "PATH")]
+    pub(super) from: Option<PathBuf>,
+    /// A cluster of this kubeconfig.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
 }
 
 /// `windtunnel adm`.
@@ -204,6 +239,8 @@ pub(super) enum Details {
     All,
     /// All rows of the tables of nodes.
     Nodes,
+    /// Descriptions, references and resources in update health.
+    Health,
     /// The table of updating cluster operators.
     Operators,
 }
@@ -246,6 +283,9 @@ pub(super) struct TestArgs {
     pub(super) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(super) selection: Selection,
+    /// Write the files that statuses are compared with (`the status is as in`) instead of comparing.
+    #[arg(long)]
+    pub(super) update_snapshots: bool,
 }
 
 /// `windtunnel serve`.

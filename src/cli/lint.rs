@@ -68,9 +68,11 @@ fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
 
 #[cfg(feature = "gherkin")]
 fn feature(file: &str, text: &str, findings: &mut Findings) {
-    use crate::steps::Suite;
+    use super::snapshots;
+    use crate::steps::{Beside, Suite};
     let source = (file.to_owned(), text.to_owned());
-    match Suite::read_with_folders(&[source], files::read_beside) {
+    let beside = Beside { folder: files::read_beside, snapshot: snapshots::kept };
+    match Suite::read_with(&[source], beside) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(suite) => findings.warnings.extend(suite.warnings(text)),
     }

@@ -1,14 +1,17 @@
 //! The command line: arguments, files, exit codes. Only here does the program print, read files or look at the wall
 //! clock.
 //!
-//! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed; 2 wrong usage, unreadable input,
-//! or a server that cannot be served.
+//! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed, or `oc` would have refused; 2
+//! wrong usage, unreadable input, or a server that cannot be served.
 
 #[cfg(feature = "live")]
 mod adm;
 mod args;
+mod dump;
 mod files;
 mod lint;
+#[cfg(feature = "live")]
+mod live;
 mod new;
 mod payload;
 mod report;
@@ -16,6 +19,7 @@ mod run;
 mod schema;
 #[cfg(feature = "serve")]
 mod serve;
+mod snapshots;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
@@ -35,7 +39,7 @@ pub use self::payload::Releases;
 enum Exit {
     /// Everything passed.
     Passed,
-    /// A scenario failed.
+    /// A scenario failed, or a cluster or its client refused.
     Failed,
     /// Wrong usage, or input that cannot be read.
     Usage,
@@ -92,8 +96,15 @@ fn say(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
+/// Prints what a client said, and ends as it did.
+#[cfg(feature = "live")]
+fn repeat(said: &crate::oc::Said) -> Exit {
+    say(&said.stdout);
+    let _ = std::io::stderr().write_all(said.stderr.as_bytes());
+    if said.code == 0 { Exit::Passed } else { Exit::Failed }
+}
+
 /// Tells what may be of use beside the output.
-#[cfg(feature = "serve")]
 fn hint(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -10,24 +10,25 @@ use std::time::Duration;
 use super::args::RunArgs;
 use super::payload::Releases;
 use super::report::story;
-use super::{Exit, complain, files, say};
+use super::{Exit, complain, files, say, snapshots};
 use crate::engine;
 use crate::record::Record;
 use crate::report::{ScenarioResult, junit, summary};
 use crate::scenario;
-use crate::scenario::plan::Plan;
+use crate::scenario::plan::{Plan, Snapshot};
 
 /// What one scenario came to.
 struct Played {
     result: ScenarioResult,
     record: Option<Record>,
+    snapshots: Vec<Snapshot>,
     wall: Duration,
 }
 
 /// Plays what the arguments name.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "yaml")?;
-    let releases = Releases::read(&args.payload)?;
+    let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
         match scenario::read_all(file, text, &releases) {
@@ -51,6 +52,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
             unwritten.extend(files::write(path, &record.to_lines()).err());
         }
     }
+    let kept = played.iter().flat_map(|played| &played.snapshots);
+    unwritten.extend(snapshots::write(kept).err());
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
     if let Some(path) = &args.junit {
         let xml = junit::render("windtunnel run", &results).map_err(|error| error.to_string())?;
@@ -67,7 +70,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
 fn play_unless(failed: &AtomicBool, plan: &Plan, args: &RunArgs) -> Played {
     if args.selection.fail_fast && failed.load(Ordering::Relaxed) {
         let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, FAILED_FAST);
-        return Played { result, record: None, wall: Duration::ZERO };
+        return Played { result, record: None, snapshots: Vec::new(), wall: Duration::ZERO };
     }
     let played = play(plan, args);
     failed.fetch_or(played.result.failed(), Ordering::Relaxed);
@@ -85,7 +88,7 @@ fn play(plan: &Plan, args: &RunArgs) -> Played {
             let mut result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, args.seed);
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             result.failed_at = error.place();
-            return Played { result, record: None, wall };
+            return Played { result, record: None, snapshots: Vec::new(), wall };
         }
     };
     let mut result = ScenarioResult::of(&outcome.record, &plan.file);
@@ -99,7 +102,7 @@ fn play(plan: &Plan, args: &RunArgs) -> Played {
             result.failure = Some(format!("the same seed gave two different records: {difference}"));
         }
     }
-    Played { result, record: Some(outcome.record), wall }
+    Played { result, record: Some(outcome.record), snapshots: outcome.snapshots, wall }
 }
 
 /// The first line in which two records differ.

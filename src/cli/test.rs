@@ -2,16 +2,17 @@
 
 use super::args::TestArgs;
 use super::run::FAILED_FAST;
-use super::{Exit, files, say};
+use super::{Exit, files, say, snapshots};
 use crate::report::{ScenarioResult, junit, summary};
-use crate::steps::{self, Playing, Suite, TagOperation};
+use crate::steps::{self, Beside, Playing, Suite, TagOperation};
 
 /// Plays the features that the arguments name.
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
     let tags = args.tags.as_deref().map(parse_tags).transpose()?;
-    let mut suite =
-        Suite::read_with_folders(&sources, files::read_beside).map_err(|problems| problems.to_string())?;
+    let snapshot = if args.update_snapshots { snapshots::to_be_written } else { snapshots::kept };
+    let beside = Beside { folder: files::read_beside, snapshot };
+    let mut suite = Suite::read_with(&sources, beside).map_err(|problems| problems.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -36,6 +37,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         }
         say(&summary::scenario(result));
     }
+    let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
     let unwritten = match &args.junit {
         Some(path) => {
             let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
@@ -44,7 +46,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         None => Ok(()),
     };
     say(&summary::run(&results, wall));
-    unwritten?;
+    kept.and(unwritten)?;
     Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
 }
 

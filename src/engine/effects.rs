@@ -36,7 +36,11 @@ impl Simulation {
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));
                 self.alerts.retain(|known| known.labels != alert.labels);
-                if alert.state != AlertState::Inactive {
+                if alert.state == AlertState::Inactive {
+                    self.alerts_since.remove(&alert.labels);
+                } else {
+                    let now = self.now();
+                    self.alerts_since.entry(alert.labels.clone()).or_insert(now);
                     self.alerts.push(alert);
                 }
             }

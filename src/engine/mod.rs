@@ -9,6 +9,7 @@
 mod act;
 mod check;
 mod check_monitoring;
+mod check_status;
 mod check_writes;
 mod command;
 mod controllers;

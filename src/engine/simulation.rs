@@ -21,6 +21,7 @@ use crate::model::counter::Counter;
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, View};
 use crate::record::Record;
+use crate::scenario::plan::Snapshot;
 
 /// What an actor is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,10 @@ pub(super) struct Simulation {
     pub(super) record: Record,
     /// The alerts that are pending or fire, as Prometheus would answer.
     pub(super) alerts: Vec<Alert>,
+    /// Since when they do so, by their labels.
+    pub(super) alerts_since: BTreeMap<BTreeMap<String, String>, Time>,
+    /// Texts that expectations asked to be kept, with their files.
+    pub(super) snapshots: Vec<Snapshot>,
     /// What running components have counted.
     pub(super) counters: Vec<Counter>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
@@ -88,6 +93,8 @@ impl Simulation {
             view: View::default(),
             record,
             alerts: Vec::new(),
+            alerts_since: BTreeMap::new(),
+            snapshots: Vec::new(),
             counters: Vec::new(),
             pinned: false,
             processes: Processes::default(),

@@ -5,6 +5,7 @@ use super::object::{self, Star};
 use super::path;
 use super::plan::{Check, Expectation, InsightRef, Subject, TextMatch, What, When, WriteMatch};
 use super::reader::{Map, Reader};
+use super::status_text;
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::node_phase::Phase;
@@ -18,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "metric",
     "writes",
     "statuses",
+    "status",
     "node",
     "phase",
     "phases",
@@ -31,7 +33,7 @@ pub(super) const KEYS: &[&str] = &[
     "within",
     "throughout",
 ];
-const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses", "node"];
+const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses", "status", "node"];
 const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
@@ -101,7 +103,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
     }
     let absent = matches!(absent, Some((_, true)));
     match subject {
-        "writes" | "statuses" | "node" => no_checks(reader, map, subject, &["absent"]),
+        "writes" | "statuses" | "status" | "node" => no_checks(reader, map, subject, &["absent"]),
         "alert" | "metric" => no_checks(reader, map, subject, &[]),
         _ => {}
     }
@@ -118,6 +120,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             Some(What::Object(object, checks))
         }
         "node" => phases(reader, map, node),
+        "status" => status_text::read(reader, map, node).map(What::Status),
         "insight" => {
             if let Some(at) = map.get("pod-status") {
                 reader.problem(at, "`pod-status` is for pods, not for insights");

@@ -28,6 +28,7 @@ mod problem;
 mod reader;
 mod sentence;
 mod source;
+mod status_text;
 mod step;
 mod update_service;
 

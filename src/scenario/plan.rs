@@ -16,7 +16,8 @@ use crate::oc::Gates;
 mod expected;
 
 pub use expected::{
-    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Subject, TextMatch, What, When, WriteMatch,
+    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
+    When, WriteMatch,
 };
 
 /// How many control-plane nodes a cluster may have.

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use semver::Version;
 
-use super::plan::TextMatch;
+use super::plan::{Snapshot, TextMatch};
 use super::{Problem, Problems, Releases};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
@@ -63,6 +63,11 @@ impl<'a> Reader<'a> {
     /// How many files have led to this one by including it.
     pub(super) fn depth(&self) -> usize {
         self.depth
+    }
+
+    /// A file to compare with that this file names.
+    pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, String> {
+        self.releases.snapshot(name, self.file)
     }
 
     /// Reads something of another file; its problems are told of by their place there.

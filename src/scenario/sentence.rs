@@ -4,10 +4,11 @@ use crate::model::fault::Faulty;
 use std::fmt;
 
 use super::plan::{
-    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, MetricMatch, ObjectRef, Step, Subject,
-    Target, TextMatch, What, When, WriteMatch,
+    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, MetricMatch, ObjectRef, StatusMatch,
+    Step, Subject, Target, TextMatch, What, When, WriteMatch,
 };
 use crate::base::text::short_duration;
+use crate::status::Details;
 
 /// The step in one line.
 pub(super) fn of(step: &Step) -> String {
@@ -106,6 +107,23 @@ impl fmt::Display for Check {
     }
 }
 
+impl fmt::Display for StatusMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the status")?;
+        if self.details != Details::None {
+            write!(f, " with details {}", self.details.name())?;
+        }
+        let texts: Vec<String> = self.has.iter().map(ToString::to_string).collect();
+        if !texts.is_empty() {
+            write!(f, " to be {}", texts.join(", "))?;
+        }
+        match &self.snapshot {
+            None => Ok(()),
+            Some(snapshot) => write!(f, " as in {}", snapshot.path),
+        }
+    }
+}
+
 impl fmt::Display for CommandCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -188,6 +206,7 @@ impl fmt::Display for What {
             Self::NoAlert(alert) => write!(f, "no {alert}"),
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
+            Self::Status(status) => write!(f, "{status}"),
             Self::Phase { node, phase } => write!(f, "node {node} {phase:?}"),
             Self::Phases { node, phases } => {
                 let phases: Vec<String> = phases.iter().map(|phase| format!("{phase:?}")).collect();

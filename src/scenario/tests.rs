@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 
-use super::plan::{Plan, Step, Target, What, When};
+use super::plan::{Plan, Snapshot, Step, Target, What, When};
 use super::{Problems, Releases};
 use crate::base::yaml::{Kind, Node, tree};
 use crate::model::graph::Rule;
@@ -58,6 +58,15 @@ impl Releases for Few {
             _ => return Err(format!("{path}: no such file")),
         };
         Ok((path.to_owned(), text.to_owned()))
+    }
+
+    fn snapshot(&self, name: &str, _: &str) -> Result<Snapshot, String> {
+        let text = Some("The cluster is not updating.\n".to_owned());
+        if name.contains(".txt") {
+            Ok(Snapshot { path: name.to_owned(), text })
+        } else {
+            Err("no such file".to_owned())
+        }
     }
 }
 
@@ -392,7 +401,7 @@ fn steps_say_what_is_wrong_with_them() {
 fn expectations_say_what_is_wrong_with_them() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `node`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `node`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",
@@ -520,6 +529,27 @@ fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
         Kind::Text(text) => into.extend([text.clone()]),
         _ => (),
     }
+}
+
+#[test]
+fn statuses_are_compared_with_texts_or_with_a_file() {
+    let check_status = |expectation: &str, problems: &str| {
+        check(&format!("{HEAD}  - expect: {{{expectation}}}\n"), problems);
+    };
+    check_status("status: {contains: a, details: all}, within: 5m", "");
+    check_status("status: {contains: [a, /b/], matches: a.txt}", "");
+    check_status("status: {}", "s.yaml:5:22: `status` needs `contains`, a text, or `matches`, a file");
+    check_status(
+        "status: {matches: a.png, detail: all}",
+        "s.yaml:5:32: no such file\n\
+             s.yaml:5:39: `status` has no key `detail`; did you mean `details`?",
+    );
+    check_status(
+        "status: {matches: a.txt, details: node}, within: 5m, absent: true",
+        "s.yaml:5:48: expected one of `none`, `all`, `nodes`, `health`, `operators`, found `node`; did you mean `nodes`?\n\
+             s.yaml:5:63: a file is compared at one moment: `within` cannot stand beside it\n\
+             s.yaml:5:75: `absent` cannot stand beside `status`",
+    );
 }
 
 const DOCUMENT: &str = include_str!("../../docs/scenario-language.md");

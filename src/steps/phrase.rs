@@ -7,8 +7,10 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::world::StepError;
+use crate::base::text::did_you_mean;
 use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
 use crate::scenario::{self, Star};
+use crate::status::Details;
 
 /// `40 minutes`, `1 hour`, `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
@@ -127,6 +129,18 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
         return Some((make(inner), after));
     }
     None
+}
+
+/// Which sections of the status are shown in detail; none where nothing is said.
+pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
+    if name.is_empty() {
+        return Ok(Details::None);
+    }
+    Details::named(name).ok_or_else(|| {
+        let names = Details::NAMES.join("`, `");
+        let hint = did_you_mean(name, Details::NAMES.iter().copied());
+        StepError::Words(format!("expected details such as `{names}`, found `{name}`{hint}"))
+    })
 }
 
 /// The text below a step.

@@ -11,16 +11,18 @@ use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
+use super::driver::Ended;
 use super::world::ClusterWorld;
-use super::{ReadFolder, catalogue, gherkin, odd, panics, rehearsal};
+use super::{Beside, catalogue, gherkin, odd, panics, rehearsal};
 use crate::record::{Event as Entry, Record};
+use crate::scenario::plan::Snapshot;
 use crate::scenario::{Problem, Problems};
 
 /// Features, ready to be played.
 #[derive(Debug)]
 pub struct Suite {
     features: Vec<Feature>,
-    folders: Option<ReadFolder>,
+    beside: Option<Beside>,
 }
 
 /// How one scenario came out.
@@ -36,6 +38,8 @@ pub struct ScenarioResult {
     pub line: usize,
     /// Everything that happened; `None` when no cluster was installed.
     pub record: Option<Record>,
+    /// Texts to be kept, with their files.
+    pub snapshots: Vec<Snapshot>,
     /// The step that failed, and why; `None`: it passed.
     pub failure: Option<String>,
     /// Line and column of the step that failed, where it was played.
@@ -66,27 +70,27 @@ impl Suite {
         Self::read_beside(files, None)
     }
 
-    /// The same for features that may name folders.
+    /// The same for features that may name folders and files.
     ///
     /// # Errors
     /// As [`Suite::read`].
-    pub fn read_with_folders(files: &[(String, String)], folders: ReadFolder) -> Result<Self, Problems> {
-        Self::read_beside(files, Some(folders))
+    pub fn read_with(files: &[(String, String)], beside: Beside) -> Result<Self, Problems> {
+        Self::read_beside(files, Some(beside))
     }
 
-    fn read_beside(files: &[(String, String)], folders: Option<ReadFolder>) -> Result<Self, Problems> {
+    fn read_beside(files: &[(String, String)], beside: Option<Beside>) -> Result<Self, Problems> {
         let steps = ClusterWorld::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::read(file, text) {
                 Err(found) => problems.extend(found),
                 Ok(feature) => {
-                    problems.extend(step_problems(&steps, file, &feature, folders));
+                    problems.extend(step_problems(&steps, file, &feature, beside));
                     features.push(feature);
                 }
             }
         }
-        if problems.is_empty() { Ok(Self { features, folders }) } else { Err(Problems(problems)) }
+        if problems.is_empty() { Ok(Self { features, beside }) } else { Err(Problems(problems)) }
     }
 
     /// Drops the scenarios for whose number `keep` is false; they are counted from 0 in the order of the files.
@@ -125,7 +129,7 @@ impl Suite {
         let mut selected = self.selected(tags.as_ref());
         let results = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&results);
-        let folders = self.folders;
+        let beside = self.beside;
         ClusterWorld::cucumber::<&str>()
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
             .with_writer(Silent)
@@ -141,7 +145,7 @@ impl Suite {
             .before(move |feature, rule, scenario, world| {
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-                world.folders = folders;
+                world.beside = beside;
                 world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 async {}.boxed_local()
@@ -149,11 +153,11 @@ impl Suite {
             .after(move |feature, rule, scenario, outcome, world| {
                 let sink = Arc::clone(&sink);
                 async move {
-                    let record = match world {
+                    let ended = match world {
                         Some(world) => world.finish().await,
                         None => None,
                     };
-                    let result = result(feature, rule, scenario, outcome, record);
+                    let result = result(feature, rule, scenario, outcome, ended);
                     sink.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 }
                 .boxed_local()
@@ -192,6 +196,7 @@ fn of(feature: &Feature, scenario: &Scenario) -> ScenarioResult {
         name: scenario.name.clone(),
         line: scenario.position.line,
         record: None,
+        snapshots: Vec::new(),
         failure: None,
         failed_at: None,
         begun: false,
@@ -220,7 +225,7 @@ fn step_problems(
     steps: &Collection<ClusterWorld>,
     file: &str,
     feature: &Feature,
-    folders: Option<ReadFolder>,
+    beside: Option<Beside>,
 ) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
@@ -228,7 +233,7 @@ fn step_problems(
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
     if found.is_empty() {
-        found = rehearsal::problems(steps, feature, folders);
+        found = rehearsal::problems(steps, feature, beside);
     }
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;
@@ -277,8 +282,9 @@ fn result(
     rule: Option<&Rule>,
     scenario: &Scenario,
     outcome: &ScenarioFinished,
-    record: Option<Record>,
+    ended: Option<Ended>,
 ) -> ScenarioResult {
+    let (record, snapshots) = ended.map(|ended| (ended.record, ended.snapshots)).unzip();
     let (failure, step) = match outcome {
         ScenarioFinished::StepPassed => (None, None),
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
@@ -291,6 +297,7 @@ fn result(
     };
     ScenarioResult {
         record,
+        snapshots: snapshots.unwrap_or_default(),
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
         begun: true,

@@ -3,11 +3,13 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{Timing, condition, docstring, insight, object, printed, text_match};
+use super::phrase::{Timing, condition, docstring, insight, object, printed, status_details, text_match};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
-use crate::scenario::plan::{AlertMatch, Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
+use crate::scenario::plan::{
+    AlertMatch, Check, CommandCheck, StatusMatch, Subject, TextMatch, What, WriteMatch,
+};
 
 /// A condition of an object.
 ///
@@ -227,6 +229,46 @@ async fn object_annotation(
     let path = format!("metadata.annotations[\"{key}\"]");
     let what = What::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// A part of what `oc adm upgrade status` would print, or a pattern that is found in it.
+///
+/// ```gherkin
+/// Then within 30 minutes the status with details "operators" contains "Updating:        etcd"
+/// ```
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?the status(?: with details "(\w+)")? contains ("[^"]*(?:"[^"]*)*"|/.+/)$"#
+)]
+async fn status_contains(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    details: String,
+    text: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let part = match printed(&text)? {
+        TextMatch::Equals(part) => TextMatch::Contains(part),
+        other => other,
+    };
+    let wanted = StatusMatch { details: status_details(&details)?, has: vec![part], snapshot: None };
+    world.expect(&step.value, timing.expectation(What::Status(wanted))?).await
+}
+
+/// All that `oc adm upgrade status` would print, as a file beside the feature has it.
+///
+/// ```gherkin
+/// Then the status is as in "resting.txt"
+/// ```
+#[then(regex = r#"^the status(?: with details "(\w+)")? is as in "([^"]+)"$"#)]
+async fn status_snapshot(
+    world: &mut ClusterWorld,
+    details: String,
+    file: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let (details, snapshot) = (status_details(&details)?, Some(world.snapshot(&file)?));
+    let wanted = StatusMatch { details, has: Vec::new(), snapshot };
+    world.expect(&step.value, Timing::default().expectation(What::Status(wanted))?).await
 }
 
 /// Where a node is on its way to another release, as `oc adm upgrade status` tells it.

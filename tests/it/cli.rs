@@ -12,4 +12,5 @@ mod records;
 mod scenarios;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+mod status;
 mod traces;

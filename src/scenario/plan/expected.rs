@@ -7,6 +7,7 @@ use super::{CommandCheck, ObjectRef};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
 use crate::model::promql::Expr;
+use crate::status::Details;
 
 /// Something that must hold.
 #[derive(Debug, Clone)]
@@ -51,6 +52,8 @@ pub enum What {
     NoMetric(MetricMatch),
     /// Writes like these were made since the run began, in this order (others may stand between them).
     Writes(Vec<WriteMatch>),
+    /// The text of `oc adm upgrade status` is like this.
+    Status(StatusMatch),
     /// A node is in this phase.
     Phase {
         /// Its name.
@@ -137,6 +140,26 @@ pub struct AlertMatch {
     pub labels: Vec<(String, TextMatch)>,
     /// Annotations by name; a missing annotation is empty.
     pub annotations: Vec<(String, TextMatch)>,
+}
+
+/// What `oc adm upgrade status` would print.
+#[derive(Debug, Clone)]
+pub struct StatusMatch {
+    /// Which of its sections are shown in detail.
+    pub details: Details,
+    /// What it has in it.
+    pub has: Vec<TextMatch>,
+    /// What all of it is.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// A text that was kept in a file. Blanks at the ends of lines do not count: editors take them away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The file.
+    pub path: String,
+    /// What it holds; `None`: whatever comes out is to be written there.
+    pub text: Option<String>,
 }
 
 /// A query of metrics, and what it comes to.

@@ -48,6 +48,8 @@ fn the_help_says_what_there_is() {
                                    beginning with the second
               --fail-fast          Begin no other scenario when one has failed; those that were not begun
                                    are told of as skipped
+              --update-snapshots   Write the files that statuses are compared with (`the status is as in`)
+                                   instead of comparing
           -h, --help               Print help
         ");
 }

@@ -86,6 +86,8 @@ fn the_help_says_what_there_is() {
                                        record each into the folder FILE
               --junit <FILE>           Write results as JUnit XML
               --check-determinism      Play each scenario twice and fail when the two records differ
+              --update-snapshots       Write the files that statuses are compared with (`matches`) instead
+                                       of comparing
               --quiet                  Leave the timelines out
               --width <COLUMNS>        Columns of a timeline; 0 prints every line in full [default: 160]
           -h, --help                   Print help
