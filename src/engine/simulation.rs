@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::error::SessionError;
 use super::machines::Machines;
 use super::phases::Phases;
@@ -16,7 +18,7 @@ use crate::backends::Door;
 use crate::base::clock::{Clock as _, Time, VirtualClock};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
-use crate::model::alert::Alert;
+use crate::model::alert::{ActiveAlert, Alert};
 use crate::model::counter::Counter;
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, View};
@@ -54,6 +56,8 @@ pub(super) struct Simulation {
     pub(super) record: Record,
     /// The alerts that are pending or fire, as Prometheus would answer.
     pub(super) alerts: Vec<Alert>,
+    /// The same with their times, for controllers beside the engine that ask for them.
+    pub(super) told_alerts: watch::Sender<Vec<ActiveAlert>>,
     /// What running components have counted.
     pub(super) counters: Vec<Counter>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
@@ -88,6 +92,7 @@ impl Simulation {
             view: View::default(),
             record,
             alerts: Vec::new(),
+            told_alerts: watch::Sender::new(Vec::new()),
             counters: Vec::new(),
             pinned: false,
             processes: Processes::default(),

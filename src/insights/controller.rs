@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::state::{Published, State};
-use super::watches::{Told, published, watches};
+use super::watches::{Alerts, Told, published, watches};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
@@ -55,17 +55,24 @@ enum RoundError {
 }
 
 /// Runs the update status controller until its future is dropped. All its times are those of `clock`, its pauses those
-/// of the tokio runtime.
+/// of the tokio runtime. Alerts are not in the API: `alerts` tells of them.
 ///
 /// # Errors
 /// [`ControllerError`]; failing requests are retried for ever and are no error.
-pub async fn run(client: Client, clock: Arc<dyn Clock>) -> Result<(), ControllerError> {
-    let mut watches = watches(&client);
+pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Result<(), ControllerError> {
+    let mut watches = watches(&client, alerts);
     let config_map = Api::namespaced(client.clone(), NAMESPACE);
-    let mut controller =
-        Controller { client, config_map, clock, state: State::default(), failures: 0, due: None };
+    let mut controller = Controller {
+        client,
+        config_map,
+        clock,
+        state: State::default(),
+        failures: 0,
+        due: None,
+        version_due: None,
+    };
     loop {
-        let told = match controller.due {
+        let told = match controller.next() {
             Some(due) => timeout_at(due, watches.next()).await.ok(),
             None => Some(watches.next().await),
         };
@@ -91,8 +98,10 @@ struct Controller {
     state: State,
     /// Rounds that failed in a row.
     failures: u32,
-    /// When to wake without an event: to retry, or to look at the version again.
+    /// When the pause after a failure is over.
     due: Option<Instant>,
+    /// When to look at the version again.
+    version_due: Option<Instant>,
 }
 
 impl Controller {
@@ -102,6 +111,8 @@ impl Controller {
             Told::Crd(event) => self.state.crd(event),
             Told::Operator(event) => self.state.operator(*event),
             Told::OperatorImage(event) => self.state.operator_image(event),
+            Told::VersionPod(event) => self.state.version_pod(event),
+            Told::Alerts(alerts) => self.state.alerts(alerts),
             Told::MachineConfig(event) => self.state.machine_config(event),
             Told::Pool(event) => self.state.pool(event),
             Told::Node(event) => self.state.node(event),
@@ -110,29 +121,43 @@ impl Controller {
         }
     }
 
+    /// When to wake without an event: to retry, to look at the version again, or because time makes something else of what
+    /// is known.
+    fn next(&self) -> Option<Instant> {
+        if self.failures > 0 {
+            return self.due;
+        }
+        let assess = self.state.due().map(|at| {
+            let pause = at.duration_since(self.clock.now());
+            Instant::now() + Duration::try_from(pause).unwrap_or_default()
+        });
+        [self.version_due, assess].into_iter().flatten().min()
+    }
+
     fn wake(&mut self) {
         self.due = None;
-        if self.failures == 0 {
+        if self.version_due.is_some_and(|due| due <= Instant::now()) {
+            self.version_due = None;
             self.state.doubt_version();
         }
     }
 
-    /// A round, and when to make the next one without an event. While a pause after a failure lasts, events only add
-    /// to what is known.
+    /// A round, and when to make the next one after a failure. While that pause lasts, events only add to what is known.
     async fn round_unless_paused(&mut self) {
         if self.failures > 0 && self.due.is_some() {
             return;
         }
         let round = timeout(ROUND_MAX, self.round()).await;
-        let pause = if matches!(round, Ok(Ok(()))) {
+        if matches!(round, Ok(Ok(()))) {
             self.failures = 0;
-            self.state.version_matters().then_some(VERSION_PERIOD)
+            self.due = None;
+            let matters = self.state.version_matters();
+            self.version_due = matters.then(|| Instant::now() + VERSION_PERIOD);
         } else {
             let doubled = RETRY_FIRST.saturating_mul(1 << self.failures.min(16));
             self.failures += 1;
-            Some(doubled.min(RETRY_MAX))
-        };
-        self.due = pause.map(|pause| Instant::now() + pause);
+            self.due = Some(Instant::now() + doubled.min(RETRY_MAX));
+        }
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {

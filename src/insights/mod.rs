@@ -5,6 +5,7 @@
 //! the insights and tells what must be written. [`run`] wires them to a `kube::Client`; it does not know whether the
 //! cluster is simulated.
 
+mod alarms;
 pub mod assess;
 mod cache;
 mod controller;
@@ -16,3 +17,4 @@ mod uid;
 mod watches;
 
 pub use controller::{ControllerError, run};
+pub use watches::Alerts;

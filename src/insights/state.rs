@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::assess::cluster_operator::{self, Operator};
 use super::assess::node::{Node, Pool};
+use super::assess::progress::Progress;
 use super::assess::{self, health};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
@@ -14,6 +15,8 @@ use super::nodes::Nodes;
 use super::uid;
 use crate::base::clock::Time;
 use crate::base::yaml::YamlError;
+use crate::model::Object;
+use crate::model::alert::ActiveAlert;
 use crate::model::insight::published::CONFIG_MAP;
 use crate::model::insight::{Detail, Insight};
 
@@ -46,11 +49,17 @@ impl Published {
 /// Everything that the controller has seen and concluded.
 #[derive(Debug)]
 pub(super) struct State {
-    cluster_versions: Cache<Value>,
+    cluster_versions: Cache<Object>,
+    /// Since when the status of a ClusterVersion has been of an older generation than the object, by name.
+    behind: BTreeMap<String, Time>,
     crds: Cache<Value>,
     operators: Cache<Operator>,
     /// The machine-config operator's image, by its Deployment.
     operator_images: Cache<Option<String>>,
+    /// What the pods that fetch payloads suffer from; `None`: nothing.
+    version_pods: Cache<Option<String>>,
+    /// The alerts that are pending or fire.
+    alerts: Vec<ActiveAlert>,
     config_maps: Cache<Published>,
     nodes: Nodes,
     /// Minor of the Kubernetes 1.x that answers.
@@ -59,6 +68,8 @@ pub(super) struct State {
     version_in_doubt: bool,
     /// Whether the insights on the control plane may be out of date.
     stale: bool,
+    /// When to look at the control plane again though nothing changed.
+    look_again: Option<Time>,
     control_plane_informer: Informer,
     node_informer: Informer,
 }
@@ -67,28 +78,32 @@ impl Default for State {
     fn default() -> Self {
         Self {
             cluster_versions: Cache::default(),
+            behind: BTreeMap::new(),
             crds: Cache::default(),
             operators: Cache::default(),
             operator_images: Cache::default(),
+            version_pods: Cache::default(),
+            alerts: Vec::new(),
             config_maps: Cache::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
             stale: true,
-            control_plane_informer: Informer::new("usc.cpi."),
-            node_informer: Informer::new("usc.ni."),
+            look_again: None,
+            control_plane_informer: Informer::new("cpi"),
+            node_informer: Informer::new("ni"),
         }
     }
 }
 
 impl State {
     /// Takes in what the watch of ClusterVersions tells.
-    pub(super) fn cluster_version(&mut self, event: Event<(String, Value)>) {
+    pub(super) fn cluster_version(&mut self, event: Event<(String, Object)>) {
         let listed = matches!(event, Event::InitDone);
         if self.cluster_versions.take(event) != Change::Nothing {
             self.stale = true;
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
-            self.nodes.newest(cluster_version.map(assess::cluster_version::newest));
+            self.nodes.newest(cluster_version.map(|one| assess::cluster_version::newest(one)));
         }
         // Only a status with foreign values makes it matter which server answers.
         self.version_in_doubt |= listed || self.version_matters();
@@ -108,6 +123,19 @@ impl State {
     /// Takes in what the watch of the machine-config operator's Deployment tells: its image.
     pub(super) fn operator_image(&mut self, event: Event<(String, Option<String>)>) {
         self.stale |= self.operator_images.take(event) != Change::Nothing;
+    }
+
+    /// Takes in what the watch of pods tells that fetch payloads: what they suffer from.
+    pub(super) fn version_pod(&mut self, event: Event<(String, Option<String>)>) {
+        self.stale |= self.version_pods.take(event) != Change::Nothing;
+    }
+
+    /// Takes in which alerts are pending or fire.
+    pub(super) fn alerts(&mut self, alerts: Vec<ActiveAlert>) {
+        if self.alerts != alerts {
+            self.alerts = alerts;
+            self.stale = true;
+        }
     }
 
     /// Takes in what the watch of nodes tells.
@@ -154,7 +182,7 @@ impl State {
     /// Whether any insight depends on which Kubernetes answers.
     pub(super) fn version_matters(&self) -> bool {
         let crd = self.crds.get(CLUSTER_VERSION_CRD);
-        let foreign = |object: &Value| {
+        let foreign = |object: &Object| {
             crd.is_some_and(|crd| !health::frozen_status::foreign_values(object, crd).is_empty())
         };
         self.cluster_versions.objects().values().any(foreign)
@@ -167,6 +195,7 @@ impl State {
         self.cluster_versions.is_synced()
             && self.crds.is_synced()
             && operators
+            && self.version_pods.is_synced()
             && self.config_maps.is_synced()
     }
 
@@ -183,18 +212,42 @@ impl State {
         if !self.is_synced() || self.kubernetes_minor.is_none() {
             return Ok(());
         }
-        let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
         let mut outcome = Ok(());
-        if std::mem::take(&mut self.stale) {
+        if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
+            let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
             self.control_plane_informer.begin(data);
+            self.notice_generations(now);
             let insights = self.insights(now);
-            outcome = self.control_plane_informer.replace(insights);
+            outcome = self.control_plane_informer.replace(insights, now);
         }
         if self.nodes.is_synced() {
+            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
+            let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one, now));
+            self.nodes.control_plane_updates(updates);
+            let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
             self.node_informer.begin(data);
             outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
         }
+        self.control_plane_informer.expire(now);
+        self.node_informer.expire(now);
         outcome
+    }
+
+    /// When to assess again though nothing changed: a condition has lasted for long enough then, or an insight leaves.
+    pub(super) fn due(&self) -> Option<Time> {
+        let expiries = [&self.control_plane_informer, &self.node_informer].map(Informer::next_expiry);
+        expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
+    }
+
+    /// Notes of which ClusterVersions the status is of an older generation than the object.
+    fn notice_generations(&mut self, now: Time) {
+        let is_behind = |object: &Object| {
+            let observed = object["status"]["observedGeneration"].as_i64();
+            observed.is_some_and(|observed| observed < object.generation())
+        };
+        let behind = self.cluster_versions.objects().iter().filter(|(_, object)| is_behind(object));
+        let since = |name: &String| self.behind.get(name).copied().unwrap_or(now);
+        self.behind = behind.map(|(name, _)| (name.clone(), since(name))).collect();
     }
 
     /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
@@ -211,36 +264,61 @@ impl State {
     }
 
     /// All insights on the control plane at this moment.
-    fn insights(&self, now: Time) -> Vec<Insight> {
-        let since = |uid: &str| match &self.control_plane_informer.get(uid)?.detail {
-            Detail::Health(health) => Some(health.started_at),
-            _ => None,
-        };
-        let sight = health::Sight { now, earlier: &since };
+    fn insights(&mut self, now: Time) -> Vec<Insight> {
+        let earlier = |uid: &str| self.control_plane_informer.started(uid);
+        let mut findings = health::Findings::new(health::Sight { now, earlier: &earlier });
         let mut insights = Vec::new();
+        let version_pods: Vec<String> = self.version_pods.objects().values().flatten().cloned().collect();
         for (name, cluster_version) in self.cluster_versions.objects() {
-            let status = assess::cluster_version::assess(cluster_version, now);
+            let progress = self.progress(cluster_version, now);
+            let status = assess::cluster_version::assess(cluster_version, progress.as_ref(), now);
             let uid = uid::of_object("cv", name);
             insights.push(Insight { uid, acquired_at: now, detail: Detail::ClusterVersion(status) });
-            let crd = self.crds.get(CLUSTER_VERSION_CRD);
-            let facts = health::Facts { cluster_version, crd, kubernetes_minor: self.kubernetes_minor };
-            insights.extend(health::assess(&facts, &sight).into_iter().map(|health| Insight {
-                uid: uid::of_health(&health),
-                acquired_at: now,
-                detail: Detail::Health(health),
-            }));
+            let facts = health::Facts {
+                crd: self.crds.get(CLUSTER_VERSION_CRD),
+                kubernetes_minor: self.kubernetes_minor,
+                progress: progress.as_ref(),
+                behind_since: self.behind.get(name).copied(),
+                version_pods: &version_pods,
+                ..health::Facts::of(cluster_version)
+            };
+            health::of_cluster_version(&facts, &mut findings);
         }
+        for operator in self.operators_of_payload() {
+            health::of_operator(operator, &mut findings);
+        }
+        let updating = self.cluster_versions.get(CLUSTER_VERSION);
+        if let Some(updating) = updating.filter(|one| assess::cluster_version::is_updating(one, now)) {
+            health::of_alerts(&self.alerts, assess::cluster_version::started(updating), &mut findings);
+        }
+        let health::Outcome { insights: health, look_again } = findings.done();
         insights.extend(self.operator_insights(now));
+        insights.extend(health);
+        self.look_again = look_again;
         insights
+    }
+
+    /// How far the operators are, if it is them that this ClusterVersion tells of.
+    fn progress(&self, cluster_version: &Object, now: Time) -> Option<Progress> {
+        let is_it = cluster_version.name() == CLUSTER_VERSION;
+        let image = self.operator_image_now().unwrap_or_default();
+        is_it.then(|| Progress::of(cluster_version, self.operators.objects().values(), image, now))?
+    }
+
+    fn operators_of_payload(&self) -> impl Iterator<Item = &Operator> {
+        self.operators.objects().values().filter(|operator| operator.is_of_payload)
+    }
+
+    fn operator_image_now(&self) -> Option<&str> {
+        self.operator_images.get(cluster_operator::MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref)
     }
 
     /// Insights on the operators of the payload. That on the machine-config operator needs to know its image.
     fn operator_insights(&self, now: Time) -> impl Iterator<Item = Insight> {
-        let target = self.cluster_versions.get(CLUSTER_VERSION).map(assess::cluster_version::desired);
-        let image =
-            self.operator_images.get(cluster_operator::MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref);
-        let operators = self.operators.objects().values().filter(|operator| operator.is_of_payload);
-        operators.filter_map(move |operator| {
+        let target =
+            self.cluster_versions.get(CLUSTER_VERSION).map(|one| assess::cluster_version::desired(one));
+        let image = self.operator_image_now();
+        self.operators_of_payload().filter_map(move |operator| {
             let image = if operator.name == cluster_operator::MACHINE_CONFIG { image? } else { "" };
             let status = cluster_operator::assess(operator, target?, image, now);
             let uid = uid::of_object("co", &operator.name);

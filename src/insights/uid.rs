@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::base::text;
-use crate::model::insight::HealthInsight;
+use crate::model::insight::ResourceRef;
 
 /// Names of objects with more characters than this do not fit into a ConfigMap key (253) behind their prefixes.
 const NAME_CHARACTERS_MAX: usize = 200;
@@ -18,16 +18,12 @@ pub(super) fn of_object(prefix: &str, name: &str) -> String {
     }
 }
 
-/// The name of a health insight: a hash over its summary and the objects that it is about, so that its description
-/// and its start may change while it stays the same insight. Hex, where the upstream controller has base64, whose
-/// `+` and `/` the API server refuses in keys.
-pub(super) fn of_health(insight: &HealthInsight) -> String {
-    let resources = insight
-        .scope
-        .resources
-        .iter()
-        .flat_map(|r| [&r.group, &r.resource, &r.namespace, &r.name].map(String::as_str));
-    hex(std::iter::once(insight.impact.summary.as_str()).chain(resources))
+/// The name of a health insight: a hash over its cause, the object that it is about, and what else tells it apart, so that
+/// its words and its start may change while it stays the same insight. Hex, where the upstream controller has base64,
+/// whose `+` and `/` the API server refuses in keys.
+pub(super) fn of_health(cause: &str, resource: Option<&ResourceRef>, apart: &str) -> String {
+    let about = resource.into_iter().flat_map(|r| [&r.group, &r.resource, &r.namespace, &r.name]);
+    hex(std::iter::once(cause).chain(about.map(String::as_str)).chain(std::iter::once(apart)))
 }
 
 /// 128 bits of SHA-256 over the parts, each ended by a byte that stands in no text, as lower-case hex.
@@ -55,6 +51,17 @@ mod tests {
                 "{uid}"
             );
         }
+    }
+
+    #[test]
+    fn a_health_insight_has_a_name_that_any_key_and_any_label_may_hold() {
+        // What the upstream controller called an insight of this name stopped it: HJK+jQB/RaiEBmT/qWNi4A.
+        let resource = ResourceRef::cluster_version("v0");
+        let uid = of_health("Forced health insight", Some(&resource), "");
+        assert!(
+            uid.len() <= 63 && uid.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase()),
+            "{uid}"
+        );
     }
 
     #[test]

@@ -12,19 +12,32 @@ use serde_json::{Value, json};
 use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator, image_of};
 use super::assess::node::{Node, Pool, release_of};
 use super::state::{CLUSTER_VERSION_CRD, Published};
+use crate::model::alert::ActiveAlert;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::{Resource, resources};
+use crate::model::{Object, Resource, resources};
+
+/// What a source of alerts tells: at each change, or each time that it was asked, all that are pending or fire, as
+/// `/api/v1/alerts` of Prometheus has them.
+pub type Alerts = BoxStream<'static, Vec<ActiveAlert>>;
+
+/// Where the cluster-version operator runs, and the pods that fetch payloads for it.
+const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
+/// What the names of these begin with.
+const VERSION_POD: &str = "version-";
 
 /// Where the machine-config operator runs.
 const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// What one of the watches told.
 pub(super) enum Told {
-    ClusterVersion(Event<(String, Value)>),
+    ClusterVersion(Event<(String, Object)>),
     Crd(Event<(String, Value)>),
     Operator(Box<Event<(String, Operator)>>),
     /// The image of the machine-config operator.
     OperatorImage(Event<(String, Option<String>)>),
+    /// What the pods of the cluster-version operator's namespace suffer from, where they fetch payloads.
+    VersionPod(Event<(String, Option<String>)>),
+    Alerts(Vec<ActiveAlert>),
     /// The releases that MachineConfigs are of.
     MachineConfig(Event<(String, Option<String>)>),
     Pool(Event<(String, Pool)>),
@@ -36,7 +49,7 @@ pub(super) enum Told {
 
 /// All watches as one stream. Of several events that are there at once, those of the CRD come first, then those of
 /// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
-pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
+pub(super) fn watches(client: &Client, alerts: Alerts) -> BoxStream<'static, Told> {
     let all = watcher::Config::default;
     let named = |name: &str| all().fields(&format!("metadata.name={name}"));
     let of = |resource: &Resource| -> Api<DynamicObject> {
@@ -48,6 +61,9 @@ pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
     let deployments: Api<DynamicObject> =
         Api::namespaced_with(client.clone(), OPERATOR_NAMESPACE, &api_resource(&resources::DEPLOYMENTS));
     let deployments = watcher(deployments, named(MACHINE_CONFIG_OPERATOR));
+    let pods: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), CLUSTER_VERSION_NAMESPACE, &api_resource(&resources::PODS));
+    let pods = watcher(pods, all());
     // What is in MachineConfigs is large, and nobody here reads it.
     let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
         Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
@@ -58,11 +74,15 @@ pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
     let config_maps = watcher(config_maps, named(CONFIG_MAP));
     let watches = [
         told(crds, |event| Told::Crd(each(event, json_of))),
-        told(cluster_versions, |event| Told::ClusterVersion(each(event, json_of))),
+        told(cluster_versions, |event| {
+            Told::ClusterVersion(each(event, |object| named_as(object, |value| Object::new(value.clone()))))
+        }),
         told(operators, |event| {
             Told::Operator(Box::new(each(event, |object| named_as(object, Operator::read))))
         }),
         told(deployments, |event| Told::OperatorImage(each(event, |object| named_as(object, image_of)))),
+        told(pods, |event| Told::VersionPod(each(event, |object| named_as(object, trouble_of)))),
+        alerts.map(Told::Alerts).boxed(),
         told(machine_configs, |event| Told::MachineConfig(each(event, release))),
         told(pools, |event| Told::Pool(each(event, |object| named_as(object, Pool::read)))),
         told(nodes, |event| Told::Node(each(event, |object| named_as(object, Node::read)))),
@@ -106,7 +126,9 @@ fn json_of(object: DynamicObject) -> (String, Value) {
     let mut value = object.data;
     if let Some(fields) = value.as_object_mut() {
         let (labels, annotations) = (object.metadata.labels, object.metadata.annotations);
-        let metadata = json!({"name": name, "labels": labels, "annotations": annotations});
+        let generation = object.metadata.generation;
+        let metadata =
+            json!({"name": name, "labels": labels, "annotations": annotations, "generation": generation});
         fields.insert("metadata".to_owned(), metadata);
     }
     (name, value)
@@ -115,6 +137,21 @@ fn json_of(object: DynamicObject) -> (String, Value) {
 fn named_as<T>(object: DynamicObject, read: impl FnOnce(&Value) -> T) -> (String, T) {
     let (name, value) = json_of(object);
     (name, read(&value))
+}
+
+/// What keeps a pod that fetches a payload from running, in its own words.
+fn trouble_of(pod: &Value) -> Option<String> {
+    let name = pod["metadata"]["name"].as_str().filter(|name| name.starts_with(VERSION_POD))?;
+    let lists = ["initContainerStatuses", "containerStatuses"].map(|list| pod["status"][list].as_array());
+    let waiting = lists.into_iter().flatten().flatten().find_map(|container| {
+        let waiting = &container["state"]["waiting"];
+        let text = |field: &str| waiting[field].as_str().unwrap_or_default().to_owned();
+        let is_trouble = !matches!(text("reason").as_str(), "" | "PodInitializing" | "ContainerCreating");
+        is_trouble.then(|| (container["name"].as_str().unwrap_or_default(), text("reason"), text("message")))
+    });
+    waiting.map(|(container, reason, message)| {
+        format!("pod {name}: container {container} is waiting with reason {reason:?} and message {message:?}")
+    })
 }
 
 fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<String>) {

@@ -14,9 +14,9 @@
 //! condition); whoever collects [`Inputs`] does the same. Given such objects anyway, [`render`] stays total.
 
 mod control_plane;
-mod estimate;
+pub(crate) mod estimate;
 mod go_time;
-mod history;
+pub(crate) mod history;
 mod membership;
 pub mod nodes;
 mod operators;

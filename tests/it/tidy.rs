@@ -20,11 +20,11 @@ const MODULES: &[(&str, &[&str])] = &[
     ("record", &["base", "model"]),
     ("apiserver", &["base", "model"]),
     ("actors", &["base", "model"]),
-    ("insights", &["base", "model"]),
+    ("status", &["base", "model"]),
+    ("insights", &["base", "model", "status"]),
     ("oc", &["base", "model"]),
     ("scenario", &["base", "model", "oc"]),
     ("backends", &["base", "model", "record", "apiserver"]),
-    ("status", &["base", "model"]),
     (
         "engine",
         &[
