@@ -9,13 +9,16 @@ use std::time::Duration;
 use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::watcher::Event;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::state::{Published, State};
-use super::watches::{Alerts, Told, published, watches};
+use super::singleton::{Seen, StatusWrite};
+use super::update_status::NAME;
+use super::watches::{Alerts, Told, Watches, api_resource, published, seen};
+use crate::model::resources;
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
@@ -27,6 +30,9 @@ const FIELD_MANAGER: &str = "update-status-controller";
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// The longest pause.
 const RETRY_MAX: Duration = Duration::from_secs(60);
+
+/// The pause between two writes of the UpdateStatus. It is written as a whole, and may be large.
+const PACE: Duration = Duration::from_secs(1);
 
 /// How long the requests of one round may take. Without it one answer that never comes would be the end.
 const ROUND_MAX: Duration = Duration::from_secs(30);
@@ -60,16 +66,19 @@ enum RoundError {
 /// # Errors
 /// [`ControllerError`]; failing requests are retried for ever and are no error.
 pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Result<(), ControllerError> {
-    let mut watches = watches(&client, alerts);
+    let mut watches = Watches::new(&client, alerts);
     let config_map = Api::namespaced(client.clone(), NAMESPACE);
+    let update_status = Api::all_with(client.clone(), &api_resource(&resources::UPDATE_STATUSES));
     let mut controller = Controller {
         client,
         config_map,
+        update_status,
         clock,
         state: State::default(),
         failures: 0,
         due: None,
         version_due: None,
+        paced_until: None,
     };
     loop {
         let told = match controller.next() {
@@ -86,6 +95,7 @@ pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Resul
             }
             None => controller.wake(),
         }
+        watches.watch_update_status(controller.state.singleton.is_served());
         controller.round_unless_paused().await;
     }
 }
@@ -94,6 +104,7 @@ pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Resul
 struct Controller {
     client: Client,
     config_map: Api<ConfigMap>,
+    update_status: Api<DynamicObject>,
     clock: Arc<dyn Clock>,
     state: State,
     /// Rounds that failed in a row.
@@ -102,6 +113,8 @@ struct Controller {
     due: Option<Instant>,
     /// When to look at the version again.
     version_due: Option<Instant>,
+    /// Before this the UpdateStatus is not written again.
+    paced_until: Option<Instant>,
 }
 
 impl Controller {
@@ -117,6 +130,9 @@ impl Controller {
             Told::Pool(event) => self.state.pool(event),
             Told::Node(event) => self.state.node(event),
             Told::ConfigMap(event) => self.state.config_map(event),
+            Told::UpdateStatusCrd(event) => self.state.singleton.definition(event),
+            Told::UpdateStatus(event) => self.state.singleton.object(event),
+            Told::NoUpdateStatus => self.state.singleton.failed(),
             Told::Failure => {}
         }
     }
@@ -131,7 +147,8 @@ impl Controller {
             let pause = at.duration_since(self.clock.now());
             Instant::now() + Duration::try_from(pause).unwrap_or_default()
         });
-        [self.version_due, assess].into_iter().flatten().min()
+        let paced = self.paced_until.filter(|_| self.state.wants_update_status());
+        [self.version_due, assess, paced].into_iter().flatten().min()
     }
 
     fn wake(&mut self) {
@@ -166,6 +183,11 @@ impl Controller {
             self.state.kubernetes_minor(minor);
         }
         self.state.assess(self.clock.now())?;
+        self.publish_config_map().await?;
+        self.publish_update_status().await
+    }
+
+    async fn publish_config_map(&mut self) -> Result<(), RoundError> {
         let Some(patch) = self.state.patch() else { return Ok(()) };
         let params = PatchParams::apply(FIELD_MANAGER);
         match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
@@ -177,6 +199,53 @@ impl Controller {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Writes the UpdateStatus, if it is due. What it cannot hold is left out rather than tried for ever.
+    async fn publish_update_status(&mut self) -> Result<(), RoundError> {
+        if self.paced_until.is_some_and(|until| until > Instant::now()) {
+            return Ok(());
+        }
+        while let Some(write) = self.state.update_status(self.clock.now()) {
+            self.paced_until = Some(Instant::now() + PACE);
+            let is_patch = matches!(write, StatusWrite::Patch(_));
+            match self.write_update_status(write).await {
+                Ok(object) => {
+                    self.state.singleton.object(Event::Apply(seen(object)));
+                    if is_patch {
+                        self.state.update_status_written();
+                    }
+                }
+                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
+                    self.state.singleton.refused();
+                }
+                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
+                    self.state.singleton.forbidden();
+                }
+                // Deleted a moment ago, alone or with its definition.
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    self.state.singleton.object(Event::Delete((NAME.to_owned(), Seen::default())));
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_update_status(&self, write: StatusWrite) -> Result<DynamicObject, kube::Error> {
+        match write {
+            StatusWrite::Create => {
+                let object = DynamicObject::new(NAME, &api_resource(&resources::UPDATE_STATUSES));
+                let field_manager = Some(FIELD_MANAGER.to_owned());
+                let params = PostParams { field_manager, ..PostParams::default() };
+                self.update_status.create(&params, &object.data(json!({"spec": {}}))).await
+            }
+            StatusWrite::Patch(patch) => {
+                let params = PatchParams::apply(FIELD_MANAGER);
+                self.update_status.patch_status(NAME, &params, &Patch::Merge(patch)).await
+            }
+        }
     }
 
     /// The minor of the Kubernetes that answers, by `GET /version`.

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::settle::settle;
+use super::update_status;
 use crate::base::clock::{Time, after};
 use crate::base::yaml::{self, YamlError};
 use crate::model::insight::{Detail, Insight};
@@ -41,6 +42,8 @@ pub(super) struct Informer {
     leaving: BTreeSet<(Time, String)>,
     /// Whether the ConfigMap was seen to have all that is known.
     published: bool,
+    /// How often what is known changed.
+    revision: u64,
 }
 
 /// How much an insight matters where room is short; the first matters most.
@@ -63,7 +66,13 @@ impl Informer {
             size: 0,
             leaving: BTreeSet::new(),
             published: false,
+            revision: 0,
         }
+    }
+
+    /// How often what it knows changed.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Takes over, once, what an earlier process left in the ConfigMap's data: its times go on.
@@ -81,18 +90,18 @@ impl Informer {
         }
     }
 
-    /// Takes over, once, insights of an earlier process from where their text is another.
-    pub(super) fn adopt(&mut self, insights: impl IntoIterator<Item = Insight>) {
+    /// Takes over, once, what an earlier process left in the UpdateStatus, where there is no ConfigMap.
+    pub(super) fn adopt(&mut self, status: &Value) {
         if self.known.is_none() {
             self.known = Some(BTreeMap::new());
             // One that cannot be written will not be published either.
-            insights.into_iter().for_each(|insight| drop(self.put(insight)));
+            update_status::insights(status, self.name).into_iter().for_each(|insight| drop(self.put(insight)));
         }
     }
 
-    /// Whether it knows nothing yet, not even what an earlier process left.
-    pub(super) fn is_new(&self) -> bool {
-        self.known.is_none()
+    /// Whether it has assessed anything, or taken over what an earlier process left.
+    pub(super) fn has_begun(&self) -> bool {
+        self.known.is_some()
     }
 
     /// The insight of this uid.
@@ -143,9 +152,17 @@ impl Informer {
     /// It cannot be written as YAML.
     pub(super) fn put(&mut self, fresh: Insight) -> Result<(), YamlError> {
         let key = self.key(&fresh.uid);
-        let before = self.take(&key);
-        let known = keep(fresh, before)?;
-        self.insert(key, known);
+        let before = self.known.as_ref().and_then(|known| known.get(&key));
+        let insight = match before {
+            Some(before) => settle(fresh, &before.insight),
+            None => fresh,
+        };
+        if before.is_some_and(|before| before.insight == insight && before.leaves_at.is_none()) {
+            return Ok(());
+        }
+        self.take(&key);
+        let text = yaml::to_string(&insight)?;
+        self.insert(key, Known { insight, text, leaves_at: None });
         Ok(())
     }
 
@@ -235,6 +252,7 @@ impl Informer {
     fn take(&mut self, key: &str) -> Option<Known> {
         let known = self.known.as_mut()?.remove(key)?;
         self.published = false;
+        self.revision += 1;
         self.size -= known.text.len();
         self.order.remove(&(rank(&known.insight), key.to_owned()));
         if let Some(at) = known.leaves_at {
@@ -245,6 +263,7 @@ impl Informer {
 
     fn insert(&mut self, key: String, known: Known) {
         self.published = false;
+        self.revision += 1;
         self.size += known.text.len();
         self.order.insert((rank(&known.insight), key.clone()));
         self.known.get_or_insert_default().insert(key, known);
@@ -253,18 +272,6 @@ impl Informer {
 
 fn rank(insight: &Insight) -> Rank {
     if insight.detail.is_remarkable() { Rank::Remarkable } else { Rank::Quiet }
-}
-
-/// The insight as it is to be published; one that did not change keeps its text.
-fn keep(fresh: Insight, before: Option<Known>) -> Result<Known, YamlError> {
-    let insight = match &before {
-        Some(before) => settle(fresh, &before.insight),
-        None => fresh,
-    };
-    match before {
-        Some(before) if before.insight == insight => Ok(Known { leaves_at: None, ..before }),
-        _ => yaml::to_string(&insight).map(|text| Known { insight, text, leaves_at: None }),
-    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ mod controller;
 mod informer;
 mod nodes;
 mod settle;
+mod singleton;
 mod state;
 mod uid;
+mod update_status;
 mod watches;
 
 pub use controller::{ControllerError, run};

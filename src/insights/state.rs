@@ -12,6 +12,7 @@ use super::assess::{self, health};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::nodes::Nodes;
+use super::singleton::{Singleton, StatusWrite};
 use super::uid;
 use crate::base::clock::Time;
 use crate::base::yaml::YamlError;
@@ -38,12 +39,9 @@ pub(super) struct Published {
     pub(super) data: BTreeMap<String, String>,
 }
 
-impl Published {
-    /// Whether this is older than `other`, as far as resource versions can be compared.
-    fn is_older_than(&self, other: &Self) -> bool {
-        let number = |version: &str| version.parse::<u64>().ok();
-        matches!((number(&self.resource_version), number(&other.resource_version)), (Some(a), Some(b)) if a < b)
-    }
+/// Whether one resource version is older than another, as far as they can be compared.
+pub(super) fn is_older(version: &str, than: &str) -> bool {
+    matches!((version.parse::<u64>(), than.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
 }
 
 /// Everything that the controller has seen and concluded.
@@ -61,6 +59,8 @@ pub(super) struct State {
     /// The alerts that are pending or fire.
     alerts: Vec<ActiveAlert>,
     config_maps: Cache<Published>,
+    /// The UpdateStatus, where the cluster has such a thing.
+    pub(super) singleton: Singleton,
     nodes: Nodes,
     /// Minor of the Kubernetes 1.x that answers.
     kubernetes_minor: Option<u32>,
@@ -85,6 +85,7 @@ impl Default for State {
             version_pods: Cache::default(),
             alerts: Vec::new(),
             config_maps: Cache::default(),
+            singleton: Singleton::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
@@ -156,7 +157,7 @@ impl State {
     /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
     pub(super) fn config_map(&mut self, event: Event<(String, Published)>) {
         if let Event::Apply((name, seen)) = &event
-            && self.config_maps.get(name).is_some_and(|known| seen.is_older_than(known))
+            && self.config_maps.get(name).is_some_and(|known| is_older(&seen.resource_version, &known.resource_version))
         {
             return;
         }
@@ -197,6 +198,7 @@ impl State {
             && operators
             && self.version_pods.is_synced()
             && self.config_maps.is_synced()
+            && self.singleton.is_synced()
     }
 
     /// Whether `GET /version` is due.
@@ -214,8 +216,7 @@ impl State {
         }
         let mut outcome = Ok(());
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
-            let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
-            self.control_plane_informer.begin(data);
+            begin(&mut self.control_plane_informer, &self.config_maps, &self.singleton);
             self.notice_generations(now);
             let insights = self.insights(now);
             outcome = self.control_plane_informer.replace(insights, now);
@@ -224,8 +225,7 @@ impl State {
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
             let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one, now));
             self.nodes.control_plane_updates(updates);
-            let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
-            self.node_informer.begin(data);
+            begin(&mut self.node_informer, &self.config_maps, &self.singleton);
             outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
         }
         self.control_plane_informer.expire(now);
@@ -261,6 +261,31 @@ impl State {
         control_plane.changes(&published.data, room, &mut changes);
         nodes.changes(&published.data, room.saturating_sub(control_plane.size()), &mut changes);
         (!changes.is_empty()).then(|| json!({ "data": changes }))
+    }
+
+    /// Whether the UpdateStatus may not be as it should be.
+    pub(super) fn wants_update_status(&self) -> bool {
+        self.control_plane_informer.has_begun() && self.singleton.is_stale(self.revisions())
+    }
+
+    /// What has to be written for the UpdateStatus to be as it should be.
+    pub(super) fn update_status(&mut self, now: Time) -> Option<StatusWrite> {
+        if !self.wants_update_status() {
+            return None;
+        }
+        let revisions = self.revisions();
+        let informers = [&self.control_plane_informer, &self.node_informer];
+        self.singleton.write(informers, revisions, now)
+    }
+
+    /// The UpdateStatus was written as it was to be.
+    pub(super) fn update_status_written(&mut self) {
+        let revisions = self.revisions();
+        self.singleton.written(revisions);
+    }
+
+    fn revisions(&self) -> [u64; 2] {
+        [self.control_plane_informer.revision(), self.node_informer.revision()]
     }
 
     /// All insights on the control plane at this moment.
@@ -324,6 +349,15 @@ impl State {
             let uid = uid::of_object("co", &operator.name);
             Some(Insight { uid, acquired_at: now, detail: Detail::ClusterOperator(status) })
         })
+    }
+}
+
+/// Has an informer take over what an earlier process left.
+fn begin(informer: &mut Informer, config_maps: &Cache<Published>, singleton: &Singleton) {
+    match (config_maps.get(CONFIG_MAP), singleton.status()) {
+        (Some(published), _) => informer.begin(Some(&published.data)),
+        (None, Some(status)) => informer.adopt(status),
+        (None, None) => informer.begin(None),
     }
 }
 

@@ -8,6 +8,9 @@ use crate::model::insight::ResourceRef;
 /// Names of objects with more characters than this do not fit into a ConfigMap key (253) behind their prefixes.
 const NAME_CHARACTERS_MAX: usize = 200;
 
+/// Most characters of a label of the DNS.
+const LABEL_MAX: usize = 63;
+
 /// The name of an insight about one object: `<prefix>-<object's name>`, or the hash of a name that is too long.
 pub(super) fn of_object(prefix: &str, name: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -16,6 +19,19 @@ pub(super) fn of_object(prefix: &str, name: &str) -> String {
     } else {
         format!("{prefix}-{}", hex([name]))
     }
+}
+
+/// A uid as the API of UpdateStatus takes it: at most 63 lower-case letters, digits and dashes. What has to change for that is
+/// told apart by a hash.
+pub(super) fn dns_label(uid: &str) -> String {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_end = |c: Option<char>| c.is_some_and(|c| c != '-');
+    let is_label = uid.len() <= LABEL_MAX && uid.chars().all(fits);
+    if is_label && is_end(uid.chars().next()) && is_end(uid.chars().last()) {
+        return uid.to_owned();
+    }
+    let kind = uid.split('-').next().filter(|kind| !kind.is_empty() && kind.chars().all(fits)).unwrap_or("x");
+    format!("{}-{}", kind.get(..8).unwrap_or(kind), hex([uid]))
 }
 
 /// The name of a health insight: a hash over its cause, the object that it is about, and what else tells it apart, so that
@@ -62,6 +78,18 @@ mod tests {
             uid.len() <= 63 && uid.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase()),
             "{uid}"
         );
+    }
+
+    #[test]
+    fn uids_with_dots_or_of_any_length_are_labels_in_the_api() {
+        for same in ["cv-version", "node-worker-0", "0123456789abcdef"] {
+            assert_eq!(dns_label(same), same);
+        }
+        let long = format!("node-{}", "x".repeat(200));
+        let odd = ["node-ip-10-0-1-2.ec2.internal", "node-ip-10-0-1-2-ec2.internal", "HJK+jQB/RaiEBmT", "", "-", &long];
+        let labels: std::collections::BTreeSet<String> = odd.iter().map(|uid| dns_label(uid)).collect();
+        assert_eq!(labels.len(), odd.len());
+        assert!(labels.iter().all(|label| label.len() <= 63 && dns_label(label) == *label), "{labels:?}");
     }
 
     #[test]

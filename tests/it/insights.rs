@@ -276,6 +276,9 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
         "ClusterRoleBinding",
         "ClusterRole",
         "ClusterRoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
         "Deployment",
     ];
     assert_eq!(kinds, wanted);
@@ -308,8 +311,10 @@ fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
         "Role: get,list,watch configmaps []",
         "Role: patch configmaps [status-api-cm-prototype]",
         "Role: get,list,watch pods []",
+        "ClusterRole: create,get,list,watch updatestatuses []",
+        "ClusterRole: patch updatestatuses/status [cluster]",
         "ClusterRole: get,list,watch clusteroperators,clusterversions []",
-        "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+        "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io,updatestatuses.update.openshift.io]",
         "ClusterRole: get,list,watch deployments [machine-config-operator]",
         "ClusterRole: get,list,watch nodes []",
         "ClusterRole: get,list,watch machineconfigpools,machineconfigs []",
