@@ -6,7 +6,7 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml;
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
-use crate::model::resources::CONFIG_MAPS;
+use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::model::{Object, View, pod};
 use crate::scenario::path;
 use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch};
@@ -26,11 +26,14 @@ pub(super) fn name_fits(name: &str, wanted: &str) -> bool {
     wanted.strip_suffix('*').map_or(name == wanted, |start| name.starts_with(start))
 }
 
-/// Published insights about a resource, parsed.
+/// Published insights about a resource, parsed: those of the ConfigMap, or where there is none those of the UpdateStatus.
 pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
-    view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP)
-        .map(|map| insights_in(map, wanted))
-        .unwrap_or_default()
+    if let Some(map) = view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP) {
+        return insights_in(map, wanted);
+    }
+    let object = view.get(&UPDATE_STATUSES, "", published::UPDATE_STATUS);
+    let insights = object.into_iter().flat_map(|object| published::in_status(&object["status"]));
+    insights.filter_map(|(_, insight)| about(insight, wanted).cloned()).collect()
 }
 
 /// The insights of a ConfigMap about a resource, parsed.

@@ -14,14 +14,13 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::state::{Published, State};
 use super::singleton::{Seen, StatusWrite};
-use super::update_status::NAME;
+use super::state::{Published, State};
 use super::watches::{Alerts, Told, Watches, api_resource, published, seen};
-use crate::model::resources;
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS as NAME};
+use crate::model::resources;
 
 /// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
 const FIELD_MANAGER: &str = "update-status-controller";

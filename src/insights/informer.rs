@@ -7,7 +7,6 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::settle::settle;
-use super::update_status;
 use crate::base::clock::{Time, after};
 use crate::base::yaml::{self, YamlError};
 use crate::model::insight::{Detail, Insight};
@@ -91,11 +90,11 @@ impl Informer {
     }
 
     /// Takes over, once, what an earlier process left in the UpdateStatus, where there is no ConfigMap.
-    pub(super) fn adopt(&mut self, status: &Value) {
+    pub(super) fn adopt(&mut self, insights: Vec<Insight>) {
         if self.known.is_none() {
             self.known = Some(BTreeMap::new());
             // One that cannot be written will not be published either.
-            update_status::insights(status, self.name).into_iter().for_each(|insight| drop(self.put(insight)));
+            insights.into_iter().for_each(|insight| drop(self.put(insight)));
         }
     }
 

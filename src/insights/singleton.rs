@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::state::is_older;
-use super::update_status::{self, NAME, ROOM};
+use super::update_status::{self, ROOM};
 use crate::base::clock::Time;
+use crate::model::insight::Insight;
+use crate::model::insight::published::UPDATE_STATUS as NAME;
 
 /// The CustomResourceDefinition without which there is none.
 pub(super) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
@@ -93,9 +95,9 @@ impl Singleton {
         self.definitions.is_synced() && (!self.is_served() || self.failed || self.seen.is_synced())
     }
 
-    /// Its status, if it is there.
-    pub(super) fn status(&self) -> Option<&Value> {
-        self.seen.get(NAME).map(|seen| &seen.status)
+    /// The insights that it has of an informer, if it is there.
+    pub(super) fn insights(&self, informer: &str) -> Option<Vec<Insight>> {
+        self.seen.get(NAME).map(|seen| update_status::insights(&seen.status, informer))
     }
 
     /// Whether it may not tell what is known.

@@ -157,7 +157,10 @@ impl State {
     /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
     pub(super) fn config_map(&mut self, event: Event<(String, Published)>) {
         if let Event::Apply((name, seen)) = &event
-            && self.config_maps.get(name).is_some_and(|known| is_older(&seen.resource_version, &known.resource_version))
+            && self
+                .config_maps
+                .get(name)
+                .is_some_and(|known| is_older(&seen.resource_version, &known.resource_version))
         {
             return;
         }
@@ -354,10 +357,12 @@ impl State {
 
 /// Has an informer take over what an earlier process left.
 fn begin(informer: &mut Informer, config_maps: &Cache<Published>, singleton: &Singleton) {
-    match (config_maps.get(CONFIG_MAP), singleton.status()) {
-        (Some(published), _) => informer.begin(Some(&published.data)),
-        (None, Some(status)) => informer.adopt(status),
-        (None, None) => informer.begin(None),
+    if informer.has_begun() {
+        return;
+    }
+    match config_maps.get(CONFIG_MAP) {
+        Some(published) => informer.begin(Some(&published.data)),
+        None => informer.adopt(singleton.insights(informer.name).unwrap_or_default()),
     }
 }
 

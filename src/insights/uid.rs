@@ -86,7 +86,14 @@ mod tests {
             assert_eq!(dns_label(same), same);
         }
         let long = format!("node-{}", "x".repeat(200));
-        let odd = ["node-ip-10-0-1-2.ec2.internal", "node-ip-10-0-1-2-ec2.internal", "HJK+jQB/RaiEBmT", "", "-", &long];
+        let odd = [
+            "node-ip-10-0-1-2.ec2.internal",
+            "node-ip-10-0-1-2-ec2.internal",
+            "HJK+jQB/RaiEBmT",
+            "",
+            "-",
+            &long,
+        ];
         let labels: std::collections::BTreeSet<String> = odd.iter().map(|uid| dns_label(uid)).collect();
         assert_eq!(labels.len(), odd.len());
         assert!(labels.iter().all(|label| label.len() <= 63 && dns_label(label) == *label), "{labels:?}");

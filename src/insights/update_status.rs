@@ -8,10 +8,7 @@ use serde_json::{Value, json};
 
 use super::informer::Informer;
 use crate::base::clock::{Time, rfc3339};
-use crate::model::insight::{Detail, Insight, ResourceRef};
-
-/// Its name.
-pub(super) const NAME: &str = "cluster";
+use crate::model::insight::{Detail, Insight, ResourceRef, published};
 
 /// Most bytes of its status. etcd takes 1.5 MiB in a request, and the object is stored with who wrote which field.
 pub(super) const ROOM: usize = 640 * 1024;
@@ -66,14 +63,11 @@ pub(super) fn status(informers: [&Informer; 2], before: &Value, room: usize, now
     builder.build(before, now)
 }
 
-/// The insights that `status` has of an informer, to go on with their times.
+/// The insights that an UpdateStatus has of an informer, to go on with their times.
 pub(super) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
-    let pools = status["workerPools"].as_array().into_iter().flatten();
-    let parts = std::iter::once(&status["controlPlane"]).chain(pools);
-    let informers = parts.flat_map(|part| part["informers"].as_array().into_iter().flatten());
-    let own = informers.filter(|one| one["name"] == informer);
-    let insights = own.flat_map(|one| one["insights"].as_array().into_iter().flatten());
-    insights.filter_map(|insight| fit::read(insight)).collect()
+    let own = published::in_status(status)
+        .filter(|(key, _)| key.strip_prefix(informer).is_some_and(|rest| rest.starts_with('.')));
+    own.filter_map(|(_, insight)| fit::read(insight)).collect()
 }
 
 impl Builder {
@@ -234,6 +228,3 @@ fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
     let conditions = fit[fit::member(insight)]["conditions"].as_array().filter(|_| tells)?;
     conditions.iter().find(|condition| condition["type"] == "Updating")
 }
-
-#[cfg(test)]
-mod tests;

@@ -79,7 +79,11 @@ impl Watches {
             Api::all_with(self.client.clone(), &api_resource(&resources::UPDATE_STATUSES));
         self.update_status = is_served.then(|| {
             let watch = watcher(api, watcher::Config::default()).default_backoff();
-            watch.map(|event| event.map_or(Told::NoUpdateStatus, |event| Told::UpdateStatus(each(event, seen)))).boxed()
+            watch
+                .map(|event| {
+                    event.map_or(Told::NoUpdateStatus, |event| Told::UpdateStatus(each(event, seen)))
+                })
+                .boxed()
         });
     }
 }

@@ -92,7 +92,8 @@ fn fit_condition(condition: &mut Value, acquired_at: &str) {
 /// one, is told by the message, and the condition's type stands in its place.
 fn reason(text: &str, kind: &str) -> String {
     let word = |part: &str| -> String {
-        let words = part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        let words =
+            part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
     };
     let parts: Vec<String> = text.split(" | ").map(word).filter(|part| !part.is_empty()).collect();
