@@ -32,7 +32,12 @@ pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
         return insights_in(map, wanted);
     }
     let object = view.get(&UPDATE_STATUSES, "", published::UPDATE_STATUS);
-    let insights = object.into_iter().flat_map(|object| published::in_status(&object["status"]));
+    object.map(|object| insights_of(object, wanted)).unwrap_or_default()
+}
+
+/// The insights of an UpdateStatus about a resource.
+pub(super) fn insights_of(update_status: &Value, wanted: &InsightRef) -> Vec<Value> {
+    let insights = published::in_status(&update_status["status"]);
     insights.filter_map(|(_, insight)| about(insight, wanted).cloned()).collect()
 }
 
@@ -53,7 +58,17 @@ fn about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
     let fits = |resource: &Value| resource["name"].as_str().is_some_and(|name| name_fits(name, &wanted.name));
     let scope = content["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
     let named = wanted.name.is_empty() || fits(&content["resource"]) || scope.iter().any(fits);
-    (kind == wanted.kind && named).then_some(content)
+    let is_about = |about: &ObjectRef| scope.iter().any(|resource| is_object(resource, about));
+    (kind == wanted.kind && named && wanted.about.as_ref().is_none_or(is_about)).then_some(content)
+}
+
+/// Whether a reference of the API is to this object.
+fn is_object(reference: &Value, wanted: &ObjectRef) -> bool {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    text("group") == wanted.resource.group
+        && text("resource") == wanted.resource.plural
+        && text("namespace") == wanted.namespace
+        && name_fits(text("name"), &wanted.name)
 }
 
 /// Whether all checks hold for one object or insight.

@@ -41,6 +41,8 @@ pub(super) struct Nodes {
     all_stale: bool,
     /// When to look at nodes again though nothing changed.
     alarms: Alarms,
+    /// Since when nodes were seen to reboot.
+    rebooting: BTreeMap<String, Time>,
     /// Where each node was counted.
     counted: BTreeMap<String, (String, Standing)>,
     /// The nodes of each pool.
@@ -195,6 +197,11 @@ impl Nodes {
             }
             self.stale_pools.insert(pool);
         }
+        if self.known.get(name).is_some_and(Node::reboots) {
+            self.rebooting.entry(name.to_owned()).or_insert(now);
+        } else {
+            self.rebooting.remove(name);
+        }
         let Some((pool, status, standing, findings)) = self.judge(name, informer, now) else {
             self.alarms.set(name, None);
             return Vec::new();
@@ -216,7 +223,7 @@ impl Nodes {
         let (status, standing) = node::assess_standing(node, pool, Releases { of: &of, newest }, now);
         let earlier = |uid: &str| informer.started(uid);
         let mut findings = Findings::new(Sight { now, earlier: &earlier });
-        health::of_node(node, pool, &standing, &mut findings);
+        health::of_node(node, pool, &standing, self.rebooting.get(name).copied(), &mut findings);
         Some((pool.name.clone(), status, standing, findings.done()))
     }
 

@@ -17,6 +17,7 @@ mod command;
 mod expectation;
 mod fault;
 mod graph_data;
+mod insight;
 mod monitoring;
 mod object;
 pub mod path;

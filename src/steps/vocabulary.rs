@@ -54,6 +54,8 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("Then", "within 1 minute the insight about ClusterVersion/version has condition Updating True"),
     ("Then", "the insight about ClusterVersion/version has \"versions.target.version\" \"4.14.8\""),
     ("Then", "within 5 minutes there is a health insight with level \"Critical\" and summary /status/"),
+    ("Then", "there was never a health insight about ClusterVersion/version with impact \"Update Stalled\""),
+    ("Then", "within 5 minutes there is no insight about Node/worker-0"),
     ("Then", "within 15 minutes alert \"ClusterOperatorDown\" about \"etcd\" is not firing"),
     ("Then", "Node/worker-0 annotation \"machineconfiguration.openshift.io/state\" is \"Done\""),
     ("Then", "within 2 hours node worker-0 is Draining"),

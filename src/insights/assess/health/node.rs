@@ -3,6 +3,7 @@
 
 use jiff::SignedDuration;
 
+use crate::base::clock::Time;
 use crate::insights::assess::dated::Dated;
 use crate::insights::assess::node::{Lack, Node, Pool, Standing, failure};
 use crate::model::insight::{ImpactLevel, ImpactType, ResourceRef, ScopeType};
@@ -57,8 +58,14 @@ const AWAY_FOR: SignedDuration = SignedDuration::from_mins(15);
 /// After this it is an error.
 const AWAY_ERROR: SignedDuration = SignedDuration::from_mins(60);
 
-/// Adds what a node of `pool` suffers from.
-pub fn assess(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Findings<'_>) {
+/// Adds what a node of `pool` suffers from, whose daemon was seen to let it reboot at `rebooting_since`.
+pub fn assess(
+    node: &Node,
+    pool: &Pool,
+    standing: &Standing,
+    rebooting_since: Option<Time>,
+    findings: &mut Findings<'_>,
+) {
     unavailable(node, pool, standing, findings);
     if let Some(reason) = failure(node) {
         findings.add(Draft {
@@ -69,7 +76,7 @@ pub fn assess(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Find
         });
     }
     draining(node, pool, standing, findings);
-    away(node, pool, standing, findings);
+    away(node, pool, standing, rebooting_since, findings);
 }
 
 fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
@@ -138,19 +145,30 @@ fn draining(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Findin
     });
 }
 
-/// While it is on its way, that a node is not ready means that it reboots.
-fn away(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Findings<'_>) {
-    let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready);
-    let Some((_, ready)) = lack.filter(|_| standing.is_on_its_way()) else { return };
-    let Some(since) = ready.since else { return };
+/// While it is on its way, that a node is not ready means that it reboots; and its daemon notes that it lets it do so, at
+/// `rebooting_since` by what was seen.
+fn away(
+    node: &Node,
+    pool: &Pool,
+    standing: &Standing,
+    rebooting_since: Option<Time>,
+    findings: &mut Findings<'_>,
+) {
+    let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready).filter(|_| standing.is_on_its_way());
+    let not_ready_since = lack.and_then(|(_, ready)| ready.since);
+    let Some(since) = [not_ready_since, rebooting_since].into_iter().flatten().min() else { return };
     if !findings.is_older(Some(since), AWAY_FOR) {
         return;
     }
     let is_error = findings.is_older(Some(since), AWAY_ERROR);
+    let told = match lack {
+        Some((_, ready)) => described(Lack::Ready, ready),
+        None => "Its machine-config daemon let it reboot, and has not said anything since.".to_owned(),
+    };
     findings.add(Draft {
         level: if is_error { ImpactLevel::Error } else { ImpactLevel::Warning },
         summary: format!("Node {} does not come back from its reboot", node.name),
-        description: format!("{} Look at the console of the machine.", described(Lack::Ready, ready)),
+        description: format!("{told} Look at the console of the machine."),
         since: Some(since),
         ..draft(&AWAY, node, pool)
     });

@@ -75,6 +75,11 @@ impl Node {
         desired.starts_with("drain-") && desired != applied
     }
 
+    /// Whether its daemon let it reboot and is not back.
+    pub(in crate::insights) fn reboots(&self) -> bool {
+        self.annotation("post-config-action") == "Rebooting"
+    }
+
     /// An annotation of the machine-config operator; empty where there is none.
     pub(super) fn annotation(&self, name: &str) -> &str {
         self.given(name).unwrap_or_default()
