@@ -48,8 +48,6 @@ pub(super) fn is_older(version: &str, than: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct State {
     cluster_versions: Cache<Object>,
-    /// Since when the status of a ClusterVersion has been of an older generation than the object, by name.
-    behind: BTreeMap<String, Time>,
     crds: Cache<Value>,
     operators: Cache<Operator>,
     /// The machine-config operator's image, by its Deployment.
@@ -78,7 +76,6 @@ impl Default for State {
     fn default() -> Self {
         Self {
             cluster_versions: Cache::default(),
-            behind: BTreeMap::new(),
             crds: Cache::default(),
             operators: Cache::default(),
             operator_images: Cache::default(),
@@ -220,7 +217,6 @@ impl State {
         let mut outcome = Ok(());
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
             begin(&mut self.control_plane_informer, &self.config_maps, &self.singleton);
-            self.notice_generations(now);
             let insights = self.insights(now);
             outcome = self.control_plane_informer.replace(insights, now);
         }
@@ -240,17 +236,6 @@ impl State {
     pub(super) fn due(&self) -> Option<Time> {
         let expiries = [&self.control_plane_informer, &self.node_informer].map(Informer::next_expiry);
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
-    }
-
-    /// Notes of which ClusterVersions the status is of an older generation than the object.
-    fn notice_generations(&mut self, now: Time) {
-        let is_behind = |object: &Object| {
-            let observed = object["status"]["observedGeneration"].as_i64();
-            observed.is_some_and(|observed| observed < object.generation())
-        };
-        let behind = self.cluster_versions.objects().iter().filter(|(_, object)| is_behind(object));
-        let since = |name: &String| self.behind.get(name).copied().unwrap_or(now);
-        self.behind = behind.map(|(name, _)| (name.clone(), since(name))).collect();
     }
 
     /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
@@ -306,7 +291,6 @@ impl State {
                 crd: self.crds.get(CLUSTER_VERSION_CRD),
                 kubernetes_minor: self.kubernetes_minor,
                 progress: progress.as_ref(),
-                behind_since: self.behind.get(name).copied(),
                 version_pods: &version_pods,
                 ..health::Facts::of(cluster_version)
             };

@@ -183,9 +183,7 @@ fn json_of(object: DynamicObject) -> (String, Value) {
     let mut value = object.data;
     if let Some(fields) = value.as_object_mut() {
         let (labels, annotations) = (object.metadata.labels, object.metadata.annotations);
-        let generation = object.metadata.generation;
-        let metadata =
-            json!({"name": name, "labels": labels, "annotations": annotations, "generation": generation});
+        let metadata = json!({"name": name, "labels": labels, "annotations": annotations});
         fields.insert("metadata".to_owned(), metadata);
     }
     (name, value)

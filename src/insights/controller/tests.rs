@@ -53,7 +53,8 @@ fn keys(server: &Server) -> Vec<String> {
     server.get(CONFIG_MAPS)["data"].as_object().map(|data| data.keys().cloned().collect()).unwrap_or_default()
 }
 
-const START: [&str; 10] = [
+const START: [&str; 11] = [
+    "0 GET customresourcedefinitions",
     "0 GET customresourcedefinitions",
     "0 GET clusterversions",
     "0 GET clusteroperators",

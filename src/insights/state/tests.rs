@@ -26,6 +26,8 @@ impl Bench {
         bench.state.operator(Event::InitDone);
         bench.state.operator_image(Event::Init);
         bench.state.operator_image(Event::InitDone);
+        bench.state.singleton.definition(Event::Init);
+        bench.state.singleton.definition(Event::InitDone);
         bench.state.version_pod(Event::Init);
         bench.state.version_pod(Event::InitDone);
         bench.state.config_map(Event::Init);

@@ -74,7 +74,7 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
         capabilities.join(", ")
     );
     let seen = findings.seen(&draft);
-    draft.description = describe(&foreign, minor, seen) + &lag(facts);
+    draft.description = describe(&foreign, minor, seen);
     draft.since = Some(seen);
     findings.add(draft);
 }
@@ -93,18 +93,5 @@ fn describe(foreign: &[(&str, Vec<&str>)], minor: u32, seen: Time) -> String {
          that. {remedy}",
         fields.join("; "),
         rfc3339(seen)
-    )
-}
-
-/// What else tells that nobody writes the status: it does not follow what is asked of it. That alone tells nothing, since the
-/// operator notes a generation only once it acts on it, which it does not with releases that it refuses.
-fn lag(facts: &Facts<'_>) -> String {
-    let Some(since) = facts.behind_since else { return String::new() };
-    let generations = ["/metadata/generation", "/status/observedGeneration"]
-        .map(|path| facts.cluster_version.pointer(path).and_then(Value::as_i64).unwrap_or_default());
-    let [generation, observed] = generations;
-    format!(
-        " Since {} the status has been that of generation {observed}, while generation {generation} is asked for.",
-        rfc3339(since)
     )
 }

@@ -59,8 +59,6 @@ pub struct Facts<'a> {
     pub kubernetes_minor: Option<u32>,
     /// How far the operators are, if that is known.
     pub progress: Option<&'a Progress>,
-    /// Since when the status was seen to be of an older generation than the object; `None`: it is not.
-    pub behind_since: Option<Time>,
     /// What the pods that fetch payloads suffer from.
     pub version_pods: &'a [String],
 }
@@ -68,14 +66,7 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// Of this ClusterVersion, with nothing else known.
     pub fn of(cluster_version: &'a Value) -> Self {
-        Self {
-            cluster_version,
-            crd: None,
-            kubernetes_minor: None,
-            progress: None,
-            behind_since: None,
-            version_pods: &[],
-        }
+        Self { cluster_version, crd: None, kubernetes_minor: None, progress: None, version_pods: &[] }
     }
 
     fn name(&self) -> &'a str {
