@@ -37,6 +37,7 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
                 Some(found) => Err(format!("it is published: {found}")),
             }
         }
+        What::NeverInsight(insight, checks) => check_writes::never(&simulation.record, insight, checks),
         What::Command(checks) => command::check_last(&simulation.record, checks),
         What::Alert(wanted) => check_monitoring::alert(simulation, wanted),
         What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),

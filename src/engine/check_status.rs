@@ -3,7 +3,6 @@
 use similar::TextDiff;
 
 use super::simulation::Simulation;
-use crate::model::alert::Alert;
 use crate::scenario::plan::{Snapshot, StatusMatch, What};
 use crate::status::{Alerts, Details, Inputs, Moment, render};
 
@@ -18,8 +17,8 @@ pub(super) fn text(simulation: &Simulation, details: Details) -> Result<String, 
     let now = simulation.now();
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
-        let since = |alert: &Alert| simulation.alerts_since.get(&alert.labels).copied().unwrap_or(now);
-        inputs.alerts = Alerts::of(simulation.alerts.iter().map(|alert| (since(alert), alert)));
+        let told = simulation.told_alerts.borrow();
+        inputs.alerts = Alerts::of(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
         render(&inputs, Moment::at(now), details)
     });
     status.map(|report| report.text).map_err(|refusal| format!("there is no status: {refusal}"))

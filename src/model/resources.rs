@@ -17,6 +17,8 @@ kinds! {
     CLUSTER_VERSIONS = cluster("config.openshift.io", "v1", "ClusterVersion", "clusterversions");
     /// What each operator reports of itself.
     CLUSTER_OPERATORS = cluster("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
+    /// What the update status controller publishes.
+    UPDATE_STATUSES = cluster("update.openshift.io", "v1alpha1", "UpdateStatus", "updatestatuses");
     /// Which feature set the cluster runs with.
     FEATURE_GATES = cluster("config.openshift.io", "v1", "FeatureGate", "featuregates");
     /// Which image signatures the container runtime demands.

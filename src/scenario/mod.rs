@@ -18,6 +18,7 @@ mod expectation;
 mod fault;
 mod graph_data;
 mod include;
+mod insight;
 pub mod lint;
 mod monitoring;
 mod object;

@@ -69,7 +69,10 @@ impl fmt::Display for ObjectRef {
 impl fmt::Display for InsightRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "insight {}", self.kind)?;
-        if self.name.is_empty() { Ok(()) } else { write!(f, "/{}", self.name) }
+        if !self.name.is_empty() {
+            write!(f, "/{}", self.name)?;
+        }
+        self.about.as_ref().map_or(Ok(()), |about| write!(f, " about {about}"))
     }
 }
 
@@ -196,6 +199,10 @@ impl fmt::Display for What {
             }
             Self::NoInsight(insight, checks) => {
                 write!(f, "no {insight}")?;
+                with(f, checks)
+            }
+            Self::NeverInsight(insight, checks) => {
+                write!(f, "never {insight}")?;
                 with(f, checks)
             }
             Self::Command(checks) => {

@@ -15,10 +15,10 @@ const USUAL_UPDATE: SignedDuration = SignedDuration::from_hours(1);
 
 /// `status.history`, newest first.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct History<'a>(&'a [Value]);
+pub(crate) struct History<'a>(&'a [Value]);
 
 impl<'a> History<'a> {
-    pub(super) fn of(cluster_version: &'a Object) -> Self {
+    pub(crate) fn of(cluster_version: &'a Object) -> Self {
         Self(cluster_version.list("/status/history"))
     }
 
@@ -38,7 +38,7 @@ impl<'a> History<'a> {
     }
 
     /// When the current update was completed, if it was.
-    pub(super) fn completed(self) -> Option<Time> {
+    pub(crate) fn completed(self) -> Option<Time> {
         self.0.first().and_then(completion)
     }
 
@@ -88,7 +88,7 @@ impl<'a> History<'a> {
 
     /// How long the latest completed update took, the installation and the current update aside; an hour if there was
     /// none.
-    pub(super) fn baseline(self) -> SignedDuration {
+    pub(crate) fn baseline(self) -> SignedDuration {
         let earlier = self.0.split_last().and_then(|(_, updates)| updates.get(1..)).unwrap_or_default();
         let took = |entry| completion(entry).map(|at| since(at, moment(entry, "startedTime")));
         earlier.iter().find_map(took).unwrap_or(USUAL_UPDATE)

@@ -8,11 +8,11 @@
 mod alerts;
 mod availability;
 mod control_plane;
-mod estimate;
+pub(crate) mod estimate;
 mod go_sort;
 mod go_time;
 mod health;
-mod history;
+pub(crate) mod history;
 mod membership;
 pub mod nodes;
 mod operators;

@@ -3,12 +3,14 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{Timing, condition, docstring, insight, object, printed, status_details, text_match};
+use super::phrase::{
+    Timing, condition, docstring, impact, insight, object, printed, status_details, text_match,
+};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
 use crate::scenario::plan::{
-    AlertMatch, Check, CommandCheck, StatusMatch, Subject, TextMatch, What, WriteMatch,
+    AlertMatch, Check, CommandCheck, InsightRef, StatusMatch, Subject, TextMatch, What, WriteMatch,
 };
 
 /// A condition of an object.
@@ -158,32 +160,47 @@ async fn insight_field(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// A published health insight, by its level and its summary.
+/// A published health insight, by what it is about and what it tells: it is there, it is not, or it never was.
 ///
 /// ```gherkin
 /// Then within 5 minutes there is a health insight with level "Critical" and summary /status/
+/// Then there was never a health insight about ClusterVersion/version with impact "Update Stalled"
 /// ```
 #[then(
-    regex = r#"^((?:within|throughout) \d+ \w+ )?there is (a|no) health insight(?: with level "(\w+)")?(?: (?:with|and) summary ("[^"]*"|/.+/))?$"#
+    regex = r#"^((?:within|throughout) \d+ \w+ )?there (is a|is no|was never a) health insight(?: about ([A-Z]\w+/\S+))?((?: (?:with|and) (?:level|impact|summary|description) (?:"[^"]*"|/.+/))*)$"#
 )]
 async fn health_insight(
     world: &mut ClusterWorld,
     timing: Timing,
-    article: String,
-    level: String,
-    summary: String,
+    there: String,
+    about: String,
+    tells: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let mut checks = Vec::new();
-    if !level.is_empty() {
-        checks.push(Check::Field { path: "impact.level".to_owned(), value: TextMatch::Equals(level) });
-    }
-    if !summary.is_empty() {
-        checks.push(Check::Field { path: "impact.summary".to_owned(), value: text_match(&summary)? });
-    }
-    let health = insight("Health");
-    let what = if article == "a" { What::Insight(health, checks) } else { What::NoInsight(health, checks) };
+    let checks = impact(&tells)?;
+    let about = if about.is_empty() { None } else { Some(object(&about)?) };
+    let health = InsightRef { about, ..insight("Health") };
+    let what = match there.as_str() {
+        "is a" => What::Insight(health, checks),
+        "is no" => What::NoInsight(health, checks),
+        _ => What::NeverInsight(health, checks),
+    };
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// No status insight about an object.
+///
+/// ```gherkin
+/// Then within 5 minutes there is no insight about Node/worker-0
+/// ```
+#[then(regex = r"^((?:within|throughout) \d+ \w+ )?there is no insight about ([A-Z]\w+/\S+)$")]
+async fn no_insight(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of), Vec::new()))?).await
 }
 
 /// An alert of Prometheus, with the value of its label `name` where one is given.

@@ -40,6 +40,8 @@ pub enum What {
     Insight(InsightRef, Vec<Check>),
     /// No such insight is published.
     NoInsight(InsightRef, Vec<Check>),
+    /// No such insight was published since the run began.
+    NeverInsight(InsightRef, Vec<Check>),
     /// The command that was run last came to this.
     Command(Vec<CommandCheck>),
     /// An alert like this is pending or fires.
@@ -95,6 +97,8 @@ pub struct InsightRef {
     pub kind: String,
     /// Name of the resource it is about; empty: any.
     pub name: String,
+    /// The object that a health insight is about; `None`: any.
+    pub about: Option<ObjectRef>,
 }
 
 /// One check of an object or an insight.
