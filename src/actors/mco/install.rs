@@ -99,6 +99,7 @@ fn access() -> Vec<(Resource, Value)> {
         rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
         rule(&[""], &["events"], &["create", "patch", "update"]),
         rule(&[GROUP], &["machineconfigs", "controllerconfigs", "machineconfigpools"], &reads),
+        rule(&[GROUP], &["machineconfignodes", "machineconfignodes/status"], &changes),
     ]);
     let mut all = Vec::new();
     for (name, rules) in [(CONTROLLER, controller), (DAEMON, daemon)] {

@@ -1,11 +1,12 @@
 //! The machine-config operator, its controller and its daemons: how nodes get from one release to another.
 //!
 //! The operator ([`operator`]) waits for its Deployment to be of another release, then writes that release into the
-//! ControllerConfig. The controller's parts each do one thing: MachineConfigs of the release ([`template`]), one of them for
+//! ControllerConfig; it keeps an object for each node in which the others tell how far that is ([`config_node`]). The controller's parts each do one thing: MachineConfigs of the release ([`template`]), one of them for
 //! each pool ([`render`]), the turns of the pool's nodes ([`pool`]), cordons and drains ([`drain`]). The daemon of a node
 //! ([`daemon`]) walks it there. They meet in annotations of Nodes and in MachineConfigPools, nowhere else.
 
 pub mod annotations;
+mod config_node;
 mod daemon;
 mod drain;
 mod install;
@@ -57,14 +58,17 @@ pub fn controller(world: &Arc<World>) -> Vec<Box<dyn Actor>> {
     ]
 }
 
-/// The operator with these facts.
+/// The parts of the operator with these facts.
 pub fn operator(
     facts: &crate::model::release::Operator,
     component: &str,
     world: &Arc<World>,
     streams: &Streams,
-) -> Box<dyn Actor> {
-    Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams))
+) -> Vec<Box<dyn Actor>> {
+    vec![
+        Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams)),
+        Box::new(config_node::keeper::MachineConfigNodes::new(facts)),
+    ]
 }
 
 fn controller_identity() -> Identity {
