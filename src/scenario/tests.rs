@@ -80,7 +80,7 @@ ids: [OCP-22641, OTA-1321, OCPBUGS-29340, "release#50743"]
 tags: [rollback]
 cluster:
   version: 4.14.1
-  nodes: {control-plane: 1, workers: 0}
+  nodes: {control-plane: 1, workers: 0, leases: true}
   kubernetes: 1.30
   feature-set: TechPreviewNoUpgrade
   channel: fast-4.14
@@ -105,6 +105,7 @@ timeline:
         (cluster.control_plane_nodes, cluster.worker_nodes, cluster.kubernetes_minor),
         (1, 0, Some(30))
     );
+    assert!(cluster.node_leases);
     assert_eq!(
         (cluster.feature_set.as_str(), cluster.channel.as_str()),
         ("TechPreviewNoUpgrade", "fast-4.14")
@@ -278,7 +279,7 @@ fn the_cluster_is_checked_against_its_release() {
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
              s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
-             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`",
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `leases`",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",

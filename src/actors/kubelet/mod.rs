@@ -10,6 +10,7 @@
 mod crash;
 mod ending;
 mod images;
+pub(crate) mod lease;
 mod node;
 mod pull;
 mod status;
@@ -21,6 +22,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use self::lease::NodeLease;
 use self::node::NodeStatus;
 pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
@@ -46,6 +48,8 @@ pub struct Kubelet {
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
     node_status: NodeStatus,
+    /// None where nobody wants to see that it lives.
+    lease: Option<NodeLease>,
     started: bool,
 }
 
@@ -55,6 +59,7 @@ impl Kubelet {
         Self {
             name: format!("kubelet/{node}"),
             node: node.to_owned(),
+            lease: world.node_leases.then(|| NodeLease::of(node)),
             world,
             streams: *streams,
             queue: WorkQueue::default(),
@@ -87,11 +92,21 @@ impl Kubelet {
             self.queue.add(key_of(pod));
         }
         self.queue.add(resources::NODES.key("", &self.node));
+        self.queue_lease();
+    }
+
+    fn queue_lease(&mut self) {
+        if let Some(lease) = &self.lease {
+            self.queue.add(lease.key());
+        }
     }
 
     fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
         if let Some(node) = input.changes.iter().find(|change| change.key.is(&resources::NODES)) {
             self.queue.add(node.key.clone());
+            if node.kind == ChangeKind::Added {
+                self.queue_lease();
+            }
         }
         for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
             if change.kind == ChangeKind::Deleted {
@@ -113,7 +128,9 @@ impl Kubelet {
             }
         }
         for (pod, _) in self.queue.answered(input.answers, input.now) {
-            if let Some(memory) = self.pods.get_mut(&pod) {
+            if let Some(lease) = self.lease.as_mut().filter(|_| pod.is(&resources::LEASES)) {
+                lease.refused();
+            } else if let Some(memory) = self.pods.get_mut(&pod) {
                 memory.sent = None;
                 memory.removed = false;
             }
@@ -135,6 +152,21 @@ impl Kubelet {
         }
         if let Some(at) = next {
             self.queue.add_at(key.clone(), at);
+        }
+    }
+
+    /// Shows that it lives.
+    fn look_at_lease(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+        // A machine without its node has nothing to show.
+        let Some(lease) =
+            self.lease.as_mut().filter(|_| site.view.get(&resources::NODES, "", &self.node).is_some())
+        else {
+            return;
+        };
+        let (write, next) = lease.look(site.view, site.now);
+        self.queue.add_at(key.clone(), next);
+        if let Some(write) = write {
+            self.queue.ask(key, write, &mut step.writes);
         }
     }
 
@@ -192,6 +224,8 @@ impl Actor for Kubelet {
         for subject in self.queue.take_due(input.now) {
             if subject.is(&resources::NODES) {
                 self.look_at_node(&subject, &site, &mut step);
+            } else if subject.is(&resources::LEASES) {
+                self.look_at_lease(&subject, &site, &mut step);
             } else {
                 self.look(&subject, &site, &mut step);
             }

@@ -1,6 +1,7 @@
 //! A kubelet, seen through the pods of its node.
 
 mod failing;
+mod lease;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
