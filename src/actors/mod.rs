@@ -243,7 +243,7 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
         // Payloads that people made for something else may have its ClusterOperator alone.
         if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
             actors.extend(mco::operator(facts, component, world, streams));
-            actors.extend(mco::controller(world));
+            actors.extend(mco::controller(world, streams));
         } else {
             actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
         }

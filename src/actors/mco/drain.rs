@@ -11,11 +11,13 @@ use serde_json::{Value, json};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
 use super::config_node::Teller;
 use super::config_node::told::{self, Told};
+use super::pace::{self, Pace};
 use super::{controller_line, node_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after};
+use crate::base::rng::Streams;
 use crate::model::manifests::Line;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
 use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, Write};
@@ -42,8 +44,9 @@ const TELLS_TIMEOUT: Line = (4, 19);
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The drain controller, a part of the machine-config controller.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DrainController {
+    streams: Streams,
     queue: WorkQueue,
     drains: BTreeMap<Key, Drain>,
     pods: BTreeMap<String, BTreeSet<Key>>,
@@ -88,8 +91,15 @@ impl Attempt {
 
 impl DrainController {
     /// One that has not seen any node yet.
-    pub(super) fn new() -> Self {
-        Self::default()
+    pub(super) fn new(streams: &Streams) -> Self {
+        Self {
+            streams: *streams,
+            queue: WorkQueue::default(),
+            drains: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            events: BTreeMap::new(),
+            started: false,
+        }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -180,6 +190,12 @@ impl DrainController {
             progress.push(told::draining(desired, applied));
         }
         if left.is_empty() {
+            let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
+            let least = drain.began + pace::draw(&self.streams, &name, Pace::of(view).drain);
+            if least > now {
+                self.queue.add_at(key.clone(), least);
+                return (tell(node, &progress, view, now), false);
+            }
             self.drains.remove(key);
             progress.push(told::drained(desired));
             return (tell(node, &progress, view, now), true);

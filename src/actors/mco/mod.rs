@@ -13,6 +13,7 @@ mod install;
 mod membership;
 mod node;
 mod operator;
+mod pace;
 mod pool;
 mod render;
 mod rendered;
@@ -49,12 +50,12 @@ const CONTROLLER: &str = "machine-config-controller";
 const DAEMON: &str = "machine-config-daemon";
 
 /// The parts of the machine-config controller.
-pub fn controller(world: &Arc<World>) -> Vec<Box<dyn Actor>> {
+pub fn controller(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(template::TemplateController::new(Arc::clone(world))),
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
-        Box::new(drain::DrainController::new()),
+        Box::new(drain::DrainController::new(streams)),
     ]
 }
 

@@ -16,6 +16,7 @@ use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
 use super::config_node::told::{self, Told};
 use super::config_node::{self, Teller};
 use super::node_events;
+use super::pace::{self, Seconds};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
@@ -109,10 +110,12 @@ impl MachineConfigDaemon {
     }
 
     /// A span between two numbers of seconds, drawn for what is done on the way to the target.
-    fn draw(&self, what: &str, (low, high): (u64, u64)) -> SignedDuration {
-        let name = format!("machine-config-daemon/{}/{}/{what}", self.node, self.target);
-        let millis = self.streams.stream(&name).between(low * 1000, high * 1000);
-        SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    fn draw(&self, what: &str, seconds: Seconds) -> SignedDuration {
+        pace::draw(
+            &self.streams,
+            &format!("machine-config-daemon/{}/{}/{what}", self.node, self.target),
+            seconds,
+        )
     }
 
     /// Says that it failed, and tries again a while later.

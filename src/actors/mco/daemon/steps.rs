@@ -11,6 +11,7 @@ use crate::actors::mco::annotations::{
 };
 use crate::actors::mco::config_node::{self, told};
 use crate::actors::mco::controller_line;
+use crate::actors::mco::pace::{Pace, Seconds};
 use crate::actors::recorder::Notice;
 use crate::base::clock::{Time, after};
 use crate::model::fault::{Fault, FaultKind};
@@ -31,11 +32,8 @@ const TELLS_REBOOT: Line = (4, 15);
 /// From this minor on an update of the operating system that failed is told in lower case.
 const LOWER_CASE: Line = (4, 22);
 
-/// Seconds until it has seen what is desired, until the files and the operating system are there, and of silence while the
-/// machine reboots.
-const NOTICE_SECONDS: (u64, u64) = (1, 2);
-const APPLY_SECONDS: (u64, u64) = (60, 120);
-const SILENCE_SECONDS: (u64, u64) = (60, 150);
+/// How long it takes to see what is desired.
+const NOTICE: Seconds = (1, 2);
 
 /// When a wish of that age is looked at next.
 pub(super) fn next_poll(since: Time, now: Time) -> Time {
@@ -131,7 +129,7 @@ impl MachineConfigDaemon {
         } else if desired != self.disk.config {
             desired.clone_into(&mut self.target);
             self.back_off = BACK_OFF.0;
-            self.phase = Phase::Preparing(now + self.draw("notice", NOTICE_SECONDS));
+            self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
         } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
             // What was wanted meanwhile is no longer wanted, or what was wrong is right again.
             desired.clone_into(&mut self.target);
@@ -244,7 +242,7 @@ impl MachineConfigDaemon {
         }
         let (os, keys) = changes(from, to);
         out.progress.push(told::applying(os, keys));
-        self.phase = Phase::Applying(now + self.draw("apply", APPLY_SECONDS));
+        self.phase = Phase::Applying(now + self.draw("apply", Pace::of(view).apply));
     }
 
     fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
@@ -270,7 +268,7 @@ impl MachineConfigDaemon {
             target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
         let disk = Disk { config: self.target.clone(), os_image };
         let returns = fault(node, FaultKind::DoesNotReturn).is_none();
-        let silence = returns.then(|| self.draw("silence", SILENCE_SECONDS));
+        let silence = returns.then(|| self.draw("silence", Pace::of(view).silence));
         out.effects.push(Effect::Reboot { disk, silence });
     }
 
