@@ -99,3 +99,15 @@ Feature: What the machine-config operator tells of each node
     Given a 4.20.1 cluster
     When I delete Node/worker-2
     Then within 1 minute MachineConfigNode/worker-2 does not exist
+
+  Scenario Outline: From 4.21 on a pool tells twice of a degraded node (<version>)
+    Given a <version> cluster
+    When node worker-1 degrades with message "no space left on device"
+    Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message "<message>"
+    And MachineConfigPool/worker field "status.degradedMachineCount" is "1"
+    And MachineConfigPool/worker field "status.certExpirys[0].subject" is "CN=admin-kubeconfig-signer,OU=openshift"
+
+    Examples:
+      | version | message                                                                                                                                                       |
+      | 4.20.1  | Node worker-1 is reporting: "no space left on device"                                                                                                         |
+      | 4.21.1  | Node worker-1 is reporting: "Node worker-1 upgrade failure. no space left on device", Node worker-1 is reporting: "no space left on device" |

@@ -68,6 +68,15 @@ pub(super) fn is_untold(node: &str, view: &View) -> bool {
     view.get_key(&key(node)).is_some_and(|object| object.list("/status/conditions").is_empty())
 }
 
+/// What the object of a node says of a failure: nothing while nobody has told anything in it (`None`) and while all is well
+/// (`Some` of an empty text).
+pub(super) fn failure(node: &str, view: &View) -> Option<String> {
+    let object = view.get_key(&key(node))?;
+    let found = condition::of(object, "NodeDegraded")?;
+    let message = found["message"].as_str().filter(|_| found["status"] == "True");
+    Some(message.unwrap_or_default().to_owned())
+}
+
 /// Tells of one node, one thing after the other: others see each of them.
 #[derive(Debug)]
 pub(super) struct Teller {
