@@ -103,7 +103,7 @@ Feature: What the machine-config operator tells of each node
   Scenario Outline: From 4.21 on a pool tells twice of a degraded node (<version>)
     Given a <version> cluster
     When node worker-1 degrades with message "no space left on device"
-    Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message "<message>"
+    Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^<message>$/
     And MachineConfigPool/worker field "status.degradedMachineCount" is "1"
     And MachineConfigPool/worker field "status.certExpirys[0].subject" is "CN=admin-kubeconfig-signer,OU=openshift"
 

@@ -338,7 +338,19 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `is`, `reason`, `message`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `is`, `reason`, `message`",
+    );
+    check_step(
+        "  - fault: {pod: web, node: w, is: unready}",
+        "s.yaml:5:18: it is an `operator`, a `node` or a `pod`, not several",
+    );
+    check_step(
+        "  - fault: {pod: web, is: unredy}",
+        "s.yaml:5:18: expected pods such as `default/web-*`, found `web`",
+    );
+    check_step(
+        "  - fault: {pod: default/web-*, is: stalled}",
+        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

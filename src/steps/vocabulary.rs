@@ -38,6 +38,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "operator etcd degrades with reason \"EtcdMembersDegraded\" and message \"2 of 3 members are available\"",
     ),
     ("When", "node worker-0 becomes not ready"),
+    ("When", "pod default/web-* becomes unready"),
     ("When", "I pause pool worker"),
     ("When", "I let 2 of the nodes of pool worker be unavailable"),
     ("When", "I cordon node worker-0"),

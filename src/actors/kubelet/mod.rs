@@ -2,7 +2,7 @@
 //!
 //! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
 //! it is said of their image that they do not.
-//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]). A pod annotated
+//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
 //! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
 //! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
 //! know: after a restart a kubelet may ask again.
@@ -12,6 +12,7 @@ mod ending;
 mod images;
 pub(crate) mod lease;
 mod node;
+mod probe;
 mod pull;
 mod status;
 mod worker;

@@ -2,6 +2,7 @@
 
 mod failing;
 mod lease;
+mod probes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
