@@ -1,9 +1,9 @@
-//! What an operator or a node is told to get wrong. It stands in annotations of the ClusterOperator or Node, so that whoever
+//! What an operator, a node or a pod is told to get wrong. It stands in annotations of the ClusterOperator, Node or Pod, so that whoever
 //! may write there can tell it: a scenario, or somebody with `oc annotate`.
 
 use serde_json::{Value, json};
 
-/// The annotation of a ClusterOperator or a Node that names the fault, or says [`NONE`].
+/// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
 /// The annotation with the reason that is given for the fault.
 pub const REASON: &str = "windtunnel.dev/fault-reason";
@@ -13,7 +13,7 @@ pub const MESSAGE: &str = "windtunnel.dev/fault-message";
 /// What [`ANNOTATION`] says when all is to be well again.
 pub const NONE: &str = "none";
 
-/// How an operator or a node can fail.
+/// How an operator, a node or a pod can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message.
@@ -40,9 +40,15 @@ pub enum FaultKind {
     OsUpdateFails,
     /// The machine does not come back from its next reboot.
     DoesNotReturn,
+    /// The containers of a pod run and their readiness probes fail.
+    Unready,
+    /// Their liveness probes fail, so that they are restarted again and again.
+    NotLive,
+    /// Their programs end with an error again and again.
+    CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 12] = [
+const NAMES: [(FaultKind, &str); 15] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -55,6 +61,9 @@ const NAMES: [(FaultKind, &str); 12] = [
     (FaultKind::Unreconcilable, "unreconcilable"),
     (FaultKind::OsUpdateFails, "os-update-fails"),
     (FaultKind::DoesNotReturn, "does-not-return"),
+    (FaultKind::Unready, "unready"),
+    (FaultKind::NotLive, "not-live"),
+    (FaultKind::CrashLooping, "crash-looping"),
 ];
 
 impl FaultKind {
@@ -71,6 +80,8 @@ impl FaultKind {
         "does-not-return",
         "degraded",
     ];
+    /// The names of the faults that pods have.
+    pub const OF_PODS: [&str; 3] = ["unready", "not-live", "crash-looping"];
 
     /// The fault of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -101,6 +112,13 @@ pub enum Faulty {
     Operator(String),
     /// This node.
     Node(String),
+    /// The pods of this name in this namespace; a name that ends in `*` means all that begin so.
+    Pods {
+        /// The namespace.
+        namespace: String,
+        /// The name.
+        name: String,
+    },
 }
 
 impl Fault {
@@ -145,7 +163,7 @@ mod tests {
         }
         assert_eq!(Fault::told(&json!({})), None);
         assert_eq!(Fault::told(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })), None);
-        let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES);
+        let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES).chain(&FaultKind::OF_PODS);
         assert!({ words }.all(|name| FaultKind::named(name).unwrap().name() == *name));
     }
 }

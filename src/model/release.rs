@@ -66,6 +66,9 @@ pub struct Component {
     /// CRDs that it ships, by plural and group, such as `clusterversions.config.openshift.io`.
     #[serde(default)]
     pub crds: Vec<String>,
+    /// CRDs that it ships with feature sets of previews alone.
+    #[serde(default)]
+    pub previews: Vec<String>,
     /// Files of `manifests/payload/` with more of its objects, by their names.
     #[serde(default)]
     pub objects: Vec<String>,

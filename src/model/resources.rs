@@ -43,6 +43,9 @@ kinds! {
     /// Nodes that are to have the same MachineConfig.
     MACHINE_CONFIG_POOLS =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools");
+    /// How far a node is with its MachineConfig.
+    MACHINE_CONFIG_NODES =
+        cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
     /// What the machine-config operator hands to its controller.
     CONTROLLER_CONFIGS =
         cluster("machineconfiguration.openshift.io", "v1", "ControllerConfig", "controllerconfigs");

@@ -1,5 +1,6 @@
 //! `fault` and `heal`: what goes wrong, and well again.
 
+use super::object::{self, Star};
 use super::plan::Action;
 use super::reader::{Map, Reader};
 use crate::base::yaml::Node;
@@ -8,13 +9,17 @@ use crate::model::fault::{Fault, FaultKind, Faulty};
 const OPERATOR: &str = "the name of a ClusterOperator such as `etcd`";
 const NODE: &str = "the name of a node such as `worker-0`";
 
-/// `fault: {operator: etcd, is: degraded, reason: EtcdMembersDegraded, message: ...}`, `fault: {node: worker-0, is: not-ready}`.
+const POD: &str = "pods such as `default/web-*`";
+
+/// `fault: {operator: etcd, is: degraded, reason: EtcdMembersDegraded, message: ...}`, `fault: {node: worker-0, is: not-ready}`,
+/// `fault: {pod: default/web-*, is: unready}`.
 pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let shape = "a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}`";
-    let map = reader.map(node, shape, &["operator", "node", "is", "reason", "message"])?;
+    let map = reader.map(node, shape, &["operator", "node", "pod", "is", "reason", "message"])?;
     let faulty = faulty(reader, node, &map);
     let words: &[&str] = match faulty {
         Some(Faulty::Node(_)) => &FaultKind::OF_NODES,
+        Some(Faulty::Pods { .. }) => &FaultKind::OF_PODS,
         _ => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
@@ -25,23 +30,38 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     Some(Action::Fault { faulty: faulty?, fault: Some(fault) })
 }
 
-/// `heal: {operator: etcd}`, `heal: {node: worker-0}`.
+/// `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {pod: default/web-*}`.
 pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
-    let map = reader.map(node, "what to heal, such as `{operator: etcd}`", &["operator", "node"])?;
+    let map = reader.map(node, "what to heal, such as `{operator: etcd}`", &["operator", "node", "pod"])?;
     Some(Action::Fault { faulty: faulty(reader, node, &map)?, fault: None })
 }
 
-/// Who it is: an operator or a node.
+/// Who it is: an operator, a node or pods.
 fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
-    match (map.get("operator"), map.get("node")) {
-        (Some(_), Some(node)) => {
-            reader.problem(node, "it is an `operator` or a `node`, not both".to_owned());
+    let told = ["operator", "node", "pod"].map(|key| map.get(key));
+    if told.iter().flatten().count() > 1 {
+        let message = "it is an `operator`, a `node` or a `pod`, not several";
+        reader.problem(told.into_iter().flatten().nth(1)?, message.to_owned());
+        return None;
+    }
+    match told {
+        [Some(operator), ..] => reader.text(operator, OPERATOR).map(Faulty::Operator),
+        [_, Some(node), _] => reader.text(node, NODE).map(Faulty::Node),
+        [.., Some(pod)] => pods(reader, pod),
+        _ => {
+            reader.problem(at, format!("needs `operator` ({OPERATOR}), `node` ({NODE}) or `pod` ({POD})"));
             None
         }
-        (None, Some(node)) => reader.text(node, NODE).map(Faulty::Node),
-        (Some(operator), None) => reader.text(operator, OPERATOR).map(Faulty::Operator),
-        (None, None) => {
-            reader.problem(at, format!("needs `operator` ({OPERATOR}) or `node` ({NODE})"));
+    }
+}
+
+/// `namespace/name`, or all pods that begin so.
+fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+    let text = reader.text(node, POD)?;
+    match object::parse(&format!("Pod/{text}"), Star::Allowed) {
+        Ok(found) => Some(Faulty::Pods { namespace: found.namespace, name: found.name }),
+        Err(_) => {
+            reader.problem(node, format!("expected {POD}, found `{text}`"));
             None
         }
     }

@@ -85,6 +85,8 @@ pub struct ClusterPlan {
     pub control_plane_nodes: u32,
     /// Worker nodes.
     pub worker_nodes: u32,
+    /// Whether their kubelets renew Leases, each every ten seconds.
+    pub node_leases: bool,
     /// What the nodes run on.
     pub platform: Platform,
     /// Holds the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None`: it follows the releases.
@@ -114,6 +116,7 @@ impl ClusterPlan {
             installed: true,
             control_plane_nodes: 3,
             worker_nodes: 3,
+            node_leases: false,
             platform: Platform::default(),
             kubernetes_minor: None,
             feature_set: String::new(),

@@ -47,6 +47,7 @@ fn act(action: &Action) -> String {
             let who = match faulty {
                 Faulty::Operator(name) => format!("operator {name}"),
                 Faulty::Node(name) => format!("node {name}"),
+                Faulty::Pods { namespace, name } => format!("pod {namespace}/{name}"),
             };
             match fault {
                 Some(fault) => format!("{who} is {}", fault.kind.name()),

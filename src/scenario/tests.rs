@@ -102,7 +102,7 @@ ids: [OCP-22641, OTA-1321, OCPBUGS-29340, "release#50743"]
 tags: [rollback]
 cluster:
   version: 4.14.1
-  nodes: {control-plane: 1, workers: 0}
+  nodes: {control-plane: 1, workers: 0, leases: true}
   kubernetes: 1.30
   feature-set: TechPreviewNoUpgrade
   channel: fast-4.14
@@ -127,6 +127,7 @@ timeline:
         (cluster.control_plane_nodes, cluster.worker_nodes, cluster.kubernetes_minor),
         (1, 0, Some(30))
     );
+    assert!(cluster.node_leases);
     assert_eq!(
         (cluster.feature_set.as_str(), cluster.channel.as_str()),
         ("TechPreviewNoUpgrade", "fast-4.14")
@@ -300,7 +301,7 @@ fn the_cluster_is_checked_against_its_release() {
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
              s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
-             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`",
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `leases`",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
@@ -359,7 +360,19 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `is`, `reason`, `message`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `is`, `reason`, `message`",
+    );
+    check_step(
+        "  - fault: {pod: web, node: w, is: unready}",
+        "s.yaml:5:18: it is an `operator`, a `node` or a `pod`, not several",
+    );
+    check_step(
+        "  - fault: {pod: web, is: unredy}",
+        "s.yaml:5:18: expected pods such as `default/web-*`, found `web`",
+    );
+    check_step(
+        "  - fault: {pod: default/web-*, is: stalled}",
+        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

@@ -69,3 +69,31 @@ async fn node_fails(
     let fault = kind.map(|kind| Fault { kind, reason: String::new(), message });
     world.act(&step.value, Action::Fault { faulty: Faulty::Node(node), fault }).await
 }
+
+/// Tells pods to fail or to be well again, for as long as they live: one `becomes unready` whose readiness probes fail, is `not live`
+/// whose liveness probes do, and `crashes` whose programs end with an error again and again. A name that ends in `*` means
+/// all pods that begin so.
+///
+/// ```gherkin
+/// When pod default/web-* becomes unready
+/// ```
+#[when(
+    regex = r#"^pod ([^\s/]+)/(\S+) (becomes unready|is not live|crashes|recovers)(?: with message "(.+)")?$"#
+)]
+async fn pod_fails(
+    world: &mut ClusterWorld,
+    namespace: String,
+    name: String,
+    how: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = match &*how {
+        "becomes unready" => Some(FaultKind::Unready),
+        "is not live" => Some(FaultKind::NotLive),
+        "crashes" => Some(FaultKind::CrashLooping),
+        _ => None,
+    };
+    let fault = kind.map(|kind| Fault { kind, reason: String::new(), message });
+    world.act(&step.value, Action::Fault { faulty: Faulty::Pods { namespace, name }, fault }).await
+}

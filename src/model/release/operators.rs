@@ -33,6 +33,7 @@ pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component>
                 manifests: 0,
                 capabilities: manifest.capabilities(),
                 crds: Vec::new(),
+                previews: Vec::new(),
                 objects: Vec::new(),
                 operator: Some(operator),
             });

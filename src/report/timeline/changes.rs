@@ -51,6 +51,7 @@ pub(super) fn of(write: &WriteEvent) -> Vec<Change> {
         && !write.key.is(&resources::LEASES)
         && !write.key.is(&resources::PODS)
         && !write.key.is(&resources::DEPLOYMENTS)
+        && !write.key.is(&resources::MACHINE_CONFIG_NODES)
         && !insights::is_home(&write.key)
         && !insights::is_update_status(&write.key)
     {
@@ -92,6 +93,10 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
         return found;
     } else if key.is(&resources::NODES) {
         found.extend(openshift::of_node(before, after));
+    }
+    if key.is(&resources::MACHINE_CONFIG_NODES) {
+        found.extend(openshift::of_machine_config_node(before, after));
+        return found;
     }
     found.extend(condition_changes(before, after));
     found
