@@ -59,6 +59,9 @@ pub(super) struct RunArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+    /// Write the results with their timelines as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
@@ -74,6 +77,9 @@ pub(super) struct RunArgs {
 pub(super) struct ReportArgs {
     /// A record file.
     pub(super) record: PathBuf,
+    /// Write the timeline as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
     #[command(flatten)]
     pub(super) layout: Layout,
 }
@@ -154,6 +160,9 @@ pub(super) struct TestArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+    /// Write the results with their timelines as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
 }
 
 /// `windtunnel serve`.

@@ -8,6 +8,7 @@
 mod adm;
 mod args;
 mod files;
+mod html;
 mod payload;
 mod report;
 mod run;

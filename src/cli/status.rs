@@ -3,10 +3,8 @@
 use super::args::{Details, StatusArgs};
 use super::{Exit, report, say};
 use crate::base::text::{clock_time, parse_duration};
-use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
-};
-use crate::status::{self, Inputs};
+use crate::report::status;
+use crate::status::Details as Sections;
 
 /// Prints the status.
 pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
@@ -20,26 +18,16 @@ pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
             record.header.epoch + span
         }
     };
-    let view = record.view_at(at);
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version").cloned().ok_or_else(|| {
+    let details = match args.details {
+        Details::None => Sections::None,
+        Details::All => Sections::All,
+        Details::Nodes => Sections::Nodes,
+        Details::Operators => Sections::Operators,
+    };
+    let text = status::of(&record.view_at(at), at, details).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));
         format!("{}: there is no ClusterVersion at {time}", args.record.display())
     })?;
-    let operators = view.list(&CLUSTER_OPERATORS).cloned().collect();
-    let mco = "machine-config-operator";
-    let inputs = Inputs {
-        machine_config_pools: view.list(&MACHINE_CONFIG_POOLS).cloned().collect(),
-        machine_configs: view.list(&MACHINE_CONFIGS).cloned().collect(),
-        nodes: view.list(&NODES).cloned().collect(),
-        machine_config_operator: view.get(&DEPLOYMENTS, &format!("openshift-{mco}"), mco).cloned(),
-        ..Inputs::new(cluster_version, operators)
-    };
-    let details = match args.details {
-        Details::None => status::Details::None,
-        Details::All => status::Details::All,
-        Details::Nodes => status::Details::Nodes,
-        Details::Operators => status::Details::Operators,
-    };
-    say(&status::render(&inputs, at, details));
+    say(&text);
     Ok(Exit::Passed)
 }

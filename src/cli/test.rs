@@ -1,7 +1,7 @@
 //! `windtunnel test`: plays Gherkin features.
 
 use super::args::TestArgs;
-use super::{Exit, files, say};
+use super::{Exit, files, html, say};
 use crate::report::{ScenarioResult, junit, summary};
 use crate::steps::{self, Suite, TagOperation};
 
@@ -32,6 +32,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         }
         say(&summary::scenario(result));
     }
+    let told = results.iter().zip(&played).map(|(result, played)| (result, played.record.as_ref()));
+    let page = html::write(args.html.as_deref(), "windtunnel test", told, &[]);
     let unwritten = match &args.junit {
         Some(path) => {
             let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
@@ -40,7 +42,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         None => Ok(()),
     };
     say(&summary::run(&results, wall));
-    unwritten?;
+    unwritten.and(page)?;
     Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
 }
 

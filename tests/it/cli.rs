@@ -5,6 +5,7 @@ mod adm;
 pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;
+mod html;
 mod input;
 mod payloads;
 mod records;

@@ -40,7 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "status",
         ],
     ),
-    ("report", &["base", "model", "record"]),
+    ("report", &["base", "model", "record", "status"]),
     ("steps", &["base", "model", "record", "oc", "scenario", "engine"]),
     (
         "cli",
