@@ -73,6 +73,9 @@ pub(super) struct RunArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+    /// Write the results with their timelines as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
@@ -167,6 +170,9 @@ impl Selection {
 pub(super) struct ReportArgs {
     /// A record file.
     pub(super) record: PathBuf,
+    /// Write the timeline as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
     #[command(flatten)]
     pub(super) layout: Layout,
 }
@@ -286,6 +292,9 @@ pub(super) struct TestArgs {
     /// Write the files that statuses are compared with (`the status is as in`) instead of comparing.
     #[arg(long)]
     pub(super) update_snapshots: bool,
+    /// Write the results with their timelines as one HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
 }
 
 /// `windtunnel serve`.

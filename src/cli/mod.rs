@@ -9,6 +9,7 @@ mod adm;
 mod args;
 mod dump;
 mod files;
+mod html;
 mod lint;
 #[cfg(feature = "live")]
 mod live;

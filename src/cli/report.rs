@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::args::ReportArgs;
-use super::{Exit, files, say};
+use super::{Exit, files, html, say};
 use crate::record::Record;
 use crate::report::{ScenarioResult, insights, summary, timeline};
 
@@ -13,6 +13,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let result = ScenarioResult::of(&record, "");
     say(&story(&record, args.layout.width));
     say(&summary::scenario(&result));
+    let told = std::iter::once((&result, Some(&record)));
+    html::write(args.html.as_deref(), "windtunnel report", told, &[])?;
     Ok(if result.passed() { Exit::Passed } else { Exit::Failed })
 }
 

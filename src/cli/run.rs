@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::args::RunArgs;
 use super::payload::Releases;
 use super::report::story;
-use super::{Exit, complain, files, say, snapshots};
+use super::{Exit, complain, files, html, say, snapshots};
 use crate::engine;
 use crate::record::Record;
 use crate::report::{ScenarioResult, junit, summary};
@@ -54,6 +54,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     }
     let kept = played.iter().flat_map(|played| &played.snapshots);
     unwritten.extend(snapshots::write(kept).err());
+    let told = played.iter().map(|played| (&played.result, played.record.as_ref()));
+    let options = html::payload_options(&args.payload);
+    unwritten.extend(html::write(args.html.as_deref(), "windtunnel run", told, &options).err());
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
     if let Some(path) = &args.junit {
         let xml = junit::render("windtunnel run", &results).map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use super::args::{Details, StatusArgs};
 use super::{Exit, complain, dump, hint, report, say};
 use crate::base::clock::{Time, after};
 use crate::base::text::{clock_time, parse_duration};
-use crate::record::Record;
+use crate::report::status as recorded;
 use crate::status::{self, Alerts, Inputs, KINDS, Moment, Refusal, Report};
 
 /// Why no status is printed.
@@ -89,19 +89,11 @@ fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
             after(record.header.epoch, span)
         }
     };
-    let inputs = inputs_at(&record, at).ok_or_else(|| {
+    let inputs = recorded::inputs(&record, at).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));
         format!("{}: there is no ClusterVersion at {time}", path.display())
     })?;
     Ok(status::render(&inputs, Moment::at(at), args.details.into())?)
-}
-
-/// What `oc` would have read at a moment of a run; `None` without a ClusterVersion.
-fn inputs_at(record: &Record, at: Time) -> Option<Inputs> {
-    let view = record.view_at(at);
-    let mut inputs = Inputs::gather(|resource| view.list(resource).cloned().collect()).ok()?;
-    inputs.alerts = Alerts::of(record.alerts_at(at));
-    Some(inputs)
 }
 
 fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, Failure> {

@@ -2,7 +2,7 @@
 
 use super::args::TestArgs;
 use super::run::FAILED_FAST;
-use super::{Exit, files, say, snapshots};
+use super::{Exit, files, html, say, snapshots};
 use crate::report::{ScenarioResult, junit, summary};
 use crate::steps::{self, Beside, Playing, Suite, TagOperation};
 
@@ -38,6 +38,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         say(&summary::scenario(result));
     }
     let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
+    let told = results.iter().zip(&played).map(|(result, played)| (result, played.record.as_ref()));
+    let page = html::write(args.html.as_deref(), "windtunnel test", told, &[]);
     let unwritten = match &args.junit {
         Some(path) => {
             let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
@@ -46,7 +48,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         None => Ok(()),
     };
     say(&summary::run(&results, wall));
-    kept.and(unwritten)?;
+    kept.and(unwritten).and(page)?;
     Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
 }
 

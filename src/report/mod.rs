@@ -1,8 +1,10 @@
 //! A record to text that people and machines read: a timeline, a summary, `JUnit` XML. A parsed record file is enough
 //! for all of them; nothing here writes a file.
 
+pub mod html;
 pub mod insights;
 pub mod junit;
+pub mod status;
 pub mod summary;
 pub mod timeline;
 

@@ -1,6 +1,6 @@
 //! A run as a table: when, which object, what changed, who did it; with the steps of the scenario in between.
 
-mod changes;
+pub(super) mod changes;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -70,7 +70,7 @@ pub fn render(record: &Record, width: usize) -> String {
 }
 
 /// An alert's state with what it is about, and that alone.
-fn told(alert: &Alert) -> (String, String) {
+pub(super) fn told(alert: &Alert) -> (String, String) {
     // What all alerts of its name share says nothing.
     let own =
         alert.labels.iter().filter(|(name, _)| !["alertname", "namespace", "severity"].contains(&&***name));

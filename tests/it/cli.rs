@@ -6,6 +6,7 @@ mod authoring;
 pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;
+mod html;
 mod input;
 mod payloads;
 mod records;

@@ -41,7 +41,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "status",
         ],
     ),
-    ("report", &["base", "model", "record"]),
+    ("report", &["base", "model", "record", "status"]),
     ("steps", &["base", "model", "record", "oc", "status::Details", "scenario", "engine"]),
     (
         "cli",

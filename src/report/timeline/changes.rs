@@ -14,11 +14,11 @@ use crate::report::insights;
 
 /// One thing that changed.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(in crate::report) struct Change {
     /// What of the object it is about; changes of one subject follow each other.
-    pub(super) subject: String,
+    pub(in crate::report) subject: String,
     /// What changed, in one line.
-    pub(super) text: String,
+    pub(in crate::report) text: String,
 }
 
 fn change(subject: impl Into<String>, text: impl Into<String>) -> Change {
@@ -26,7 +26,7 @@ fn change(subject: impl Into<String>, text: impl Into<String>) -> Change {
 }
 
 /// All that a write changed, as far as people want to know; empty for a write that changed nothing of interest.
-pub(super) fn of(write: &WriteEvent) -> Vec<Change> {
+pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
     if write.key.plural == resources::EVENTS.plural {
         return Vec::new();
     }
@@ -34,6 +34,8 @@ pub(super) fn of(write: &WriteEvent) -> Vec<Change> {
         return vec![change("refusal", format!("refused {}: {}", write.code, one_line(&write.message)))];
     }
     let (before, after) = match (&write.before, &write.after) {
+        // What came of a binding or an eviction is told by the write that follows.
+        (_, None) if write.verb == "create" => return Vec::new(),
         (_, None) => return vec![change("life", "deleted")],
         (before, Some(after)) => (before.as_ref(), after),
     };

@@ -1,0 +1,46 @@
+//! `--html`: the page of a run, and the commands on it that play a scenario again.
+
+use std::path::{Path, PathBuf};
+
+use super::files;
+use crate::record::Record;
+use crate::report::ScenarioResult;
+use crate::report::html::{self, Scenario};
+
+/// Writes the page, if one is wanted, of results with their records.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write<'a>(
+    path: Option<&Path>,
+    command: &str,
+    played: impl Iterator<Item = (&'a ScenarioResult, Option<&'a Record>)>,
+    options: &[String],
+) -> Result<(), String> {
+    let Some(path) = path else { return Ok(()) };
+    let played: Vec<_> =
+        played.map(|(result, record)| (result, record, again(command, result, options))).collect();
+    let scenarios: Vec<Scenario<'_>> =
+        played.iter().map(|(result, record, again)| Scenario { result, record: *record, again }).collect();
+    let page = html::render(command, &scenarios).map_err(|error| error.to_string())?;
+    files::write(path, &page)
+}
+
+/// The command that plays a scenario again; empty where its file is not known.
+fn again(command: &str, result: &ScenarioResult, options: &[String]) -> String {
+    if result.file.is_empty() {
+        return String::new();
+    }
+    let seed = result.seed.to_string();
+    let words = [result.file.as_str(), "--seed", &seed].into_iter().chain(options.iter().map(String::as_str));
+    // Only a word with a null byte cannot be quoted, and no path has one.
+    format!("{command} {}", shlex::try_join(words).unwrap_or_default())
+}
+
+/// The options of a run that its scenarios depend on.
+pub(super) fn payload_options(payloads: &[(semver::Version, PathBuf)]) -> Vec<String> {
+    let option = |(version, folder): &(semver::Version, PathBuf)| {
+        ["--payload".to_owned(), format!("{version}={}", folder.display())]
+    };
+    payloads.iter().flat_map(option).collect()
+}

@@ -1,0 +1,170 @@
+//! What differs between two states of an object, field by field.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// More lines than these are counted only.
+const LINES_MAX: usize = 40;
+
+/// Of a new object, only so many fields are told.
+const LINES_OF_NEW: usize = 15;
+
+/// Longer values are cut.
+const VALUE_MAX: usize = 600;
+
+/// Fields that change with every write, or tell who wrote or who leads.
+const QUIET: &[&str] = &[
+    "metadata.resourceVersion",
+    "metadata.generation",
+    "metadata.managedFields",
+    "metadata.annotations.control-plane.alpha.kubernetes.io/leader",
+];
+
+/// One field: its path, and its values before and after; an empty one: it was not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Line(pub(super) String, pub(super) String, pub(super) String);
+
+/// The fields in which two states differ, in order of their paths; null for an object that is not there. Items of lists
+/// are told apart by their type or name where they have one.
+pub(super) fn between(before: &Value, after: &Value) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if !after.is_null() {
+        collect(before, after, "", &mut lines);
+    }
+    let max = if before.is_null() { LINES_OF_NEW } else { LINES_MAX };
+    let more = lines.len().saturating_sub(max);
+    lines.truncate(max);
+    if more > 0 {
+        lines.push(Line("...".to_owned(), String::new(), format!("{more} more")));
+    }
+    lines
+}
+
+fn collect(before: &Value, after: &Value, path: &str, into: &mut Vec<Line>) {
+    const NOTHING: &Value = &Value::Null;
+    if before == after || QUIET.contains(&path) {
+        return;
+    }
+    let (old, new) = (named(before), named(after));
+    let (old, new) = match (old, new) {
+        (Some(old), Some(new)) => (old, new),
+        (None, Some(new)) if before.is_null() => (Vec::new(), new),
+        _ => {
+            let (old, new) = (text(before), text(after));
+            let (old, new) = without_same_lines(&old, &new);
+            into.push(Line(path.to_owned(), cut(old), cut(new)));
+            return;
+        }
+    };
+    let find = |all: &[(String, &'_ Value)], name: &str| all.iter().position(|(own, _)| own == name);
+    let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
+    for name in names {
+        let pick = |all: &[(String, _)]| find(all, name).map(|index| all[index].1);
+        let (old, new) = (pick(&old).unwrap_or(NOTHING), pick(&new).unwrap_or(NOTHING));
+        let dot = if path.is_empty() || name.starts_with('[') { "" } else { "." };
+        collect(old, new, &format!("{path}{dot}{name}"), into);
+    }
+}
+
+/// The fields of an object, or the items of a list that have names, each once; `None` for anything else.
+fn named(value: &Value) -> Option<Vec<(String, &Value)>> {
+    match value {
+        Value::Object(fields) => Some(fields.iter().map(|(name, value)| (name.clone(), value)).collect()),
+        Value::Array(items) if !items.is_empty() => {
+            let name = |item: &Map<String, Value>| {
+                let name = ["type", "name", "key"].into_iter().find_map(|field| item.get(field)?.as_str());
+                name.map(|name| format!("[{name}]"))
+            };
+            let named: Option<Vec<_>> =
+                items.iter().map(|item| Some((name(item.as_object()?)?, item))).collect();
+            let named = named?;
+            let names: BTreeSet<&String> = named.iter().map(|(name, _)| name).collect();
+            (names.len() == named.len()).then_some(named)
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Two texts of several lines without the lines that they begin and end with alike.
+fn without_same_lines(old: &str, new: &str) -> (String, String) {
+    let (mut old_lines, mut new_lines): (Vec<&str>, Vec<&str>) =
+        (old.lines().collect(), new.lines().collect());
+    if old_lines.len() < 2 || new_lines.len() < 2 {
+        return (old.to_owned(), new.to_owned());
+    }
+    let same = old_lines.iter().zip(&new_lines).take_while(|(old, new)| old == new).count();
+    old_lines.drain(..same);
+    new_lines.drain(..same);
+    while !old_lines.is_empty() && old_lines.last() == new_lines.last() {
+        old_lines.pop();
+        new_lines.pop();
+    }
+    (old_lines.join("\n"), new_lines.join("\n"))
+}
+
+fn cut(text: String) -> String {
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(before: &Value, after: &Value, expected: &[(&str, &str, &str)]) {
+        let lines = between(before, after);
+        let lines: Vec<_> = lines.iter().map(|line| (&*line.0, &*line.1, &*line.2)).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn fields_and_named_items_are_told_by_their_paths() {
+        let object = |version: &str, status: &str| {
+            json!({
+                "metadata": {"resourceVersion": version},
+                "status": {"conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": status}]},
+            })
+        };
+        check(
+            &object("1", "True"),
+            &object("2", "False"),
+            &[("status.conditions[B].status", "True", "False")],
+        );
+        check(
+            &json!({"a": 1, "l": [1]}),
+            &json!({"b": "x", "l": [1, 2]}),
+            &[("a", "1", ""), ("b", "", "x"), ("l", "[1]", "[1,2]")],
+        );
+        check(&json!({"a": 1}), &Value::Null, &[]);
+        check(&Value::Null, &json!({"a": {"b": true}}), &[("a.b", "", "true")]);
+    }
+
+    #[test]
+    fn of_long_texts_the_lines_that_differ_are_told() {
+        check(&json!({"d": "a\nb\nc\n"}), &json!({"d": "a\nx\ny\nc\n"}), &[("d", "b", "x\ny")]);
+        let lines = between(&json!({"d": ""}), &json!({"d": "ä".repeat(VALUE_MAX + 1)}));
+        assert_eq!(lines[0].2.chars().count(), VALUE_MAX + 3);
+    }
+
+    #[test]
+    fn what_is_too_much_is_counted() {
+        let many = |value: u64| (0..50).map(|n| (n.to_string(), json!(value))).collect::<Map<_, _>>();
+        let lines = between(&Value::Object(many(1)), &Value::Object(many(2)));
+        assert_eq!((lines.len(), &*lines[LINES_MAX].2), (LINES_MAX + 1, "10 more"));
+        assert_eq!(between(&Value::Null, &Value::Object(many(2))).len(), LINES_OF_NEW + 1);
+    }
+}

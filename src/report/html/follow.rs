@@ -1,0 +1,327 @@
+//! A record, followed from its first entry to its last: what each lane shows, and which events there were.
+
+use serde_json::Value;
+
+use super::diff;
+use super::lanes::{Event, Group, Lanes, Span, State, Tone};
+use super::states::{self, HISTORY, Place};
+use crate::base::clock::Time;
+use crate::model::alert::{Alert, AlertState};
+use crate::model::fault::Fault;
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
+};
+use crate::model::{Key, Object, View, pod};
+use crate::record::{ADMINISTRATOR, Event as Happened, Record, WriteEvent};
+use crate::report::insights;
+use crate::report::timeline::{self, changes};
+
+/// The namespace whose pods have lanes: the operator's own, and those that retrieve releases.
+const RETRIEVAL: &str = "openshift-cluster-version";
+
+/// The lane of the scenario's steps; the script knows it by this name.
+const STEPS: &str = "steps";
+
+/// What goes from entry to entry.
+struct Follower<'r> {
+    record: &'r Record,
+    view: View,
+    lanes: Lanes,
+    /// When the step that is played began.
+    step: i64,
+}
+
+/// The lanes of a record.
+pub(super) fn follow(record: &Record) -> Lanes {
+    let mut follower = Follower { record, view: View::default(), lanes: Lanes::default(), step: 0 };
+    let run = record.entries.partition_point(|entry| record.is_set_up(entry));
+    for entry in &record.entries[..run] {
+        match &entry.event {
+            Happened::Write(write) => follower.apply(write),
+            other => follower.happened(entry.at, other),
+        }
+    }
+    follower.begin();
+    for entry in &record.entries[run..] {
+        follower.happened(entry.at, &entry.event);
+    }
+    follower.lanes
+}
+
+impl Follower<'_> {
+    /// Milliseconds since the start; what was before is 0.
+    fn since_start(&self, at: Time) -> i64 {
+        (at.as_millisecond() - self.record.header.epoch.as_millisecond()).max(0)
+    }
+
+    fn apply(&mut self, write: &WriteEvent) {
+        if let Some(change) = write.change() {
+            self.view.apply(&change);
+        }
+    }
+
+    /// Shows the cluster as the run finds it.
+    fn begin(&mut self) {
+        self.lanes.lane(Group::Scenario, STEPS);
+        let view = self.view.clone();
+        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            self.show_all(0, states::of_cluster_version(cluster_version), None);
+        }
+        for (key, object) in view.objects() {
+            self.show_object(0, &key, None, Some(object), &|_| None);
+        }
+    }
+
+    fn happened(&mut self, at: Time, event: &Happened) {
+        let at = self.since_start(at);
+        match event {
+            Happened::Write(write) => self.wrote(at, write),
+            Happened::Step { .. } => self.step = at,
+            Happened::Outcome { text, failure } => self.ended(at, text, failure.as_deref()),
+            Happened::Command { line, code, stdout, stderr } => {
+                let text = format!("$ {line}\nexit {code}\n{stdout}{stderr}");
+                let event = self.event(at, "command", ADMINISTRATOR, text);
+                self.lanes.mark((Group::Scenario, ADMINISTRATOR), Tone::Busy, event);
+            }
+            Happened::Kubernetes { minor } => {
+                let event = self.event(at, "kube-apiserver", "", format!("serves Kubernetes 1.{minor}"));
+                let state = State::new(Tone::Good, format!("1.{minor}"), "");
+                self.lanes.show((Group::ClusterVersion, "Kubernetes"), at, Some(state), Some(event));
+            }
+            Happened::Alert(alert) => self.alert(at, alert),
+            Happened::Process { program, pod, started } => {
+                let name = pod.rsplit('/').next().unwrap_or_default();
+                let text = format!("{program} {}", if *started { "started" } else { "ended" });
+                let event = self.event(at, &format!("Pod/{name}"), "", text);
+                let is_ours = pod.starts_with(RETRIEVAL);
+                let lane = if is_ours { (Group::Pods, name) } else { (Group::Others, "Pod") };
+                self.lanes.mark(lane, Tone::Calm, event);
+            }
+        }
+    }
+
+    fn event(&mut self, at: i64, object: &str, by: &str, text: String) -> usize {
+        let (object, by) = (object.to_owned(), by.to_owned());
+        self.lanes.event(Event { at, object, by, text, diff: Vec::new() })
+    }
+
+    /// A step came to its end.
+    fn ended(&mut self, at: i64, text: &str, failure: Option<&str>) {
+        let told = failure.map_or_else(|| format!("ok {text}"), |why| format!("FAILED {text}\n{why}"));
+        let event = self.event(at, "step", "", told);
+        let tone = if failure.is_some() { Tone::Bad } else { Tone::Good };
+        let state = State::new(tone, text, failure.unwrap_or_default());
+        let lane = (Group::Scenario, STEPS);
+        self.lanes.span(lane, Span { from: self.step, to: at, state, event: Some(event) });
+        if failure.is_some() {
+            self.lanes.mark(lane, Tone::Bad, event);
+        }
+    }
+
+    fn alert(&mut self, at: i64, alert: &Alert) {
+        let (change, about) = timeline::told(alert);
+        let name = format!("{} {about}", alert.name());
+        let event = self.event(at, &format!("Alert/{}", alert.name()), "prometheus", change);
+        let tone = match alert.state {
+            AlertState::Pending => Some(Tone::Wait),
+            AlertState::Firing => Some(Tone::Bad),
+            AlertState::Inactive => None,
+        };
+        let said =
+            ["description", "message", "summary"].into_iter().find_map(|key| alert.annotations.get(key));
+        let state =
+            tone.map(|tone| State::new(tone, alert.state.as_str(), said.cloned().unwrap_or_default()));
+        self.lanes.show((Group::Alerts, name.trim_end()), at, state, Some(event));
+    }
+
+    fn wrote(&mut self, at: i64, write: &WriteEvent) {
+        self.apply(write);
+        let news = changes::of(write);
+        if insights::is_home(&write.key) && write.code < 400 {
+            self.published(at, write, &news);
+            return;
+        }
+        if news.is_empty() {
+            self.show_object(at, &write.key, write.before.as_ref(), write.after.as_ref(), &|_| None);
+            return;
+        }
+        let diff = if write.code < 400 { difference(write) } else { Vec::new() };
+        if diff.is_empty() && write.code < 400 && write.after.is_some() {
+            // Nothing but who leads, and since when.
+            return;
+        }
+        let text = news.into_iter().map(|change| change.text).collect::<Vec<_>>().join("\n");
+        let object = format!("{}/{}", write.kind, write.key.name);
+        let event = self.lanes.event(Event { at, object, by: write.by.clone(), text, diff });
+        if write.by == ADMINISTRATOR {
+            let tone = if write.code < 400 { Tone::Busy } else { Tone::Bad };
+            self.lanes.mark((Group::Scenario, ADMINISTRATOR), tone, event);
+        }
+        if write.code >= 400 {
+            self.lanes.mark((Group::Refusals, &write.by), Tone::Bad, event);
+            return;
+        }
+        let (before, after) = (write.before.as_ref(), write.after.as_ref());
+        if !self.show_object(at, &write.key, before, after, &|_| Some(event)) {
+            let (group, name) = home(&write.key, &write.kind);
+            self.lanes.mark((group, &name), Tone::Calm, event);
+        }
+    }
+
+    /// The insights changed: each is an event of its own, but those that are told of together.
+    fn published(&mut self, at: i64, write: &WriteEvent, news: &[changes::Change]) {
+        let mut events: Vec<(&str, usize)> = Vec::new();
+        let data = |object: Option<&Object>, key: &str| {
+            object.map_or(Value::Null, |object| object["data"].get(key).cloned().unwrap_or_default())
+        };
+        for change in news {
+            let subject = &change.subject;
+            let (old, new) = (data(write.before.as_ref(), subject), data(write.after.as_ref(), subject));
+            let (by, text) = (write.by.clone(), change.text.clone());
+            let object = format!("{}/{}", write.kind, write.key.name);
+            let event = Event { at, object, by, text, diff: diff::between(&old, &new) };
+            events.push((subject, self.lanes.event(event)));
+        }
+        let of = |key: &str| {
+            let find = |wanted: &str| events.iter().find(|(subject, _)| *subject == wanted);
+            find(key).or_else(|| find("insights")).map(|(_, event)| *event)
+        };
+        self.show_object(at, &write.key, write.before.as_ref(), write.after.as_ref(), &of);
+        if let Some((_, event)) = events.first().filter(|_| write.by == ADMINISTRATOR) {
+            self.lanes.mark((Group::Scenario, ADMINISTRATOR), Tone::Busy, *event);
+        }
+    }
+
+    fn show_all(&mut self, at: i64, all: Vec<(Place, State)>, event: Option<usize>) -> bool {
+        let mut shown = false;
+        for ((group, name), state) in all {
+            shown |= self.lanes.show((group, &name), at, Some(state), event);
+        }
+        shown
+    }
+
+    /// Shows a state of an object in its lanes, and in those of others that depend on it. `event` gives the event for a
+    /// key of insights. Says whether a lane shows something new.
+    fn show_object(
+        &mut self,
+        at: i64,
+        key: &Key,
+        before: Option<&Object>,
+        after: Option<&Object>,
+        event: &dyn Fn(&str) -> Option<usize>,
+    ) -> bool {
+        let own = event("");
+        if insights::is_home(key) {
+            let null = Value::Null;
+            let (old, new) = (before.map_or(&null, |object| object), after.map_or(&null, |object| object));
+            for (key, (group, name), state) in states::of_insights(old, new) {
+                self.lanes.show((group, &name), at, state, event(&key));
+            }
+            return true;
+        }
+        let mut shown = self.show_fault(at, key, after, own);
+        if key.is(&CLUSTER_VERSIONS) {
+            shown |= self.show_cluster_version(at, before, after, own);
+        } else if key.is(&NODES) {
+            shown |= self.show_node(at, &key.name, after, own);
+        } else if key.is(&MACHINE_CONFIG_POOLS) || key.is(&MACHINE_CONFIGS) {
+            if key.is(&MACHINE_CONFIG_POOLS) {
+                shown |= self.lanes.show((Group::Pools, &key.name), at, after.map(states::of_pool), own);
+            }
+            let spec = |object: Option<&Object>| object.map(|object| object["spec"].clone());
+            if at > 0 && (key.is(&MACHINE_CONFIGS) || spec(before) != spec(after)) {
+                self.show_nodes(at, own);
+            }
+        } else if key.is(&CLUSTER_OPERATORS) {
+            let desired = self.desired();
+            let state = after.map(|operator| states::of_operator(operator, &desired));
+            shown |= self.lanes.show((Group::Operators, &key.name), at, state, own);
+        } else if key.is(&PODS) && key.namespace == RETRIEVAL {
+            shown |= self.lanes.show((Group::Pods, &key.name), at, after.map(of_pod), own);
+        }
+        shown
+    }
+
+    fn show_fault(&mut self, at: i64, key: &Key, object: Option<&Object>, event: Option<usize>) -> bool {
+        let state = object.and_then(|object| Fault::told(object).flatten()).map(|fault| {
+            let said = format!("{} {}", fault.reason, fault.message);
+            State::new(Tone::Warn, fault.kind.name(), said.trim())
+        });
+        self.lanes.show((Group::Scenario, &format!("fault of {}", key.name)), at, state, event)
+    }
+
+    fn show_cluster_version(
+        &mut self,
+        at: i64,
+        before: Option<&Object>,
+        after: Option<&Object>,
+        event: Option<usize>,
+    ) -> bool {
+        let Some(after) = after else { return false };
+        let shown = self.show_all(at, states::of_cluster_version(after), event);
+        let Some(before) = before else { return shown };
+        if before["status"]["desired"] != after["status"]["desired"] {
+            let desired = self.desired();
+            for operator in self.view.list(&CLUSTER_OPERATORS) {
+                let state = states::of_operator(operator, &desired);
+                self.lanes.show((Group::Operators, operator.name()), at, Some(state), event);
+            }
+        }
+        if before["status"]["history"] != after["status"]["history"] {
+            self.show_nodes(at, event);
+        }
+        shown
+    }
+
+    /// The version that the cluster is to have.
+    fn desired(&self) -> String {
+        let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
+        cluster_version.map_or("", |object| object.text("/status/desired/version")).to_owned()
+    }
+
+    fn show_nodes(&mut self, at: i64, event: Option<usize>) {
+        let nodes: Vec<Object> = self.view.list(&NODES).cloned().collect();
+        for node in nodes {
+            self.show_node(at, node.name(), Some(&node), event);
+        }
+    }
+
+    fn show_node(&mut self, at: i64, name: &str, node: Option<&Object>, event: Option<usize>) -> bool {
+        let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
+        let state = node.zip(cluster_version).and_then(|(node, cv)| states::of_node(node, &self.view, cv));
+        self.lanes.show((Group::Nodes, name), at, state, event)
+    }
+}
+
+fn difference(write: &WriteEvent) -> Vec<diff::Line> {
+    let (before, after) = (write.before.as_ref(), write.after.as_ref());
+    diff::between(before.map_or(&Value::Null, |object| object), after.map_or(&Value::Null, |object| object))
+}
+
+fn of_pod(pod: &Object) -> State {
+    let status = pod::status_column(pod);
+    let tone = match &*status {
+        "Running" | "Completed" => Tone::Good,
+        "Terminating" => Tone::Wait,
+        "Pending" | "ContainerCreating" | "PodInitializing" => Tone::Busy,
+        other if other.contains("Err") || other.contains("BackOff") || other.contains("Exit") => Tone::Bad,
+        other if other.starts_with("Init:") => Tone::Busy,
+        _ => Tone::Warn,
+    };
+    State::new(tone, status, pod.text("/status/message"))
+}
+
+/// The lane that tells of what an object's states do not show.
+fn home(key: &Key, kind: &str) -> Place {
+    if key.is(&CLUSTER_VERSIONS) {
+        return (Group::ClusterVersion, HISTORY.to_owned());
+    }
+    let own = [
+        (&CLUSTER_OPERATORS, Group::Operators),
+        (&NODES, Group::Nodes),
+        (&MACHINE_CONFIG_POOLS, Group::Pools),
+    ];
+    let own = own.into_iter().find(|(resource, _)| key.is(resource)).map(|(_, group)| group);
+    let own = own.or((key.is(&PODS) && key.namespace == RETRIEVAL).then_some(Group::Pods));
+    own.map_or_else(|| (Group::Others, kind.to_owned()), |group| (group, key.name.clone()))
+}

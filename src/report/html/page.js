@@ -1,0 +1,49 @@
+// The page: filter, and a timeline for each scenario that is opened.
+
+const timelines = new Map();
+const open = (section) => {
+  const root = section.querySelector(":scope > .timeline");
+  if (!root || timelines.has(root)) return;
+  const timeline = new Timeline(root, JSON.parse(root.nextElementSibling.textContent));
+  timelines.set(root, timeline);
+  // The steps of the table are the spans of the first lane, in the same order.
+  const lane = timeline.rows.map((row) => row.lane).find((lane) => lane.name === "steps");
+  section.querySelectorAll(".steps > tbody > tr").forEach((row, index) => {
+    const span = lane && lane.spans[index], cell = row.cells[0];
+    if (!span) return;
+    cell.replaceChildren(button(cell.textContent, "Show in the timeline", () => {
+      timeline.lead({ lane, span });
+      root.scrollIntoView({ block: "nearest" });
+    }));
+  });
+};
+const scenarios = [...document.querySelectorAll(".scenario")];
+document.addEventListener("toggle", (event) => { if (event.target.open && scenarios.includes(event.target)) open(event.target); }, true);
+const openNamed = () => {
+  const named = location.hash && document.getElementById(location.hash.slice(1));
+  if (named && scenarios.includes(named)) named.open = true;
+};
+openNamed();
+window.addEventListener("hashchange", openNamed);
+scenarios.filter((section) => section.open).forEach(open);
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  readColors();
+  timelines.forEach((timeline) => timeline.redraw());
+});
+
+const form = document.querySelector(".filter");
+const filter = () => {
+  const text = form.elements.text.value.trim().toLowerCase(), status = form.elements.status.value;
+  let shown = 0;
+  for (const section of scenarios) {
+    const fits = (!status || section.classList.contains(status))
+      && section.firstElementChild.textContent.toLowerCase().includes(text);
+    section.hidden = !fits;
+    shown += fits;
+  }
+  form.querySelector("output").textContent = text || status ? `${shown} of ${scenarios.length}` : "";
+};
+form.addEventListener("input", filter);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.hidden = scenarios.length < 2;

@@ -1,0 +1,229 @@
+//! What the lanes of an object show, from the object.
+
+use serde_json::Value;
+
+use super::lanes::{Group, State, Tone};
+use crate::base::text::truncate;
+use crate::base::yaml;
+use crate::model::condition::{self, Condition};
+use crate::model::insight::published;
+use crate::model::node_phase::Phase;
+use crate::model::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+use crate::model::{Object, View};
+use crate::report::insights;
+use crate::status::nodes::{self, Assessment, Target};
+
+/// Which lane.
+pub(super) type Place = (Group, String);
+
+/// The lane for what is asked for and reached of a ClusterVersion.
+pub(super) const HISTORY: &str = "history";
+
+/// The newest entry of the history, and a lane for each condition.
+pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
+    let mut found = Vec::new();
+    if let Some(newest) = object.list("/status/history").first() {
+        let text = |field: &str| newest[field].as_str().unwrap_or_default();
+        let tone = if text("state") == "Completed" { Tone::Good } else { Tone::Busy };
+        let version = if text("version").is_empty() { text("image") } else { text("version") };
+        let state = State::new(tone, format!("{version} {}", text("state")), text("acceptedRisks"));
+        found.push(((Group::ClusterVersion, HISTORY.to_owned()), state));
+    }
+    for value in object.list("/status/conditions") {
+        let Condition { kind, status, reason, message } = Condition::read(value);
+        let label = format!("{status} {reason}");
+        let state = State::new(tone(&kind, &status), label.trim_end(), message);
+        found.push(((Group::ClusterVersion, kind), state));
+    }
+    found
+}
+
+/// Whether a condition of a ClusterVersion tells of good or bad.
+fn tone(kind: &str, status: &str) -> Tone {
+    match (kind, status) {
+        ("Available" | "ReleaseAccepted" | "RetrievedUpdates" | "Upgradeable", "True") => Tone::Good,
+        ("Available" | "ReleaseAccepted", "False") | ("Failing" | "Invalid", "True") => Tone::Bad,
+        ("RetrievedUpdates" | "Upgradeable", "False") => Tone::Warn,
+        ("Progressing", "True") => Tone::Busy,
+        (_, "Unknown") => Tone::Unknown,
+        _ => Tone::Calm,
+    }
+}
+
+/// An operator: how it is by its three conditions, and whether it reports the version that the cluster is to have.
+pub(super) fn of_operator(object: &Object, desired: &str) -> State {
+    let is = |kind: &str, status: &str| condition::of(object, kind).is_some_and(|c| c["status"] == status);
+    let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
+    let version = own.and_then(|entry| entry["version"].as_str()).unwrap_or_default();
+    let told = |&(kind, _, wrong): &(&str, Tone, &str)| {
+        let found = condition::of(object, kind).map(Condition::read).filter(|c| c.status == wrong)?;
+        Some(format!("{kind}={wrong} {}: {}", found.reason, found.message.trim_end()))
+    };
+    let kinds = [
+        ("Available", Tone::Bad, "False"),
+        ("Degraded", Tone::Warn, "True"),
+        ("Progressing", Tone::Busy, "True"),
+    ];
+    let message: Vec<String> = kinds.iter().filter_map(told).collect();
+    let mut tones = kinds.iter().filter(|(kind, _, wrong)| is(kind, wrong));
+    let (tone, word) = match tones.next() {
+        Some(("Available", tone, _)) => (*tone, "Unavailable"),
+        Some((kind, tone, _)) => (*tone, *kind),
+        None if !desired.is_empty() && version != desired => (Tone::Wait, "waits"),
+        None => (Tone::Good, ""),
+    };
+    let mut state = State::new(tone, format!("{version} {word}").trim(), message.join("\n"));
+    state.stripe = tones.last().map(|(_, tone, _)| *tone);
+    state
+}
+
+/// A pool: the first of its conditions that asks for attention, and how many of its machines are updated.
+pub(super) fn of_pool(object: &Object) -> State {
+    let count = |field: &str| object["status"][field].as_i64().unwrap_or(0);
+    let counts = format!("{}/{}", count("updatedMachineCount"), count("machineCount"));
+    let is = |kind: &str| condition::is_true(object, kind);
+    let (tone, word, about) = if is("Degraded") {
+        (Tone::Warn, "Degraded", "Degraded")
+    } else if object["spec"]["paused"] == true {
+        (Tone::Wait, "Paused", "Updating")
+    } else if is("Updating") {
+        (Tone::Busy, "Updating", "Updating")
+    } else if is("Updated") {
+        (Tone::Good, "Updated", "Updated")
+    } else {
+        (Tone::Unknown, "", "")
+    };
+    let message = condition::of(object, about).map(|found| Condition::read(found).message);
+    let mut state = State::new(tone, format!("{word} {counts}").trim(), message.unwrap_or_default());
+    state.stripe = (tone == Tone::Warn && is("Updating")).then_some(Tone::Busy);
+    state
+}
+
+/// A node's phase, as `oc adm upgrade status` judges it; `None` where no pool wants it.
+pub(super) fn of_node(node: &Object, view: &View, cluster_version: &Object) -> Option<State> {
+    let target = Target::of(cluster_version, view.list(&MACHINE_CONFIGS));
+    let status = nodes::find(node, view.list(&MACHINE_CONFIG_POOLS), &target)?;
+    let tone = match (status.assessment, status.phase) {
+        (Assessment::Degraded | Assessment::Unavailable, _) => Tone::Bad,
+        (_, Phase::Updated) => Tone::Good,
+        (_, Phase::Draining) => Tone::Drain,
+        (_, Phase::Updating | Phase::Rebooting) => Tone::Busy,
+        (_, Phase::Pending | Phase::Paused) => Tone::Wait,
+    };
+    let ready = condition::is_true(node, "Ready");
+    let mut lines = vec![status.message, if ready { String::new() } else { "Not ready".to_owned() }];
+    lines.dedup();
+    lines.retain(|line| !line.is_empty());
+    let mut state =
+        State::new(tone, format!("{:?} {}", status.phase, status.version).trim_end(), lines.join("\n"));
+    state.stripe = (!ready && tone != Tone::Bad).then_some(Tone::Bad);
+    Some(state)
+}
+
+/// A lane for each insight whose document is not the one of before, with `None` for those that are gone.
+pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, Option<State>)> {
+    let mut found = Vec::new();
+    for (key, document) in published::documents(after) {
+        if before["data"][key] != after["data"][key]
+            && let Some((name, state)) = of_insight(key, document)
+        {
+            found.push((key.to_owned(), (Group::Insights, name), Some(state)));
+        }
+    }
+    for (key, document) in published::documents(before) {
+        if after["data"].get(key).is_none()
+            && let Some((name, _)) = of_insight(key, document)
+        {
+            found.push((key.to_owned(), (Group::Insights, name), None));
+        }
+    }
+    found
+}
+
+fn of_insight(key: &str, document: &str) -> Option<(String, State)> {
+    /// Summaries are cut, and told apart by the last letters of their keys.
+    const SUMMARY: usize = 60;
+    const TAIL: usize = 6;
+    let insight = yaml::from_str::<Value>(document).ok()?;
+    let (kind, content) = published::content(&insight)?;
+    let short = insights::in_short(document);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if kind == "Health" {
+        let impact = &content["impact"];
+        let tone = match impact["level"].as_str() {
+            Some("Warning") => Tone::Warn,
+            Some("Error" | "Critical") => Tone::Bad,
+            _ => Tone::Unknown,
+        };
+        let tail = key.get(key.len().saturating_sub(TAIL)..).unwrap_or_default();
+        let name = format!("Health {} ({tail})", truncate(&text(&impact["summary"]), SUMMARY));
+        let label = format!("{} {}", text(&impact["level"]), text(&impact["type"]));
+        return Some((name, State::new(tone, label, text(&impact["description"]))));
+    }
+    let is = |kind: &str, status: &str| {
+        let found = content["conditions"].as_array().and_then(|all| condition::find(all, kind));
+        found.is_some_and(|condition| condition["status"] == status)
+    };
+    let waits = short.contains("Pending") || short.contains("Paused");
+    let tone = if is("Degraded", "True") || is("Healthy", "False") {
+        Tone::Warn
+    } else if is("Updating", "True") {
+        Tone::Busy
+    } else if is("Available", "False") {
+        Tone::Warn
+    } else if waits {
+        Tone::Wait
+    } else {
+        Tone::Good
+    };
+    let name = [&content["name"], &content["resource"]["name"]].into_iter().find_map(Value::as_str);
+    Some((format!("{kind} {}", name.unwrap_or(key)), State::new(tone, short, "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(text: &str) -> Object {
+        Object::new(yaml::from_str::<Value>(text).unwrap())
+    }
+
+    #[test]
+    fn an_operator_shows_the_worst_of_its_conditions_and_a_stripe_for_another() {
+        let check = |conditions: &str, expected: (Tone, Option<Tone>, &str)| {
+            let state = of_operator(
+                &object(&format!(
+                    "status: {{versions: [{{name: operator, version: 4.14.1}}], conditions: [{conditions}]}}"
+                )),
+                "4.14.8",
+            );
+            assert_eq!((state.tone, state.stripe, &*state.label), expected, "{conditions}");
+        };
+        let (available, unavailable) =
+            ("{type: Available, status: 'True'}", "{type: Available, status: 'False'}");
+        let progressing = "{type: Progressing, status: 'True'}";
+        let degraded = "{type: Degraded, status: 'True'}";
+        check(available, (Tone::Wait, None, "4.14.1 waits"));
+        check(progressing, (Tone::Busy, None, "4.14.1 Progressing"));
+        check(&format!("{degraded}, {progressing}"), (Tone::Warn, Some(Tone::Busy), "4.14.1 Degraded"));
+        check(&format!("{unavailable}, {degraded}"), (Tone::Bad, Some(Tone::Warn), "4.14.1 Unavailable"));
+    }
+
+    #[test]
+    fn only_insights_that_changed_have_news() {
+        let document = |status: &str| {
+            format!(
+                "{{uid: co-dns, type: ClusterOperator, clusterOperator: {{name: dns, conditions: [{{type: Updating, status: '{status}', reason: Progressing}}]}}}}"
+            )
+        };
+        let map =
+            |dns: &str, etcd: &str| serde_json::json!({"data": {"usc.cpi.dns": dns, "usc.cpi.etcd": etcd}});
+        let (before, after) = (map(&document("False"), "same"), map(&document("True"), "same"));
+        let found = of_insights(&before, &after);
+        assert_eq!(found.len(), 1);
+        let (key, (_, name), state) = &found[0];
+        assert_eq!((&**key, &**name), ("usc.cpi.dns", "ClusterOperator dns"));
+        assert_eq!(state.as_ref().unwrap().tone, Tone::Busy);
+        assert_eq!(of_insights(&before, &Value::Null)[0].2, None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Tests of the page: what is hostile stays text, and what a record tells stands in its lanes.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::base::clock::Time;
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use crate::model::{Object, Resource, resources};
+use crate::record::{Entry, Event, Header, WriteEvent};
+
+const HOSTILE: &str = "</script><script>alert(1)</script><!-- & \" ' \u{2028}";
+
+/// A record whose entries happen so many seconds after its start.
+fn record(entries: Vec<(i64, Event)>) -> Record {
+    let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    let header = Header {
+        scenario: HOSTILE.to_owned(),
+        ids: vec![HOSTILE.to_owned()],
+        seed: 7,
+        epoch,
+        windtunnel: "0".to_owned(),
+    };
+    let entries = entries
+        .into_iter()
+        .map(|(seconds, event)| Entry { at: epoch + jiff::SignedDuration::from_secs(seconds), event });
+    Record { header, entries: entries.collect() }
+}
+
+fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<Value>) -> Event {
+    Event::Write(Box::new(WriteEvent {
+        by: "somebody".to_owned(),
+        verb: "update".to_owned(),
+        kind: resource.kind.to_string(),
+        key: resource.key("", name),
+        subresource: String::new(),
+        code: 200,
+        message: String::new(),
+        before: before.map(Object::new),
+        after: after.map(Object::new),
+    }))
+}
+
+fn refusal(message: &str) -> Event {
+    let Event::Write(mut write) = write(&resources::CLUSTER_VERSIONS, "version", None, None) else {
+        unreachable!("a write is a write")
+    };
+    (write.code, write.message) = (422, message.to_owned());
+    Event::Write(write)
+}
+
+fn cluster_version(progressing: &str, message: &str) -> Value {
+    json!({"metadata": {"name": "version"}, "status": {"desired": {"version": "4.2.0"}, "conditions": [
+        {"type": "Available", "status": "True"},
+        {"type": "Progressing", "status": progressing, "message": message},
+    ]}})
+}
+
+fn operator(version: &str, progressing: &str) -> Value {
+    json!({"metadata": {"name": "dns"}, "status": {
+        "versions": [{"name": "operator", "version": version}],
+        "conditions": [{"type": "Available", "status": "True"}, {"type": "Progressing", "status": progressing}],
+    }})
+}
+
+/// A page of one scenario, and what its timeline is drawn from.
+fn page(record: &Record) -> (String, Value) {
+    let result = ScenarioResult::of(record, "a.yaml");
+    let scenario =
+        Scenario { result: &result, record: Some(record), again: "windtunnel run a.yaml --seed 7" };
+    let page = render("windtunnel run", &[scenario]).unwrap();
+    let (_, rest) = page.split_once("<script type=\"application/json\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    let data = serde_json::from_str(data).unwrap();
+    (page, data)
+}
+
+/// The spans of a lane as `from-to tone label`, in seconds.
+fn spans(data: &Value, group: &str, lane: &str) -> Vec<String> {
+    let named = |list: &Value, field: &str, name: &str| {
+        list.as_array().unwrap().iter().find(|item| item[field] == name).cloned().unwrap()
+    };
+    let lane = named(&named(&data["groups"], "title", group)["lanes"], "name", lane);
+    let seconds = |value: &Value| value.as_i64().unwrap() / 1000;
+    let spans = lane["spans"].as_array().unwrap().iter().map(|span| {
+        let text = |field: &str| span[field].as_str().unwrap();
+        format!("{}-{} {} {}", seconds(&span["from"]), seconds(&span["to"]), text("tone"), text("label"))
+    });
+    spans.collect()
+}
+
+#[test]
+fn what_a_cluster_says_is_never_markup() {
+    let failure = format!("seen: {HOSTILE}\n  pending: {HOSTILE} waits for: {HOSTILE}");
+    let record = record(vec![
+        (-5, write(&CLUSTER_VERSIONS, "version", None, Some(cluster_version("False", "")))),
+        (
+            1,
+            write(
+                &CLUSTER_VERSIONS,
+                "version",
+                Some(cluster_version("False", "")),
+                Some(cluster_version("True", HOSTILE)),
+            ),
+        ),
+        (2, refusal(HOSTILE)),
+        (
+            3,
+            Event::Command {
+                line: HOSTILE.to_owned(),
+                code: 0,
+                stdout: HOSTILE.to_owned(),
+                stderr: HOSTILE.to_owned(),
+            },
+        ),
+        (4, Event::Outcome { text: HOSTILE.to_owned(), failure: Some(failure) }),
+    ]);
+    let (page, data) = page(&record);
+    assert!(!page.contains("alert(1)<"), "{page}");
+    assert!(!page.contains("<!-- &"), "{page}");
+    let (_, script) = page.split_once("application/json\">").unwrap();
+    assert!(!script.split_once("</script>").unwrap().0.contains(['<', '>', '&', '\u{2028}']));
+    // It is there all the same, as it was said.
+    assert!(data["texts"].as_array().unwrap().iter().any(|text| text == HOSTILE));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;"), "{page}");
+}
+
+#[test]
+fn a_text_of_any_letters_is_read_back_from_a_script() {
+    let text: String = (0..0x3000).filter_map(char::from_u32).collect();
+    let json = script_json(&text);
+    assert!(!json.contains(['<', '>', '&', '\n', '\u{2028}', '\u{2029}']));
+    assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+}
+
+#[test]
+fn lanes_tell_what_objects_were_when() {
+    let (calm, busy) = (cluster_version("False", ""), cluster_version("True", "Working"));
+    let record = record(vec![
+        (-9, write(&CLUSTER_VERSIONS, "version", None, Some(calm.clone()))),
+        (-9, write(&CLUSTER_OPERATORS, "dns", None, Some(operator("4.1.0", "False")))),
+        (0, Event::Step { text: "advance 1m".to_owned() }),
+        (10, write(&CLUSTER_VERSIONS, "version", Some(calm.clone()), Some(busy.clone()))),
+        (
+            20,
+            write(
+                &CLUSTER_OPERATORS,
+                "dns",
+                Some(operator("4.1.0", "False")),
+                Some(operator("4.1.0", "True")),
+            ),
+        ),
+        (
+            30,
+            write(
+                &CLUSTER_OPERATORS,
+                "dns",
+                Some(operator("4.1.0", "True")),
+                Some(operator("4.2.0", "False")),
+            ),
+        ),
+        (40, write(&CLUSTER_VERSIONS, "version", Some(busy), Some(calm))),
+        (60, Event::Outcome { text: "advance 1m".to_owned(), failure: None }),
+    ]);
+    let (page, data) = page(&record);
+    assert_eq!(spans(&data, "Scenario", "steps"), ["0-60 good advance 1m"]);
+    assert_eq!(spans(&data, "ClusterVersion", "Available"), ["0-60 good True"]);
+    assert_eq!(
+        spans(&data, "ClusterVersion", "Progressing"),
+        ["0-10 calm False", "10-40 busy True", "40-60 calm False"]
+    );
+    assert_eq!(
+        spans(&data, "ClusterOperators", "dns"),
+        ["0-20 wait 4.1.0 waits", "20-30 busy 4.1.0 Progressing", "30-60 good 4.2.0"]
+    );
+    assert!(page.contains("<span class=\"status\">PASS</span>") && page.contains("advance 1m"), "{page}");
+    assert_eq!(self::page(&record).0, page);
+}
+
+#[test]
+fn a_failure_tells_who_waited_and_what_was_refused_how_often() {
+    let record = record(vec![
+        (1, refusal("status.a: Unsupported value")),
+        (2, refusal("status.a: Unsupported value")),
+        (
+            3,
+            Event::Outcome {
+                text: "expect x".to_owned(),
+                failure: Some("seen: y\n  pending: dns waits for: a pod".to_owned()),
+            },
+        ),
+    ]);
+    let result = ScenarioResult { failed_at: Some((12, 3)), ..ScenarioResult::of(&record, "a.yaml") };
+    let found = failure::of(&result, Some(&record), &[]).unwrap();
+    assert_eq!(
+        serde_json::to_value(&found).unwrap(),
+        json!({
+            "place": "a.yaml:12:3",
+            "message": "expect x: seen: y",
+            "pending": [["dns", "a pod"]],
+            "last": [],
+            "refusals": [{
+                "at": "0:00:02",
+                "object": "update ClusterVersion/version",
+                "by": "somebody",
+                "text": "422 status.a: Unsupported value",
+                "times": 2,
+            }],
+            "status": null,
+        })
+    );
+}

@@ -1,0 +1,19 @@
+//! What `oc adm upgrade status` would have printed at a moment of a run.
+
+use crate::base::clock::Time;
+use crate::record::Record;
+use crate::status::{self, Alerts, Details, Inputs, Moment};
+
+/// What `oc` would have read at that moment; `None` without a ClusterVersion.
+pub fn inputs(record: &Record, at: Time) -> Option<Inputs> {
+    let view = record.view_at(at);
+    let mut inputs = Inputs::gather(|resource| view.list(resource).cloned().collect()).ok()?;
+    inputs.alerts = Alerts::of(record.alerts_at(at));
+    Some(inputs)
+}
+
+/// The text at that moment; `None` where `oc` refuses the cluster.
+pub fn of(record: &Record, at: Time, details: Details) -> Option<String> {
+    let report = status::render(&inputs(record, at)?, Moment::at(at), details).ok()?;
+    Some(report.text)
+}

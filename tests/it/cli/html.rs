@@ -1,0 +1,78 @@
+//! `--html`.
+
+use super::environment::TestEnvironment;
+use super::scenarios::{STALLED, WRONG};
+
+/// How often a text stands in another one.
+fn count(page: &str, text: &str) -> usize {
+    page.matches(text).count()
+}
+
+#[test]
+fn a_page_holds_each_scenario_and_why_one_failed() {
+    let environment = TestEnvironment::with(&[("a b/stalled.yaml", STALLED), ("wrong.yaml", WRONG)]);
+    let run =
+        |page: &str| environment.run(&["run", "--quiet", "--html", page, "a b", "wrong.yaml", "--seed", "7"]);
+    let output = run("out/page.html");
+    assert_eq!(output.code, Some(1), "{output}");
+    let page = environment.read("out/page.html");
+    assert_eq!(count(&page, "<details class=\"scenario "), 2);
+    for text in [
+        "<title>windtunnel run: 1 passed, 1 failed</title>",
+        "<h2>nobody has this digest</h2>",
+        "<h2>a wrong hope</h2>",
+        "<span class=\"id\">OCP-22641</span>",
+        "wrong.yaml:5:3",
+        "seen: Progressing=False",
+        "The cluster is not updating.",
+        "<code>windtunnel run &#x27;a b&#x2f;stalled.yaml&#x27; --seed 7</code>",
+        "<code>windtunnel run wrong.yaml --seed 7</code>",
+    ] {
+        assert!(page.contains(text), "{text}\n{page}");
+    }
+    // Nothing is fetched, and nothing tells of the wall clock.
+    assert_eq!((count(&page, " src="), count(&page, "<link"), count(&page, "url(")), (0, 0, 0));
+    run("again.html");
+    assert_eq!(environment.read("again.html"), page);
+}
+
+#[test]
+fn a_record_becomes_a_page_as_the_run_did() {
+    let environment = TestEnvironment::with(&[("wrong.yaml", WRONG)]);
+    environment.run(&["run", "--quiet", "--record", "r.jsonl", "--html", "run.html", "wrong.yaml"]);
+    let output = environment.run(&["report", "r.jsonl", "--html", "report.html"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    let timeline = |page: &str| {
+        let text = environment.read(page);
+        let (_, rest) = text.split_once("<script type=\"application/json\">").unwrap();
+        rest.split_once("</script>").unwrap().0.to_owned()
+    };
+    assert_eq!(timeline("report.html"), timeline("run.html"));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told() {
+    let environment = TestEnvironment::with(&[("s.yaml", STALLED), ("file", "")]);
+    let output = environment.run(&["run", "--quiet", "--html", "file/page.html", "s.yaml"]);
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(output.stdout.contains("1 passed"), "{output}");
+    assert!(output.stderr.starts_with("error: file: no folder can be made here: "), "{output}");
+}
+
+#[cfg(feature = "gherkin")]
+#[test]
+fn features_have_a_page_too() {
+    const FEATURE: &str = "Feature: Updates\n  Scenario: calm <b>\n    Given a 4.20.1 cluster\n    When 1 minute passes\n  \
+                           Scenario: wrong\n    Given a 4.20.1 cluster\n    \
+                           Then ClusterVersion condition Progressing is True\n";
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
+    let output = environment.run(&["test", "--html", "page.html", "f.feature"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    let page = environment.read("page.html");
+    assert_eq!(count(&page, "<details class=\"scenario "), 2);
+    for text in
+        ["<h2>calm &lt;b&gt;</h2>", "<h2>wrong</h2>", "f.feature:7:5", "windtunnel test f.feature --seed 1"]
+    {
+        assert!(page.contains(text), "{text}\n{page}");
+    }
+}
