@@ -1,5 +1,7 @@
 //! `windtunnel adm upgrade`: `oc adm upgrade` against any cluster, printed and ended as `oc` does it.
 
+mod status;
+
 use clap::Parser as _;
 use http::{Method, Request};
 use kube::Client;
@@ -24,6 +26,14 @@ pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
     let (ours, words) = connection::divided(words);
     let connection = Connection::try_parse_from(ours)
         .map_err(|error| error.to_string().trim_start_matches("error: ").to_owned())?;
+    if let Some((first, words)) = words.split_first()
+        && first == "status"
+    {
+        return match status::details(words) {
+            Err(said) => Ok(repeat(&said)),
+            Ok(details) => super::status::ask(&connection, details),
+        };
+    }
     let variables: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();

@@ -6,6 +6,8 @@ mod live;
 use std::path::Path;
 
 use super::args::{Details, StatusArgs};
+#[cfg(feature = "live")]
+use super::live::connection::Connection;
 use super::{Exit, complain, dump, hint, report, say};
 use crate::base::clock::{Time, after};
 use crate::base::text::{clock_time, parse_duration};
@@ -40,7 +42,20 @@ impl From<Refusal> for Failure {
 /// # Errors
 /// What cannot be read, or `oc` crashes on.
 pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
-    match print(args) {
+    ended(print(args))
+}
+
+/// Prints the status of a cluster now.
+///
+/// # Errors
+/// As [`status`].
+#[cfg(feature = "live")]
+pub(super) fn ask(connection: &Connection, details: status::Details) -> Result<Exit, String> {
+    ended(print_of_cluster(connection, None, details))
+}
+
+fn ended(printed: Result<(), Failure>) -> Result<Exit, String> {
+    match printed {
         Ok(()) => Ok(Exit::Passed),
         Err(Failure::Input(message)) => Err(message),
         Err(Failure::Refused(refusal)) if refusal.is_crash() => Err(refusal.to_string()),
@@ -71,10 +86,20 @@ fn print(args: &StatusArgs) -> Result<(), Failure> {
     }
     #[cfg(feature = "live")]
     if let Some(path) = &args.source.kubeconfig {
-        let Report { complaint, text } =
-            live::of_cluster(path, args.context.as_deref(), as_of, args.details.into())?;
-        say(&(complaint.unwrap_or_default() + &text));
+        let connection = Connection::of(path, args.context.as_deref());
+        print_of_cluster(&connection, as_of, args.details.into())?;
     }
+    Ok(())
+}
+
+#[cfg(feature = "live")]
+fn print_of_cluster(
+    connection: &Connection,
+    as_of: Option<Time>,
+    details: status::Details,
+) -> Result<(), Failure> {
+    let Report { complaint, text } = live::of_cluster(connection, as_of, details)?;
+    say(&(complaint.unwrap_or_default() + &text));
     Ok(())
 }
 

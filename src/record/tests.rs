@@ -205,3 +205,28 @@ fn a_file_cut_anywhere_is_read_or_refused_without_a_panic() {
     // The header, each of the two entries, and each of the three with its line break.
     assert_eq!(read.count(), 6);
 }
+
+#[test]
+fn alerts_are_known_since_they_began_to_pend() {
+    let alert = |name: &str, state| {
+        let labels = [("alertname".to_owned(), name.to_owned())].into();
+        Event::Alert(Box::new(Alert { labels, annotations: std::collections::BTreeMap::new(), state }))
+    };
+    let record = record(vec![
+        alert("A", AlertState::Pending),
+        alert("B", AlertState::Firing),
+        alert("A", AlertState::Firing),
+        alert("B", AlertState::Inactive),
+        alert("B", AlertState::Pending),
+    ]);
+    let at = |index: usize| {
+        let moment = record.entries[index].at;
+        let found = record.alerts_at(moment).into_iter();
+        found.map(|(since, alert)| (since, alert.name(), alert.state)).collect::<Vec<_>>()
+    };
+    let moments: Vec<Time> = record.entries.iter().map(|entry| entry.at).collect();
+    assert_eq!(at(0), [(moments[0], "A", AlertState::Pending)]);
+    assert_eq!(at(2), [(moments[0], "A", AlertState::Firing), (moments[1], "B", AlertState::Firing)]);
+    assert_eq!(at(3), [(moments[0], "A", AlertState::Firing)]);
+    assert_eq!(at(4), [(moments[0], "A", AlertState::Firing), (moments[4], "B", AlertState::Pending)]);
+}

@@ -1,7 +1,6 @@
 //! The status of a cluster, read as `oc` reads it, request by request.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use kube::{Client, Config};
 use serde_json::{Value, json};
@@ -29,18 +28,16 @@ impl From<Said> for Failure {
     }
 }
 
-/// The status of the cluster of a kubeconfig, now or as of a moment.
+/// The status of a cluster, now or as of a moment.
 ///
 /// # Errors
 /// The cluster does not answer, or there is no status of it.
 pub(super) fn of_cluster(
-    kubeconfig: &Path,
-    context: Option<&str>,
+    connection: &Connection,
     as_of: Option<Time>,
     details: Details,
 ) -> Result<Report, Failure> {
     let at = Moment::at(as_of.unwrap_or_else(wall));
-    let connection = Connection::of(kubeconfig, context);
     block_on(async {
         let config = connection.config().await?;
         let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;

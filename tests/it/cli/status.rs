@@ -305,6 +305,13 @@ fn a_served_cluster_is_read_as_oc_reads_it() {
     assert!(rest.contains("\nTarget Version:  4.18.4 (from 4.18.3)\n"), "{updating}");
     assert!(rest.contains("\nWorker Pool Nodes: worker\n"), "{updating}");
     assert!(rest.contains("\n= Update Health =\n"), "{updating}");
+    let adm = environment.run(&["adm", "upgrade", "status", "--details", "operators", "--kubeconfig=config"]);
+    assert!(adm.stdout.contains("\nTarget Version:  4.18.4 (from 4.18.3)\n"), "{adm}");
+    let wrong = environment.run(&["adm", "upgrade", "status", "--details=some", "--kubeconfig=config"]);
+    assert_eq!(
+        wrong.to_string(),
+        "exit 1\n--- stderr\nerror: invalid value for --details: some (must be one of none, all, nodes, health, operators)\n"
+    );
     let other = environment.run(&["status", "--kubeconfig", "config", "--context", "other"]);
     assert_eq!(other.code, Some(1), "{other}");
     assert!(environment.run(&["status", "--kubeconfig", "nobody"]).stderr.starts_with("error: "));
@@ -324,6 +331,7 @@ timeline:
 - expect: {status: {contains: ['Target Version:  4.14.8', '/(?m)^Completion: +0%/'], details: operators}, within: 20m}
 - expect: {status: {matches: kept/updating.txt, details: all}}
 ";
+#[cfg(feature = "gherkin")]
 const FEATURE: &str = "Feature: looked at
   Scenario: by its status
     Given a 4.14.1 cluster
