@@ -269,9 +269,9 @@ fn sources(folder: &Path, text: &mut String) {
 fn each_trap_of_the_upstream_controller_has_its_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut text = String::new();
-    ["src/insights", "src/model/insight", "tests/it"]
-        .iter()
-        .for_each(|folder| sources(&root.join(folder), &mut text));
+    for folder in ["src/insights", "src/model/insight", "tests/it"] {
+        sources(&root.join(folder), &mut text);
+    }
     let table = documented("trap");
     assert!(table.len() > 20, "{} traps", table.len());
     for row in table {
