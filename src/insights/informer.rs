@@ -93,8 +93,10 @@ impl Informer {
     pub(super) fn adopt(&mut self, insights: Vec<Insight>) {
         if self.known.is_none() {
             self.known = Some(BTreeMap::new());
-            // One that cannot be written will not be published either.
-            insights.into_iter().for_each(|insight| drop(self.put(insight)));
+            for insight in insights {
+                // One that cannot be written will not be published either.
+                let _ = self.put(insight);
+            }
         }
     }
 

@@ -166,7 +166,9 @@ impl Nodes {
         let before = self.ailments.get(uid).cloned().unwrap_or_default();
         self.note_ailments(uid, &insights);
         if insights.is_empty() {
-            before.iter().for_each(|ailment| informer.remove(ailment));
+            for ailment in &before {
+                informer.remove(ailment);
+            }
             informer.remove(uid);
             return Ok(());
         }
@@ -174,7 +176,11 @@ impl Nodes {
         for gone in before.iter().filter(|old| fresh.is_none_or(|fresh| !fresh.contains(*old))) {
             informer.withdraw(gone, now);
         }
-        insights.into_iter().fold(Ok(()), |outcome, insight| outcome.and(informer.put(insight)))
+        let mut outcome = Ok(());
+        for insight in insights {
+            outcome = outcome.and(informer.put(insight));
+        }
+        outcome
     }
 
     /// Remembers what else than the insight `uid` is told of an object.
@@ -193,7 +199,7 @@ impl Nodes {
     fn of_node(&mut self, name: &str, informer: &Informer, now: Time) -> Vec<Insight> {
         if let Some((pool, standing)) = self.counted.remove(name) {
             if let Some(counts) = self.counts.get_mut(&pool) {
-                counts.remove(&standing);
+                counts.remove(standing);
             }
             self.stale_pools.insert(pool);
         }
@@ -206,7 +212,7 @@ impl Nodes {
             self.alarms.set(name, None);
             return Vec::new();
         };
-        self.counts.entry(pool.clone()).or_default().add(&standing);
+        self.counts.entry(pool.clone()).or_default().add(standing);
         self.stale_pools.insert(pool.clone());
         self.counted.insert(name.to_owned(), (pool, standing));
         self.alarms.set(name, findings.look_again);
@@ -223,7 +229,7 @@ impl Nodes {
         let (status, standing) = node::assess_standing(node, pool, Releases { of: &of, newest }, now);
         let earlier = |uid: &str| informer.started(uid);
         let mut findings = Findings::new(Sight { now, earlier: &earlier });
-        health::of_node(node, pool, &standing, self.rebooting.get(name).copied(), &mut findings);
+        health::of_node(node, pool, standing, self.rebooting.get(name).copied(), &mut findings);
         Some((pool.name.clone(), status, standing, findings.done()))
     }
 

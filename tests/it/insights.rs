@@ -253,6 +253,33 @@ fn the_table_of_health_insights_is_that_of_the_code() {
     }
 }
 
+/// All Rust files below a folder, one after the other.
+fn sources(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn each_trap_of_the_upstream_controller_has_its_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut text = String::new();
+    for folder in ["src/insights", "src/model/insight", "tests/it"] {
+        sources(&root.join(folder), &mut text);
+    }
+    let table = documented("trap");
+    assert!(table.len() > 20, "{} traps", table.len());
+    for row in table {
+        let test = row[1].trim_matches('`');
+        assert!(text.contains(&format!("fn {test}()")), "no test {test}");
+    }
+}
+
 /// All documents of the controller's manifests.
 fn manifests() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/update-status-controller");

@@ -159,8 +159,8 @@ impl Cluster {
 
 /// The definition of UpdateStatus, as the manifests have it.
 fn definition() -> Value {
-    let objects = manifests::objects("update-status-controller").iter();
-    objects.filter(|object| object["kind"] == "CustomResourceDefinition").next().unwrap().clone()
+    let mut objects = manifests::objects("update-status-controller").iter();
+    objects.find(|object| object["kind"] == "CustomResourceDefinition").unwrap().clone()
 }
 
 async fn pass(seconds: u64) {

@@ -35,18 +35,18 @@ pub struct Counts {
 
 impl Counts {
     /// A node stands here now.
-    pub fn add(&mut self, standing: &Standing) {
+    pub fn add(&mut self, standing: Standing) {
         self.count(standing, |number| *number += 1);
     }
 
     /// A node that was added stands here no more.
-    pub fn remove(&mut self, standing: &Standing) {
+    pub fn remove(&mut self, standing: Standing) {
         self.count(standing, |number| *number = number.saturating_sub(1));
     }
 
-    fn count(&mut self, standing: &Standing, step: fn(&mut usize)) {
+    fn count(&mut self, standing: Standing, step: fn(&mut usize)) {
         step(&mut self.total);
-        let Standing { phase, is_available, is_degraded } = *standing;
+        let Standing { phase, is_available, is_degraded } = standing;
         let of_phase = match phase {
             Phase::Draining => Some(&mut self.draining),
             Phase::Pending => Some(&mut self.pending),
@@ -172,7 +172,7 @@ mod tests {
         let mut counts = Counts::default();
         for (index, phase) in phases.iter().enumerate() {
             let (is_degraded, is_available) = (index < degraded, *phase == Phase::Updated);
-            counts.add(&Standing { phase: *phase, is_available, is_degraded });
+            counts.add(Standing { phase: *phase, is_available, is_degraded });
         }
         let pool = Pool::read(&json!({"metadata": {"name": "worker"}}));
         let insight = assess(&pool, &counts, "2024-01-01T00:00:00Z".parse().unwrap());
@@ -254,9 +254,9 @@ mod tests {
     fn a_node_that_leaves_takes_all_that_it_counted_for_with_it() {
         let standing = Standing { phase: Phase::Draining, is_available: true, is_degraded: true };
         let mut counts = Counts::default();
-        counts.add(&standing);
+        counts.add(standing);
         assert_ne!(counts, Counts::default());
-        counts.remove(&standing);
+        counts.remove(standing);
         assert_eq!(counts, Counts::default());
     }
 
@@ -264,7 +264,7 @@ mod tests {
     fn summaries_keep_to_the_limit_of_the_api() {
         let standing = Standing { phase: Phase::Updated, is_available: true, is_degraded: false };
         let mut counts = Counts::default();
-        (0..5000).for_each(|_| counts.add(&standing));
+        (0..5000).for_each(|_| counts.add(standing));
         let summaries: Value = serde_json::to_value(counts.summaries()).unwrap();
         assert_eq!(summaries[0], json!({"type": "Total", "count": 4096}));
         assert_eq!(counts.completion(), 100);

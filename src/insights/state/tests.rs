@@ -121,6 +121,14 @@ fn nothing_is_concluded_before_everything_is_known() {
 }
 
 #[test]
+fn an_empty_config_map_before_the_first_insight_is_harmless() {
+    let mut bench = Bench::new(None, None, Some(&[]));
+    assert_eq!(bench.round(T1), "");
+    bench.state.cluster_version(changed("version", Object::new(object("10%"))));
+    assert_eq!(bench.round(T2), "+usc.cpi.cv-version");
+}
+
+#[test]
 fn insights_wait_in_memory_until_somebody_creates_the_config_map() {
     let mut bench = Bench::new(Some(object("10%")), None, None);
     assert_eq!(bench.round(T1), "");

@@ -62,7 +62,7 @@ const AWAY_ERROR: SignedDuration = SignedDuration::from_mins(60);
 pub fn assess(
     node: &Node,
     pool: &Pool,
-    standing: &Standing,
+    standing: Standing,
     rebooting_since: Option<Time>,
     findings: &mut Findings<'_>,
 ) {
@@ -87,7 +87,7 @@ fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
     }
 }
 
-fn unavailable(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Findings<'_>) {
+fn unavailable(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
     if standing.is_available || standing.is_on_its_way() {
         return;
     }
@@ -125,7 +125,7 @@ fn described(lack: Lack, found: &Dated) -> String {
 }
 
 /// A drain goes on since pods are kept away from the node, which is the first thing that a drain does.
-fn draining(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Findings<'_>) {
+fn draining(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
     let is_draining = standing.phase == Phase::Draining && node.asks_for_drain();
     let Some(since) = node.cordoned_since.filter(|_| is_draining) else { return };
     if !findings.is_older(Some(since), DRAINING_FOR) {
@@ -150,7 +150,7 @@ fn draining(node: &Node, pool: &Pool, standing: &Standing, findings: &mut Findin
 fn away(
     node: &Node,
     pool: &Pool,
-    standing: &Standing,
+    standing: Standing,
     rebooting_since: Option<Time>,
     findings: &mut Findings<'_>,
 ) {

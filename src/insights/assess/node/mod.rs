@@ -27,7 +27,7 @@ pub struct Standing {
 
 impl Standing {
     /// Whether it began and is not there.
-    pub fn is_on_its_way(&self) -> bool {
+    pub fn is_on_its_way(self) -> bool {
         matches!(self.phase, Phase::Draining | Phase::Updating | Phase::Rebooting)
     }
 }
