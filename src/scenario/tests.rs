@@ -334,6 +334,22 @@ fn the_cluster_is_checked_against_its_release() {
 }
 
 #[test]
+fn faults_are_of_an_operator_a_node_or_pods() {
+    check_step(
+        "  - fault: {pod: web, node: w, is: unready}",
+        "s.yaml:5:18: it is an `operator`, a `node` or a `pod`, not several",
+    );
+    check_step(
+        "  - fault: {pod: web, is: unredy}",
+        "s.yaml:5:18: expected pods such as `default/web-*`, found `web`",
+    );
+    check_step(
+        "  - fault: {pod: default/web-*, is: stalled}",
+        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
+    );
+}
+
+#[test]
 fn steps_say_what_is_wrong_with_them() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
@@ -361,18 +377,6 @@ fn steps_say_what_is_wrong_with_them() {
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
          s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `is`, `reason`, `message`",
-    );
-    check_step(
-        "  - fault: {pod: web, node: w, is: unready}",
-        "s.yaml:5:18: it is an `operator`, a `node` or a `pod`, not several",
-    );
-    check_step(
-        "  - fault: {pod: web, is: unredy}",
-        "s.yaml:5:18: expected pods such as `default/web-*`, found `web`",
-    );
-    check_step(
-        "  - fault: {pod: default/web-*, is: stalled}",
-        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

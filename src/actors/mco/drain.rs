@@ -91,9 +91,9 @@ impl Attempt {
 
 impl DrainController {
     /// One that has not seen any node yet.
-    pub(super) fn new(streams: &Streams) -> Self {
+    pub(super) fn new(streams: Streams) -> Self {
         Self {
-            streams: *streams,
+            streams,
             queue: WorkQueue::default(),
             drains: BTreeMap::new(),
             pods: BTreeMap::new(),
@@ -191,7 +191,7 @@ impl DrainController {
         }
         if left.is_empty() {
             let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
-            let least = drain.began + pace::draw(&self.streams, &name, Pace::of(view).drain);
+            let least = drain.began + pace::draw(self.streams, &name, Pace::of(view).drain);
             if least > now {
                 self.queue.add_at(key.clone(), least);
                 return (tell(node, &progress, view, now), false);
@@ -264,7 +264,9 @@ fn wishes(node: &Object) -> (&str, &str) {
 /// Tells in the node's MachineConfigNode, where it has one.
 fn tell(node: &Object, progress: &[Told], view: &View, now: Time) -> Vec<Write> {
     let Some(mut teller) = Teller::of(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
-    progress.iter().for_each(|told| teller.tell(told, now));
+    for told in progress {
+        teller.tell(told, now);
+    }
     teller.into_writes()
 }
 

@@ -55,7 +55,7 @@ pub fn controller(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> 
         Box::new(template::TemplateController::new(Arc::clone(world))),
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
-        Box::new(drain::DrainController::new(streams)),
+        Box::new(drain::DrainController::new(*streams)),
     ]
 }
 

@@ -48,7 +48,7 @@ impl Pace {
 }
 
 /// A span between two numbers of seconds, from the stream of this name.
-pub(super) fn draw(streams: &Streams, name: &str, (low, high): Seconds) -> SignedDuration {
+pub(super) fn draw(streams: Streams, name: &str, (low, high): Seconds) -> SignedDuration {
     let millis = streams.stream(name).between(low * 1000, high * 1000);
     SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_span_is_drawn_again_from_its_name() {
         let streams = Streams::new(1);
-        assert_eq!(draw(&streams, "a", (60, 120)), draw(&streams, "a", (60, 120)));
-        assert_eq!(draw(&streams, "a", (0, 0)), SignedDuration::ZERO);
+        assert_eq!(draw(streams, "a", (60, 120)), draw(streams, "a", (60, 120)));
+        assert_eq!(draw(streams, "a", (0, 0)), SignedDuration::ZERO);
     }
 }

@@ -61,9 +61,13 @@ fn object(rig: &Rig) -> &Object {
 fn tell(rig: &mut Rig, told: &[Told]) -> usize {
     let node = rig.view.get(&NODES, "", "w").unwrap().clone();
     let mut teller = Teller::of(&node, &rig.view).unwrap();
-    told.iter().for_each(|told| teller.tell(told, rig.now));
+    for told in told {
+        teller.tell(told, rig.now);
+    }
     let writes = teller.into_writes();
-    writes.iter().for_each(|write| _ = rig.write(write));
+    for write in &writes {
+        rig.write(write);
+    }
     writes.len()
 }
 

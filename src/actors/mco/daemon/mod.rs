@@ -112,7 +112,7 @@ impl MachineConfigDaemon {
     /// A span between two numbers of seconds, drawn for what is done on the way to the target.
     fn draw(&self, what: &str, seconds: Seconds) -> SignedDuration {
         pace::draw(
-            &self.streams,
+            self.streams,
             &format!("machine-config-daemon/{}/{}/{what}", self.node, self.target),
             seconds,
         )
@@ -229,7 +229,9 @@ fn progress(node: &Object, view: &View, looked: &Looked, now: Time) -> Vec<Write
     if let Some(target) = &looked.target {
         teller.target(target);
     }
-    looked.progress.iter().for_each(|told| teller.tell(told, now));
+    for told in &looked.progress {
+        teller.tell(told, now);
+    }
     teller.into_writes()
 }
 

@@ -18,7 +18,7 @@ fn prepare(rig: &mut Rig, version: &str) {
     rig.put(&CONTROLLER_CONFIGS, config);
     let annotations = json!({ (DESIRED_DRAIN): "uncordon-a", (LAST_APPLIED_DRAIN): "uncordon-a" });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
-    rig.seat(|| Box::new(DrainController::new(&Streams::new(1))));
+    rig.seat(|| Box::new(DrainController::new(Streams::new(1))));
 }
 
 fn rig(version: &str) -> Rig {
