@@ -49,8 +49,13 @@ fn at(plan: &Plan, step: &PlannedStep, message: &str) -> Problem {
     Problem { file, line: step.line, column: step.column, message: message.to_owned() }
 }
 
-/// Releases that the text names once: where it says that they exist.
+/// Releases that the text names once: where it says that they exist. What the update
+/// service is told may name them in a folder of graph data.
 fn unused_releases(plan: &Plan, text: &str) -> Vec<Problem> {
+    let service = &plan.cluster.update_service;
+    if service.channels.is_some() || service.edges.is_some() || !service.conditional.is_empty() {
+        return Vec::new();
+    }
     let asked = |version: &semver::Version| {
         let asks = |action: &Action| matches!(action, Action::Update { to: Target::Version(to), .. } if to == version);
         plan.timeline.iter().any(|step| match &step.step {
