@@ -16,18 +16,19 @@ const POD: &str = "pods such as `default/web-*`";
 pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let shape = "a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}`";
     let map = reader.map(node, shape, &["operator", "node", "pod", "is", "reason", "message"])?;
-    let faulty = faulty(reader, node, &map);
+    // Who it is says which faults there are.
+    let faulty = faulty(reader, node, &map)?;
     let words: &[&str] = match faulty {
-        Some(Faulty::Node(_)) => &FaultKind::OF_NODES,
-        Some(Faulty::Pods { .. }) => &FaultKind::OF_PODS,
-        _ => &FaultKind::OF_OPERATORS,
+        Faulty::Node(_) => &FaultKind::OF_NODES,
+        Faulty::Pods { .. } => &FaultKind::OF_PODS,
+        Faulty::Operator(_) => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
     let kind = map.required(reader, "is", &known).and_then(|node| reader.word(node, words));
     let mut text = |key, what| map.get(key).and_then(|node| reader.text(node, what)).unwrap_or_default();
     let (reason, message) = (text("reason", "a reason"), text("message", "a message"));
     let fault = Fault { kind: FaultKind::named(kind?)?, reason, message };
-    Some(Action::Fault { faulty: faulty?, fault: Some(fault) })
+    Some(Action::Fault { faulty, fault: Some(fault) })
 }
 
 /// `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {pod: default/web-*}`.

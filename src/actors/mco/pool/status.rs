@@ -80,11 +80,6 @@ pub(in crate::actors::mco) fn status(
             "availableMachineCount": counts.total - counts.unavailable,
         }]);
     }
-    if status["certExpirys"].is_null()
-        && let Some(expirys) = certificates::expirys(line, now)
-    {
-        status["certExpirys"] = expirys;
-    }
     let mut list = pool.list("/status/conditions").to_vec();
     let node_degraded = node_degraded(members, line);
     let degraded = degraded(&list, &node_degraded, line);
@@ -96,6 +91,13 @@ pub(in crate::actors::mco) fn status(
         conditions::set(&mut list, &told, now);
     }
     status["conditions"] = Value::Array(list);
+    // An older definition drops them; that alone is no reason to tell them again.
+    if status["certExpirys"].is_null()
+        && status != pool["status"]
+        && let Some(expirys) = certificates::expirys(line, now)
+    {
+        status["certExpirys"] = expirys;
+    }
     status
 }
 
@@ -234,6 +236,18 @@ mod tests {
         assert_eq!(conditions[..2], [node_degraded, "Degraded=True"]);
         let (_, conditions) = told(&nodes, false, (4, 19));
         assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" text""#);
+    }
+
+    #[test]
+    fn certificates_that_an_older_definition_drops_are_not_told_again_and_again() {
+        let mut pool = json!({ "metadata": {}, "spec": { "configuration": { "name": "b" } } });
+        let tell =
+            |pool: &Value| status(&Object::new(pool.clone()), &BTreeMap::new(), (4, 18), Time::UNIX_EPOCH);
+        let mut told = tell(&pool);
+        assert!(told["certExpirys"].is_array());
+        told.as_object_mut().unwrap().remove("certExpirys");
+        pool["status"] = told.clone();
+        assert_eq!(tell(&pool), told);
     }
 
     #[test]
