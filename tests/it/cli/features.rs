@@ -44,6 +44,7 @@ fn the_help_says_what_there_is() {
               --tags <EXPRESSION>  Play only scenarios whose tags fit, such as `@rollback and not @slow`
               --seed <SEED>        Seed of everything that is drawn at random [default: 1]
               --junit <FILE>       Write results as JUnit XML
+              --html <FILE>        Write the results with their timelines as one HTML page
           -h, --help               Print help
         ");
 }
