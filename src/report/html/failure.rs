@@ -6,12 +6,13 @@ use serde::Serialize;
 
 use super::lanes;
 use crate::base::text::clock_time;
+use crate::model::resources::EVENTS;
 use crate::record::{Event, Record};
 use crate::report::{ScenarioResult, status};
 use crate::status::Details;
 
 /// So many of the last changes and refusals are told.
-const ROWS: usize = 12;
+const ROWS: usize = 8;
 
 /// How lines begin that tell who waits for what.
 const PENDING: &str = "  pending: ";
@@ -87,7 +88,8 @@ fn refusals(record: &Record) -> Vec<Row> {
     let run = record.entries.iter().enumerate().filter(|(_, entry)| !record.is_set_up(entry));
     for (index, entry) in run {
         let Event::Write(write) = &entry.event else { continue };
-        if write.code >= 400 {
+        // That an Event was there already tells nothing.
+        if write.code >= 400 && write.key.plural != EVENTS.plural {
             let object = format!("{} {}/{}", write.verb, write.kind, write.key.name);
             let text = format!("{} {}", write.code, write.message);
             let (latest, times) = found.entry((&write.by, object, text)).or_default();

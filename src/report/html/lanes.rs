@@ -198,7 +198,9 @@ impl Lanes {
     /// All groups that have lanes, and all events; what still is so ends with the run.
     pub(super) fn finish(self, end: i64) -> (Vec<Titled>, Vec<Event>) {
         let groups = self.groups.into_iter().map(|(group, mut lanes)| {
-            lanes.iter_mut().for_each(|lane| lane.close(end));
+            for lane in &mut lanes {
+                lane.close(end);
+            }
             if group == Group::Insights {
                 // What tells of the whole comes first.
                 let kinds = ["ClusterVersion ", "Health "];

@@ -44,6 +44,7 @@ fn tone(kind: &str, status: &str) -> Tone {
         ("Available" | "ReleaseAccepted" | "RetrievedUpdates" | "Upgradeable", "True") => Tone::Good,
         ("Available" | "ReleaseAccepted", "False") | ("Failing" | "Invalid", "True") => Tone::Bad,
         ("RetrievedUpdates" | "Upgradeable", "False") => Tone::Warn,
+        ("ReconciliationIssues", "True") => Tone::Wait,
         ("Progressing", "True") => Tone::Busy,
         (_, "Unknown") => Tone::Unknown,
         _ => Tone::Calm,
@@ -73,7 +74,7 @@ pub(super) fn of_operator(object: &Object, desired: &str) -> State {
         None => (Tone::Good, ""),
     };
     let mut state = State::new(tone, format!("{version} {word}").trim(), message.join("\n"));
-    state.stripe = tones.last().map(|(_, tone, _)| *tone);
+    state.stripe = tones.next_back().map(|(_, tone, _)| *tone);
     state
 }
 

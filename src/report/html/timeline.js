@@ -35,13 +35,17 @@ class Timeline extends Drawing {
 
   group(group) {
     const { end } = this.data;
+    const isLoud = ({ tone }) => tone === "bad" || tone === "warn";
     const still = (lane) => !lane.marks.length && lane.spans.length === 1 && lane.spans[0].event === undefined
-      && lane.spans[0].from === 0 && lane.spans[0].to >= end && !["bad", "warn"].includes(lane.spans[0].tone);
+      && lane.spans[0].from === 0 && lane.spans[0].to >= end && !isLoud(lane.spans[0]);
     if (group.title === "Nodes") {
       const order = new Intl.Collator("en", { numeric: true });
       group.lanes.sort((a, b) => order.compare(a.name, b.name));
     }
     const moving = group.lanes.filter((lane) => !still(lane)), resting = group.lanes.filter(still);
+    // Where not all are shown, those with something amiss are, in their order among the others.
+    const loud = moving.filter((lane) => lane.spans.some(isLoud) || lane.marks.some(isLoud));
+    const chosen = new Set(loud.concat(moving.filter((lane) => !loud.includes(lane))).slice(0, ROWS));
     const rows = make("div"), more = make("div", { className: "more" });
     const head = make("button", { type: "button" }, group.title, make("span", { textContent: count(group.lanes.length, "lane") }));
     const section = make("section", { className: "group" }, make("h4", {}, head), rows, more);
@@ -50,7 +54,7 @@ class Timeline extends Drawing {
       rows.querySelectorAll(".row").forEach((row) => this.drop(row.lane));
       rows.replaceChildren();
       if (group.lanes.length > MANY && moving.length > 1) rows.append(this.summary(group));
-      const list = (shown.all ? moving : moving.slice(0, ROWS)).concat(shown.resting ? resting : []);
+      const list = (shown.all ? moving : moving.filter((lane) => chosen.has(lane))).concat(shown.resting ? resting : []);
       list.forEach((lane) => rows.append(this.row(lane)));
       more.replaceChildren();
       const toggle = (key, text) => {

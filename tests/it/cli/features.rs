@@ -50,6 +50,7 @@ fn the_help_says_what_there_is() {
                                    are told of as skipped
               --update-snapshots   Write the files that statuses are compared with (`the status is as in`)
                                    instead of comparing
+              --html <FILE>        Write the results with their timelines as one HTML page
           -h, --help               Print help
         ");
 }

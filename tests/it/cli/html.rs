@@ -22,13 +22,13 @@ fn a_page_holds_each_scenario_and_why_one_failed() {
         "<h2>nobody has this digest</h2>",
         "<h2>a wrong hope</h2>",
         "<span class=\"id\">OCP-22641</span>",
-        "wrong.yaml:5:3",
+        "wrong.yaml:6:3",
         "seen: Progressing=False",
         "The cluster is not updating.",
         "<code>windtunnel run &#x27;a b&#x2f;stalled.yaml&#x27; --seed 7</code>",
         "<code>windtunnel run wrong.yaml --seed 7</code>",
     ] {
-        assert!(page.contains(text), "{text}\n{page}");
+        assert!(page.contains(text), "{text}");
     }
     // Nothing is fetched, and nothing tells of the wall clock.
     assert_eq!((count(&page, " src="), count(&page, "<link"), count(&page, "url(")), (0, 0, 0));
@@ -73,6 +73,6 @@ fn features_have_a_page_too() {
     for text in
         ["<h2>calm &lt;b&gt;</h2>", "<h2>wrong</h2>", "f.feature:7:5", "windtunnel test f.feature --seed 1"]
     {
-        assert!(page.contains(text), "{text}\n{page}");
+        assert!(page.contains(text), "{text}");
     }
 }

@@ -85,6 +85,7 @@ fn the_help_says_what_there_is() {
               --record <FILE>          Write the record of the run to FILE; with several scenarios, one
                                        record each into the folder FILE
               --junit <FILE>           Write results as JUnit XML
+              --html <FILE>            Write the results with their timelines as one HTML page
               --check-determinism      Play each scenario twice and fail when the two records differ
               --update-snapshots       Write the files that statuses are compared with (`matches`) instead
                                        of comparing
@@ -102,6 +103,7 @@ fn the_help_says_what_there_is() {
           <RECORD>  A record file
 
         Options:
+              --html <FILE>      Write the timeline as one HTML page
               --width <COLUMNS>  Columns of a timeline; 0 prints every line in full [default: 160]
           -h, --help             Print help
         ");
