@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use super::error::SessionError;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
-use crate::model::fault::{Fault, Faulty};
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
-use crate::model::{DeleteOptions, Identity, Object, Write};
+use crate::model::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
+use crate::model::{DeleteOptions, Identity, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
 
@@ -30,12 +29,8 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
             let options = DeleteOptions { propagation: *cascade, ..DeleteOptions::default() };
             Write::delete_with(&object.resource, &object.namespace, &object.name, options)
         }
-        Action::Fault { faulty, fault } => {
-            if let (Faulty::Node(node), None) = (faulty, fault) {
-                simulation.power_on(node);
-            }
-            tell(simulation, faulty, fault.as_ref())?
-        }
+        Action::Fault { fault, after, lasts } => return simulation.plan_fault(fault, *after, *lasts),
+        Action::Heal(faulty) => return simulation.heal(faulty),
     };
     let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
     answer.map(drop).map_err(|refusal| SessionError::refused(&write, refusal))
@@ -63,20 +58,6 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
     Ok(cluster_version_patch(
         json!({ "spec": { "desiredUpdate": { "version": version, "image": image, "force": force } } }),
     ))
-}
-
-/// Tells an operator or a node how it is.
-fn tell(simulation: &Simulation, faulty: &Faulty, fault: Option<&Fault>) -> Result<Write, SessionError> {
-    let (resource, name) = match faulty {
-        Faulty::Operator(name) => (CLUSTER_OPERATORS, name),
-        Faulty::Node(name) => (NODES, name),
-    };
-    let known: Vec<&str> = simulation.view.list(&resource).map(Object::name).collect();
-    if !known.contains(&name.as_str()) {
-        let hint = did_you_mean(name, known);
-        return Err(SessionError::NotThere { kind: resource.kind.to_string(), name: name.clone(), hint });
-    }
-    Ok(Write::merge_patch(&resource, "", name, Fault::patch(fault)))
 }
 
 /// Creates an object, or merges it into the one that is there.

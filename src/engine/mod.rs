@@ -7,11 +7,14 @@
 //! ```
 
 mod act;
+mod agenda;
 mod check;
 mod check_monitoring;
 mod check_writes;
 mod command;
 mod controllers;
+mod crashes;
+mod disturb;
 mod effects;
 mod error;
 mod install;
@@ -26,6 +29,7 @@ mod requests;
 mod router;
 mod session;
 mod simulation;
+mod watches;
 
 pub use controllers::run;
 pub use error::SessionError;

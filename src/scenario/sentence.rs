@@ -1,6 +1,5 @@
 //! Steps in one line each, for reports.
 
-use crate::model::fault::Faulty;
 use std::fmt;
 
 use super::plan::{
@@ -42,16 +41,15 @@ fn act(action: &Action) -> String {
         Action::Delete { object, cascade: Some(cascade) } => {
             format!("delete {object}, cascade {}", cascade.name())
         }
-        Action::Fault { faulty, fault } => {
-            let who = match faulty {
-                Faulty::Operator(name) => format!("operator {name}"),
-                Faulty::Node(name) => format!("node {name}"),
+        Action::Fault { fault, after, lasts } => {
+            let after = match after.is_zero() {
+                true => String::new(),
+                false => format!(" after {}", short_duration(*after)),
             };
-            match fault {
-                Some(fault) => format!("{who} is {}", fault.kind.name()),
-                None => format!("{who} recovers"),
-            }
+            let lasts = lasts.map(|span| format!(" for {}", short_duration(span))).unwrap_or_default();
+            format!("{fault}{lasts}{after}")
         }
+        Action::Heal(faulty) => format!("{faulty} recovers"),
     }
 }
 
