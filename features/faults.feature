@@ -27,7 +27,7 @@ Feature: What goes wrong around an update
       """
       {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
       """
-    Then the API server refuses it with "Internal error occurred: context deadline exceeded"
+    Then it is refused with "Internal error occurred: context deadline exceeded"
     When the API server recovers
     And I apply this object:
       """
@@ -74,7 +74,7 @@ Feature: What goes wrong around an update
   Scenario: A worker that cannot be drained keeps its release until it can
     When node worker-0 cannot be drained
     And I update to 4.18.7
-    Then within 3 hours node worker-0 is Draining
+    Then within 3 hours Node/worker-0 field "spec.unschedulable" is "true"
     And throughout 30 minutes node worker-0 is Draining
     When node worker-0 recovers
     Then within 2 hours MachineConfigPool/worker condition Updated is True

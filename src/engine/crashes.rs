@@ -14,6 +14,9 @@ use crate::record::Event;
 /// in one waits for its kubelet.
 const AWAY: SignedDuration = SignedDuration::from_secs(1);
 
+/// The exit code of a Go program that panics.
+const PANIC: i64 = 2;
+
 /// Who dies, and at which of its writes.
 #[derive(Debug)]
 pub(super) struct Crash {
@@ -61,7 +64,7 @@ impl Simulation {
     /// A program dies: its memory is gone.
     pub(super) fn crash(&mut self, id: ActorId) {
         if let Some((pod, container)) = self.processes.of_actor(id) {
-            return self.end_process(&pod, &container);
+            return self.end_process(&pod, &container, PANIC);
         }
         self.replace(id);
         let up = after(self.now(), AWAY);

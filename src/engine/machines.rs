@@ -110,7 +110,7 @@ impl Simulation {
         let Some(machine) = self.machines.by_node.get_mut(node) else { return };
         for actor in std::mem::take(&mut machine.runs) {
             for (pod, container) in self.processes.started_by(actor) {
-                self.end_process(&pod, &container);
+                self.end_process(&pod, &container, 0);
             }
             self.remove(actor);
         }

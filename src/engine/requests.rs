@@ -17,7 +17,8 @@ const RETRIES_MAX: u32 = 10;
 /// A request that is to be made again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Retry {
-    at: Option<Time>,
+    /// When.
+    pub(super) at: Option<Time>,
     tries: u32,
 }
 
@@ -120,8 +121,9 @@ impl Simulation {
             self.phases.notice(&change, &self.view, self.clock.now());
             self.notice_node(&change);
             for id in self.router.readers(&change) {
-                // Of a watch that is silent is told when it lists anew.
-                if let Some(slot) = self.slots.get_mut(&id).filter(|slot| slot.stale.is_none()) {
+                if let Some(slot) = self.slots.get_mut(&id)
+                    && slot.hears_of(&change)
+                {
                     slot.changes.push(change.clone());
                     self.ready.insert(id);
                 }

@@ -306,10 +306,10 @@ impl Simulation {
         };
         let step = slot.actor.step(&input);
         slot.why = step.why.into_owned();
-        self.wake_at(id, step.wake_at.map(|at| after(at, -ahead).max(now)));
         if !step.writes.is_empty() && !self.request(id, step.writes) {
             return;
         }
+        self.wake_at(id, step.wake_at.map(|at| after(at, -ahead).max(now)));
         for effect in step.effects {
             self.effect(id, effect);
         }
@@ -318,6 +318,8 @@ impl Simulation {
     /// Has an actor look again then, whatever it wished before.
     fn wake_at(&mut self, id: ActorId, at: Option<Time>) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
+        // Who waits for its client has nothing to look for before that goes on.
+        let at = at.map(|at| slot.retry.at.map_or(at, |retry| at.max(retry)));
         if let Some(old) = std::mem::replace(&mut slot.wake_at, at) {
             self.wakes.remove(&(old, id));
         }

@@ -1,8 +1,25 @@
 //! Watches that are silent or break: what an actor sees then, and how it lists anew.
 
 use super::router::ActorId;
-use super::simulation::Simulation;
+use super::simulation::{Simulation, Slot};
+use crate::model::resources::LEASES;
 use crate::model::{Change, ChangeKind, View};
+
+/// The annotation of what candidates for leadership hold beside a Lease, or once held.
+const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
+
+impl Slot {
+    /// Whether its actor is told of a change. While its watches are silent it is told of locks alone, since candidates for
+    /// leadership read these themselves.
+    pub(super) fn hears_of(&mut self, change: &Change) -> bool {
+        let Some(stale) = &mut self.stale else { return true };
+        let is_lock = change.key.is(&LEASES) || change.object.annotation(LEADER).is_some();
+        if is_lock {
+            stale.apply(change);
+        }
+        is_lock
+    }
+}
 
 impl Simulation {
     /// The watches of an actor tell of nothing more.
