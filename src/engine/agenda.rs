@@ -17,7 +17,7 @@ enum Later {
     /// A fault begins, and may end.
     Begin(Disturbance, Option<SignedDuration>),
     /// A fault ends.
-    End(Faulty),
+    End(Disturbance),
     /// A write of the fault.
     Write(Faulty, Box<Write>),
 }
@@ -25,8 +25,8 @@ enum Later {
 impl Later {
     fn faulty(&self) -> Faulty {
         match self {
-            Self::Begin(fault, _) => fault.faulty(),
-            Self::End(faulty) | Self::Write(faulty, _) => faulty.clone(),
+            Self::Begin(fault, _) | Self::End(fault) => fault.faulty(),
+            Self::Write(faulty, _) => faulty.clone(),
         }
     }
 }
@@ -85,9 +85,17 @@ impl Simulation {
         fault: &Disturbance,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
+        // One that ends now would end this one: there is one at a time, but of programs.
+        if !matches!(fault, Disturbance::Process(..)) {
+            let faulty = fault.faulty();
+            self.agenda.items.retain(|_, later| match later {
+                Later::Begin(..) => true,
+                other => other.faulty() != faulty,
+            });
+        }
         self.disturb(fault)?;
         if let Some(lasts) = lasts {
-            self.agenda.add(after(self.now(), lasts), Later::End(fault.faulty()));
+            self.agenda.add(after(self.now(), lasts), Later::End(fault.clone()));
         }
         Ok(())
     }
@@ -101,9 +109,9 @@ impl Simulation {
                     self.note(Event::Fault { text: fault.to_string() });
                     self.begin_fault(&fault, lasts)?;
                 }
-                Later::End(faulty) => {
-                    self.note(Event::Fault { text: format!("{faulty} recovers") });
-                    self.heal(&faulty)?;
+                Later::End(fault) => {
+                    self.note(Event::Fault { text: format!("{} recovers", fault.faulty()) });
+                    self.end_fault(&fault)?;
                 }
                 Later::Write(_, write) => {
                     let answer = self.write(ADMINISTRATOR, &Identity::admin(), &write);

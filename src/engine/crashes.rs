@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::router::ActorId;
 use super::simulation::Simulation;
+use super::slot::Slot;
 use crate::actors;
 use crate::base::clock::after;
 use crate::model::Write;
@@ -88,7 +89,7 @@ impl Simulation {
             self.wakes.remove(&(at, id));
         }
         let ahead = slot.ahead;
-        *slot = super::simulation::Slot::new(actor);
+        *slot = Slot::new(actor);
         slot.ahead = ahead;
         self.ready.insert(id);
     }

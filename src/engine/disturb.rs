@@ -49,17 +49,16 @@ impl Simulation {
 
     /// Has something go wrong.
     pub(super) fn disturb(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
-        self.agenda.forget(&fault.faulty());
         self.check_faulty(&fault.faulty())?;
         match fault {
             Disturbance::Operator(name, fault) => {
-                self.administer(Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(Some(fault))))
+                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(Some(fault))))
             }
             Disturbance::Node(name, fault) => {
                 if fault.kind == FaultKind::DrainBlocked {
                     self.block_drain(name)?;
                 }
-                self.administer(Write::merge_patch(&NODES, "", name, Fault::patch(Some(fault))))
+                self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(Some(fault))))
             }
             Disturbance::Requests(fault) => {
                 self.door.fail(fault.clone());
@@ -73,20 +72,36 @@ impl Simulation {
         }
     }
 
-    /// Has somebody be well again.
+    /// Has a fault end, and leaves others of who failed.
+    pub(super) fn end_fault(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+        match fault {
+            Disturbance::Process(name, ProgramFault::Crash { writes, .. }) => {
+                self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
+            }
+            Disturbance::Process(name, _) => self.end_silence(name),
+            other => return self.mend(&other.faulty()),
+        }
+        Ok(())
+    }
+
+    /// Has somebody be well again, now and later.
     pub(super) fn heal(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
         self.agenda.forget(faulty);
+        self.mend(faulty)
+    }
+
+    fn mend(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
         match faulty {
             Faulty::Operator(name) => {
                 self.check_faulty(faulty)?;
-                self.administer(Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(None)))
+                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(None)))
             }
             Faulty::Node(name) => {
                 self.check_faulty(faulty)?;
                 self.power_on(name);
                 self.delete_if_there(&POD_DISRUPTION_BUDGETS, BLOCKER_NAMESPACE, &blocker(name))?;
                 self.delete_if_there(&PODS, BLOCKER_NAMESPACE, &blocker(name))?;
-                self.administer(Write::merge_patch(&NODES, "", name, Fault::patch(None)))
+                self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(None)))
             }
             Faulty::Api(requests) => {
                 self.door.heal(requests.as_ref());
@@ -116,7 +131,7 @@ impl Simulation {
             ProgramFault::DroppedWatch => self.relist(id),
             ProgramFault::LosesLease(span) => {
                 let write = self.other_holder(name, id, *span)?;
-                return self.administer(write);
+                return self.administer(&write);
             }
         }
         Ok(())
@@ -159,7 +174,7 @@ impl Simulation {
         });
         for (resource, object) in [(&PODS, pod), (&POD_DISRUPTION_BUDGETS, budget)] {
             if self.view.get(resource, BLOCKER_NAMESPACE, &name).is_none() {
-                self.administer(Write::create(resource, object))?;
+                self.administer(&Write::create(resource, object))?;
             }
         }
         Ok(())
@@ -189,12 +204,12 @@ impl Simulation {
         if self.view.get(resource, namespace, name).is_none() {
             return Ok(());
         }
-        self.administer(Write::delete(resource, namespace, name))
+        self.administer(&Write::delete(resource, namespace, name))
     }
 
-    fn administer(&mut self, write: Write) -> Result<(), SessionError> {
-        let answer = self.write(ADMINISTRATOR, &Identity::admin(), &write);
-        answer.map(drop).map_err(|refusal| SessionError::refused(&write, refusal))
+    fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
+        let answer = self.write(ADMINISTRATOR, &Identity::admin(), write);
+        answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
     }
 }
 

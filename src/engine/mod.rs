@@ -29,6 +29,7 @@ mod requests;
 mod router;
 mod session;
 mod simulation;
+mod slot;
 mod watches;
 
 pub use controllers::run;

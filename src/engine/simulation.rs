@@ -3,10 +3,8 @@
 //! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so controllers
 //! that run as tasks beside it (the update status controller) live in the same time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-use jiff::SignedDuration;
 
 use super::agenda::Agenda;
 use super::crashes::Crash;
@@ -14,17 +12,17 @@ use super::error::SessionError;
 use super::machines::Machines;
 use super::phases::Phases;
 use super::processes::Processes;
-use super::requests::Retry;
 use super::router::{ActorId, Router};
+use super::slot::Slot;
 use crate::actors::{Actor, Input, Signal};
 use crate::backends::Door;
 use crate::base::clock::{Clock as _, Time, VirtualClock, after};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
+use crate::model::View;
 use crate::model::alert::Alert;
 use crate::model::counter::Counter;
 use crate::model::world::World;
-use crate::model::{Answer, Change, Identity, View, Write};
 use crate::record::Record;
 
 /// What an actor is waiting for.
@@ -36,47 +34,6 @@ pub struct Pending {
     pub why: String,
     /// When it will look again by itself.
     pub until: Option<Time>,
-}
-
-/// One actor with what waits for it.
-pub(super) struct Slot {
-    pub(super) actor: Box<dyn Actor>,
-    pub(super) identity: Identity,
-    pub(super) changes: Vec<Change>,
-    pub(super) answers: Vec<Answer>,
-    pub(super) signals: Vec<Signal>,
-    pub(super) wake_at: Option<Time>,
-    why: String,
-    /// Requests that its client has still to make, the answers before them, and when the first is made again.
-    pub(super) unsent: VecDeque<Write>,
-    pub(super) unread: Vec<Answer>,
-    pub(super) retry: Retry,
-    /// The cluster as it sees it while its watches are silent.
-    pub(super) stale: Option<Box<View>>,
-    /// Until when nothing runs in its place.
-    pub(super) down_until: Option<Time>,
-    /// How much the clock of its machine is ahead.
-    pub(super) ahead: SignedDuration,
-}
-
-impl Slot {
-    pub(super) fn new(actor: Box<dyn Actor>) -> Self {
-        Self {
-            identity: actor.identity(),
-            actor,
-            changes: Vec::new(),
-            answers: Vec::new(),
-            signals: Vec::new(),
-            wake_at: None,
-            why: String::new(),
-            unsent: VecDeque::new(),
-            unread: Vec::new(),
-            retry: Retry::default(),
-            stale: None,
-            down_until: None,
-            ahead: SignedDuration::ZERO,
-        }
-    }
 }
 
 /// A cluster that runs in virtual time.

@@ -1,7 +1,8 @@
 //! Watches that are silent or break: what an actor sees then, and how it lists anew.
 
 use super::router::ActorId;
-use super::simulation::{Simulation, Slot};
+use super::simulation::Simulation;
+use super::slot::Slot;
 use crate::model::resources::LEASES;
 use crate::model::{Change, ChangeKind, View};
 

@@ -68,7 +68,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
             let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
             (Disturbance::Process(name, fault), lasts)
         }
-        Faulty::Pool(name) => (Disturbance::RenderFlips(name, details.number("times")?.unwrap_or(1)), lasts),
+        Faulty::Pool(name) => (Disturbance::RenderFlips(name, details.number("times", 1)?), lasts),
     };
     Some(Action::Fault { fault, after: after?, lasts })
 }
@@ -155,11 +155,11 @@ impl Details<'_, '_, '_> {
         self.map.get(key).and_then(|node| self.reader.text(node, what)).unwrap_or_default()
     }
 
-    /// A number from 1; `None` if it is none, `Some(None)` where nothing is said.
-    fn number(&mut self, key: &str) -> Option<Option<u32>> {
+    /// A number from 1, or what it is where nothing is said.
+    fn number(&mut self, key: &str, otherwise: u32) -> Option<u32> {
         match self.map.get(key) {
-            Some(node) => self.reader.number(node, 1, TIMES_MAX).map(Some),
-            None => Some(None),
+            Some(node) => self.reader.number(node, 1, TIMES_MAX),
+            None => Some(otherwise),
         }
     }
 
@@ -167,7 +167,7 @@ impl Details<'_, '_, '_> {
     fn told(&mut self, word: &str) -> Option<Fault> {
         let kind = FaultKind::named(word)?;
         let (reason, message) = (self.text("reason", "a reason"), self.text("message", "a message"));
-        let times = self.number("times")?;
+        let times = self.number("times", u32::from(kind == FaultKind::RebootLoop))?;
         let by = match self.map.get("by") {
             Some(node) => Some(self.reader.duration(node)?),
             None => None,
@@ -177,14 +177,14 @@ impl Details<'_, '_, '_> {
             self.reader.problem(self.node, format!("`{word}` needs `by`: how much, such as `10m`"));
             return None;
         }
-        let times = times.unwrap_or(u32::from(kind == FaultKind::RebootLoop));
         Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::of(kind) })
     }
 
     /// Which of the things that match are hit. Where only the first is named, it is that one alone.
     fn hits(&mut self, otherwise: Option<u32>) -> Option<Hits> {
-        let (nth, times) = (self.number("nth")?, self.number("times")?);
-        Some(Hits::new(nth.unwrap_or(1), times.or(nth.map(|_| 1)).or(otherwise)))
+        let otherwise = if self.map.get("nth").is_some() { Some(1) } else { otherwise };
+        let (nth, times) = (self.number("nth", 1)?, self.number("times", 0)?);
+        Some(Hits::new(nth, Some(times).filter(|times| *times > 0).or(otherwise)))
     }
 
     fn requests(&mut self, requests: Requests, word: &str) -> Option<Disturbance> {

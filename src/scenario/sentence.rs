@@ -42,10 +42,8 @@ fn act(action: &Action) -> String {
             format!("delete {object}, cascade {}", cascade.name())
         }
         Action::Fault { fault, after, lasts } => {
-            let after = match after.is_zero() {
-                true => String::new(),
-                false => format!(" after {}", short_duration(*after)),
-            };
+            let after =
+                if after.is_zero() { String::new() } else { format!(" after {}", short_duration(*after)) };
             let lasts = lasts.map(|span| format!(" for {}", short_duration(span))).unwrap_or_default();
             format!("{fault}{lasts}{after}")
         }
