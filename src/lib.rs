@@ -15,6 +15,7 @@
 //! * [`backends`]: "give me a cluster".
 //! * [`engine`]: the run: time, steps, waits, expectations.
 //! * [`status`]: objects to the text of `oc adm upgrade status`.
+//! * [`dump`]: files of a cluster to objects.
 //! * [`report`]: a record to text that people and machines read.
 //! * `steps`: the Gherkin vocabulary (feature `gherkin`).
 //! * [`cli`]: arguments, files, exit codes.
@@ -33,6 +34,7 @@ pub mod backends;
 pub mod engine;
 pub mod scenario;
 
+pub mod dump;
 pub mod report;
 pub mod status;
 

@@ -244,8 +244,8 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
     for (facts, component) in operators.into_values() {
         // Payloads that people made for something else may have its ClusterOperator alone.
         if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
-            actors.push(mco::operator(facts, component, world, streams));
-            actors.extend(mco::controller(world));
+            actors.extend(mco::operator(facts, component, world, streams));
+            actors.extend(mco::controller(world, streams));
         } else {
             actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
         }
@@ -266,6 +266,7 @@ mod tests {
             manifests: 1,
             capabilities: Vec::new(),
             crds: Vec::new(),
+            previews: Vec::new(),
             objects: Vec::new(),
             operator: Some(Operator {
                 cluster_operator: (*name).to_owned(),

@@ -4,34 +4,9 @@ pub(crate) mod duration;
 pub(crate) mod regexp;
 pub(crate) mod url;
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Number, Value};
 
-/// A string as Go's `%q` writes it.
-pub(crate) fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{b}' => out.push_str("\\v"),
-            '\u{c}' => out.push_str("\\f"),
-            c if c.is_control() && u32::from(c) < 0x100 => {
-                let _ = write!(out, "\\x{:02x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
+pub(crate) use crate::base::go_quote::quote;
 
 /// A number as Go's `%v` writes an `int64` or a `float64`.
 pub(crate) fn number(number: &Number) -> String {

@@ -108,10 +108,42 @@ pub fn from_str_multi<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlErr
     serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| error(&e))
 }
 
+/// As [`from_str_multi`] for a text of any length, such as the dump of a large cluster. What a text may grow to by aliases
+/// stays limited.
+///
+/// # Errors
+/// As [`from_str`].
+pub fn from_str_multi_large<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
+    let mut settings = options();
+    let length = text.len();
+    // No text has more parts than letters.
+    settings.budget = serde_saphyr::budget! {
+        max_reader_input_bytes: None,
+        max_events: 2 * length + 100,
+        max_nodes: length + 100,
+        max_total_scalar_bytes: length + 100,
+        max_total_comment_bytes: length + 100,
+        max_documents: length + 100,
+    };
+    serde_saphyr::from_multiple_with_options(text, settings).map_err(|e| error(&e))
+}
+
 /// Writes a value as one document that ends with a line break.
 ///
 /// # Errors
 /// Only for values that YAML cannot hold, such as maps with composite keys.
 pub fn to_string(value: &impl Serialize) -> Result<String, YamlError> {
     serde_saphyr::to_string(value).map_err(|e| YamlError { line: 0, column: 0, message: e.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_may_be_longer_than_what_people_write() {
+        let long = "- a\n".repeat(260_000);
+        assert!(from_str_multi::<Vec<String>>(&long).is_err());
+        assert_eq!(from_str_multi_large::<Vec<String>>(&long).unwrap()[0].len(), 260_000);
+    }
 }

@@ -1,18 +1,14 @@
 //! `windtunnel adm upgrade`: `oc adm upgrade` against any cluster, printed and ended as `oc` does it.
 
-mod alerts;
-mod connection;
-
-use std::io::Write as _;
-
 use clap::Parser as _;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request};
 use kube::Client;
 use serde_json::Value;
 
-use self::connection::Connection;
 use super::args::AdmCommand;
-use super::{Exit, say};
+use super::live::connection::{self, Connection};
+use super::live::{block_on, causes, get, plain, thanos};
+use super::{Exit, repeat};
 use crate::model::Object;
 use crate::oc::{Alert, Command, Gates, Patch, Said, Sight, Turn};
 
@@ -36,50 +32,32 @@ pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
         Err(said) => said,
         Ok(command) => play(&connection, &command)?,
     };
-    say(&said.stdout);
-    let _ = std::io::stderr().write_all(said.stderr.as_bytes());
-    Ok(if said.code == 0 { Exit::Passed } else { Exit::Failed })
+    Ok(repeat(&said))
 }
 
 fn play(connection: &Connection, command: &Command) -> Result<Said, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no connection can be made: {error}"))?;
-    let played = runtime.block_on(async {
+    let played = block_on(async {
         let config = connection.config().await?;
         let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let cluster_version = get(&client, CLUSTER_VERSION).await?.map(Object::new);
-        let alerts: Result<Vec<Alert>, String> =
-            if command.reads_alerts() { alerts::get(&client, &config).await } else { Ok(Vec::new()) };
+        let alerts = if command.reads_alerts() {
+            thanos::alerts(&client, &config).await.and_then(|body| alerts_in(&body))
+        } else {
+            Ok(Vec::new())
+        };
         let alerts = alerts.as_deref().map_err(String::as_str);
         Ok(match command.begin(&Sight { cluster_version: cluster_version.as_ref(), alerts }) {
             Turn::Done(said) => said,
             Turn::Patch(patch) => send(&client, patch).await,
         })
-    });
+    })?;
     Ok(played.unwrap_or_else(|said: Said| said))
 }
 
-/// Reads an object; `None` where there is none.
-async fn get(client: &Client, path: &str) -> Result<Option<Value>, Said> {
-    let request = Request::get(path).body(Vec::new()).map_err(|error| plain(&error.to_string()))?;
-    match client.request::<Value>(request).await {
-        Ok(value) => Ok(Some(value)),
-        Err(kube::Error::Api(status)) if status.code == StatusCode::NOT_FOUND.as_u16() => Ok(None),
-        Err(kube::Error::Api(status)) => {
-            let stderr = match status.code {
-                401 => format!("error: You must be logged in to the server ({})\n", status.message),
-                _ => format!("Error from server ({}): {}\n", status.reason, status.message),
-            };
-            Err(Said { stderr, code: 1, ..Said::default() })
-        }
-        Err(error) => Err(Said {
-            stderr: format!("Unable to connect to the server: {}\n", causes(&error)),
-            code: 1,
-            ..Said::default()
-        }),
-    }
+/// The alerts in an answer of Prometheus.
+fn alerts_in(body: &str) -> Result<Vec<Alert>, String> {
+    let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    Ok(answer["data"]["alerts"].as_array().into_iter().flatten().map(Alert::read).collect())
 }
 
 /// Sends the patch and takes its answer.
@@ -98,23 +76,4 @@ async fn send(client: &Client, patch: Patch) -> Said {
         Err(kube::Error::Api(status)) => patch.answered(Err(&status.message)),
         Err(error) => patch.answered(Err(&causes(&error))),
     }
-}
-
-/// An error of the client itself.
-fn plain(message: &str) -> Said {
-    Said { stderr: format!("error: {message}\n"), code: 1, ..Said::default() }
-}
-
-/// An error with what is behind it, as far as that says more.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text += &format!(": {more}");
-        }
-        source = error.source();
-    }
-    text
 }

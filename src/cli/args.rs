@@ -24,7 +24,7 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
-    /// Print what `oc adm upgrade status` would have printed at a moment of a record.
+    /// Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
     /// Talk to any cluster as `oc adm` does.
     #[cfg(feature = "live")]
@@ -39,6 +39,20 @@ pub(super) enum Command {
     /// List the sentences that features may say, or tell which step a sentence is.
     #[cfg(feature = "gherkin")]
     Steps(StepsArgs),
+    /// Tell what is wrong or odd about scenarios and features, without playing them.
+    Lint(LintArgs),
+    /// Write a scenario or a feature to begin with; without a path, list what there is.
+    New(NewArgs),
+    /// Print the shape of a file as a JSON Schema, for editors.
+    Schema {
+        /// Of which file.
+        of: SchemaOf,
+    },
+    /// Print what completes the commands of this program in a shell.
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
 }
 
 /// `windtunnel run`.
@@ -62,11 +76,90 @@ pub(super) struct RunArgs {
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Write the files that statuses are compared with (`matches`) instead of comparing.
+    #[arg(long)]
+    pub(super) update_snapshots: bool,
     /// Leave the timelines out.
     #[arg(long)]
     pub(super) quiet: bool,
     #[command(flatten)]
+    pub(super) selection: Selection,
+    #[command(flatten)]
     pub(super) layout: Layout,
+}
+
+/// `windtunnel lint`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 nothing was found, 1 warnings, 2 errors or unreadable input.")]
+pub(super) struct LintArgs {
+    /// Scenario and feature files, or folders to search for `*.yaml` and `*.feature`.
+    #[arg(default_values = ["scenarios", "features"])]
+    pub(super) paths: Vec<PathBuf>,
+    /// Take the payload of a release from a folder, as `windtunnel run` does.
+    #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
+    pub(super) payload: Vec<(semver::Version, PathBuf)>,
+}
+
+/// `windtunnel new`.
+#[derive(Debug, clap::Args)]
+pub(super) struct NewArgs {
+    /// The file to write, named *.yaml or *.feature.
+    pub(super) path: Option<PathBuf>,
+    /// What it begins as.
+    #[arg(long, value_name = "NAME", requires = "path",
+          value_parser = clap::builder::PossibleValuesParser::new(super::new::TEMPLATES.iter().map(|(name, ..)| *name)))]
+    pub(super) from_template: Option<String>,
+}
+
+/// What there is a JSON Schema of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum SchemaOf {
+    /// A scenario.
+    Scenario,
+}
+
+/// A part of all scenarios, for machines that share the work: `2/3`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shard {
+    /// Which part, from 1.
+    index: usize,
+    /// How many parts there are.
+    count: usize,
+}
+
+impl Shard {
+    /// Whether the scenario of this number, from 0, is in it.
+    pub(super) fn has(self, number: usize) -> bool {
+        number % self.count == self.index - 1
+    }
+}
+
+/// Reads `2/3`.
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts =
+        text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+    let found = parts.map(|(index, count)| Shard { index, count });
+    found
+        .filter(|shard| (1..=shard.count).contains(&shard.index))
+        .ok_or_else(|| "expected a part of all, such as 2/3".to_owned())
+}
+
+/// Which scenarios are played.
+#[derive(Debug, clap::Args)]
+pub(super) struct Selection {
+    /// Play only this part of the scenarios, such as `2/3`: every third, beginning with the second.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(super) shard: Option<Shard>,
+    /// Begin no other scenario when one has failed; those that were not begun are told of as skipped.
+    #[arg(long)]
+    pub(super) fail_fast: bool,
+}
+
+impl Selection {
+    /// Whether the scenario of this number, from 0, is to be played.
+    pub(super) fn has(&self, number: usize) -> bool {
+        self.shard.is_none_or(|shard| shard.has(number))
+    }
 }
 
 /// `windtunnel report`.
@@ -80,15 +173,47 @@ pub(super) struct ReportArgs {
 
 /// `windtunnel status`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  windtunnel status flight.jsonl --at 30m           half an hour into a run
+  windtunnel status --from must-gather.local.42     what a must-gather tells
+  windtunnel status --from dump.tar.gz --details health
+  windtunnel status --kubeconfig wind.kubeconfig    a cluster, simulated or not
+
+Exit codes: 0 printed; 1 `oc` or the cluster refuses; 2 wrong usage,
+unreadable input, or input on which `oc` crashes.")]
 pub(super) struct StatusArgs {
-    /// A record file.
-    pub(super) record: PathBuf,
+    #[command(flatten)]
+    pub(super) source: StatusSource,
     /// The moment, counted from the start of the run, such as `1h30m`; without it, the end.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", requires = "record")]
     pub(super) at: Option<String>,
+    /// The context of the kubeconfig, if not the current one.
+    #[cfg(feature = "live")]
+    #[arg(long, requires = "kubeconfig")]
+    pub(super) context: Option<String>,
+    /// The moment, such as `2024-05-01T12:00:00Z`; without it, now for a cluster, and right after the last change of a
+    /// ClusterVersion or ClusterOperator condition for a dump, as `oc` has it.
+    #[arg(long, value_name = "TIME", conflicts_with = "record")]
+    pub(super) as_of: Option<String>,
     /// Which sections to show in detail.
     #[arg(long, value_enum, default_value_t = Details::None)]
     pub(super) details: Details,
+}
+
+/// What a status is made from.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct StatusSource {
+    /// A record file that `run --record` wrote.
+    pub(super) record: Option<PathBuf>,
+    /// Files of a cluster: a folder with what is below it, a tar archive, or one file of YAML or JSON; a must-gather, what
+    /// `oc adm inspect` or `oc get -o yaml` wrote.
+    #[arg(long, value_name = "PATH")]
+    pub(super) from: Option<PathBuf>,
+    /// A cluster of this kubeconfig.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
 }
 
 /// `windtunnel adm`.
@@ -114,6 +239,8 @@ pub(super) enum Details {
     All,
     /// All rows of the tables of nodes.
     Nodes,
+    /// Descriptions, references and resources in update health.
+    Health,
     /// The table of updating cluster operators.
     Operators,
 }
@@ -154,6 +281,11 @@ pub(super) struct TestArgs {
     /// Write results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+    /// Write the files that statuses are compared with (`the status is as in`) instead of comparing.
+    #[arg(long)]
+    pub(super) update_snapshots: bool,
 }
 
 /// `windtunnel serve`.

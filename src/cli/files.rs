@@ -41,6 +41,36 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>
     if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
 }
 
+/// Reads all files with one of these extensions that the paths name or hold, in order of their names. A path that is a
+/// folder must hold one of them; one that is not there is an error unless others are.
+///
+/// # Errors
+/// As [`read_all`].
+pub(super) fn read_any(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<Source>, String> {
+    let (mut sources, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        let fitting = |extension: &&&str| path.is_dir() || has_extension(path, extension);
+        let mut found = Vec::new();
+        for extension in extensions.iter().filter(fitting) {
+            match find(path, extension) {
+                Ok(files) => found.extend(files),
+                Err(error) => errors.push(error),
+            }
+        }
+        if found.is_empty() && errors.is_empty() {
+            let kinds = extensions.join(" or *.");
+            errors.push(format!("{}: expected files named *.{kinds} here, found none", path.display()));
+        }
+        for file in found {
+            match read(&file) {
+                Ok(text) => sources.push((file.display().to_string(), text)),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+    if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
+}
+
 /// Reads a text.
 ///
 /// # Errors
@@ -100,7 +130,7 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
         }
         if kind.is_dir() {
             found.extend(find(&path, extension)?);
-        } else if has_extension(&path, extension) && !path.is_dir() {
+        } else if has_extension(&path, extension) && !is_included(&path) && !path.is_dir() {
             found.push(path);
         }
     }
@@ -111,6 +141,11 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// Whether a folder holds the payload of a release, whose manifests are no files to be played.
 fn is_payload(folder: &Path) -> bool {
     [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
+}
+
+/// Whether a file holds steps that scenarios include, and is none itself.
+fn is_included(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".steps.yaml")
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {

@@ -1,18 +1,25 @@
 //! The command line: arguments, files, exit codes. Only here does the program print, read files or look at the wall
 //! clock.
 //!
-//! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed; 2 wrong usage, unreadable input,
-//! or a server that cannot be served.
+//! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed, or `oc` would have refused; 2
+//! wrong usage, unreadable input, or a server that cannot be served.
 
 #[cfg(feature = "live")]
 mod adm;
 mod args;
+mod dump;
 mod files;
+mod lint;
+#[cfg(feature = "live")]
+mod live;
+mod new;
 mod payload;
 mod report;
 mod run;
+mod schema;
 #[cfg(feature = "serve")]
 mod serve;
+mod snapshots;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
@@ -22,7 +29,7 @@ mod test;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use self::args::{Args, Command};
 pub use self::payload::Releases;
@@ -32,7 +39,7 @@ pub use self::payload::Releases;
 enum Exit {
     /// Everything passed.
     Passed,
-    /// A scenario failed.
+    /// A scenario failed, or a cluster or its client refused.
     Failed,
     /// Wrong usage, or input that cannot be read.
     Usage,
@@ -62,6 +69,10 @@ pub fn main() -> ExitCode {
         Command::Test(args) => test::test(&args),
         #[cfg(feature = "gherkin")]
         Command::Steps(args) => steps::steps(&args),
+        Command::Lint(args) => lint::lint(&args),
+        Command::New(args) => new::new(&args),
+        Command::Schema { of } => schema::schema(of),
+        Command::Completions { shell } => Ok(completions(shell)),
     };
     match exit {
         Ok(exit) => exit.into(),
@@ -72,13 +83,28 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Prints what completes the commands in a shell.
+fn completions(shell: clap_complete::Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "windtunnel", &mut script);
+    say(&String::from_utf8_lossy(&script));
+    Exit::Passed
+}
+
 /// Prints what is for the one who asked, as it is. Whoever stops reading, as `head` does, has read enough.
 fn say(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
+/// Prints what a client said, and ends as it did.
+#[cfg(feature = "live")]
+fn repeat(said: &crate::oc::Said) -> Exit {
+    say(&said.stdout);
+    let _ = std::io::stderr().write_all(said.stderr.as_bytes());
+    if said.code == 0 { Exit::Passed } else { Exit::Failed }
+}
+
 /// Tells what may be of use beside the output.
-#[cfg(feature = "serve")]
 fn hint(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

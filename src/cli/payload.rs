@@ -7,15 +7,18 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::files;
+use super::{files, snapshots};
 use crate::model::payload::{File, METADATA, OWN, Payload, RELEASE, is_part};
 use crate::model::release::{Release, UnknownRelease};
 use crate::scenario;
+use crate::scenario::plan::Snapshot;
 
 /// The releases of a command: those that there are facts for, and those whose payloads lie in folders.
 #[derive(Debug, Default)]
 pub struct Releases {
     payloads: BTreeMap<Version, Release>,
+    /// Whether snapshots are written rather than compared with.
+    update_snapshots: bool,
 }
 
 impl Releases {
@@ -35,7 +38,14 @@ impl Releases {
                 Err(found) => problems.extend(found),
             }
         }
-        if problems.is_empty() { Ok(Self { payloads }) } else { Err(problems.join("\n")) }
+        if problems.is_empty() { Ok(Self { payloads, ..Self::default() }) } else { Err(problems.join("\n")) }
+    }
+}
+
+impl Releases {
+    /// The same, with snapshots that are written rather than compared with.
+    pub(super) fn with_snapshots_updated(self, update_snapshots: bool) -> Self {
+        Self { update_snapshots, ..self }
     }
 }
 
@@ -54,6 +64,15 @@ impl scenario::Releases for Releases {
 
     fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
         files::read_beside(file, folder)
+    }
+
+    fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
+        let path = Path::new(file).parent().unwrap_or(Path::new("")).join(path);
+        files::read(&path).map(|text| (path.display().to_string(), text))
+    }
+
+    fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
+        if self.update_snapshots { snapshots::to_be_written(file, name) } else { snapshots::kept(file, name) }
     }
 
     fn everywhere(&self) -> Vec<Release> {

@@ -3,43 +3,47 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::args::RunArgs;
 use super::payload::Releases;
 use super::report::story;
-use super::{Exit, complain, files, say};
+use super::{Exit, complain, files, say, snapshots};
 use crate::engine;
 use crate::record::Record;
 use crate::report::{ScenarioResult, junit, summary};
 use crate::scenario;
-use crate::scenario::plan::Plan;
+use crate::scenario::plan::{Plan, Snapshot};
 
 /// What one scenario came to.
 struct Played {
     result: ScenarioResult,
     record: Option<Record>,
+    snapshots: Vec<Snapshot>,
     wall: Duration,
 }
 
 /// Plays what the arguments name.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "yaml")?;
-    let releases = Releases::read(&args.payload)?;
+    let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
-        match scenario::read(file, text, &releases) {
-            Ok(plan) => plans.push(plan),
+        match scenario::read_all(file, text, &releases) {
+            Ok(found) => plans.extend(found),
             Err(found) => problems.push(found.to_string()),
         }
     }
     if !problems.is_empty() {
         return Err(problems.join("\n"));
     }
+    let mut number = 0..;
+    plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
     let records = args.record.as_deref().map(|to| record_paths(to, &plans)).unwrap_or_default();
-    let (played, wall) = timed(|| side_by_side(&plans, |plan| play(plan, args)));
+    let failed = AtomicBool::new(false);
+    let (played, wall) = timed(|| side_by_side(&plans, |plan| play_unless(&failed, plan, args)));
     // What cannot be written must not hide how the run came out.
     let mut unwritten = Vec::new();
     for (index, (plan, played)) in plans.iter().zip(&played).enumerate() {
@@ -48,6 +52,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
             unwritten.extend(files::write(path, &record.to_lines()).err());
         }
     }
+    let kept = played.iter().flat_map(|played| &played.snapshots);
+    unwritten.extend(snapshots::write(kept).err());
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
     if let Some(path) = &args.junit {
         let xml = junit::render("windtunnel run", &results).map_err(|error| error.to_string())?;
@@ -57,8 +63,22 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    Ok(if results.iter().all(ScenarioResult::passed) { Exit::Passed } else { Exit::Failed })
+    Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
 }
+
+/// Plays a scenario, unless another has failed and none is to be begun then.
+fn play_unless(failed: &AtomicBool, plan: &Plan, args: &RunArgs) -> Played {
+    if args.selection.fail_fast && failed.load(Ordering::Relaxed) {
+        let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, FAILED_FAST);
+        return Played { result, record: None, snapshots: Vec::new(), wall: Duration::ZERO };
+    }
+    let played = play(plan, args);
+    failed.fetch_or(played.result.failed(), Ordering::Relaxed);
+    played
+}
+
+/// Why a scenario was not begun.
+pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
 
 fn play(plan: &Plan, args: &RunArgs) -> Played {
     let (outcome, wall) = timed(|| engine::play(plan, args.seed));
@@ -68,7 +88,7 @@ fn play(plan: &Plan, args: &RunArgs) -> Played {
             let mut result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, args.seed);
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             result.failed_at = error.place();
-            return Played { result, record: None, wall };
+            return Played { result, record: None, snapshots: Vec::new(), wall };
         }
     };
     let mut result = ScenarioResult::of(&outcome.record, &plan.file);
@@ -82,7 +102,7 @@ fn play(plan: &Plan, args: &RunArgs) -> Played {
             result.failure = Some(format!("the same seed gave two different records: {difference}"));
         }
     }
-    Played { result, record: Some(outcome.record), wall }
+    Played { result, record: Some(outcome.record), snapshots: outcome.snapshots, wall }
 }
 
 /// The first line in which two records differ.

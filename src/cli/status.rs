@@ -1,45 +1,142 @@
-//! `windtunnel status`: what `oc adm upgrade status` would have printed at some moment of a run.
+//! `windtunnel status`: what `oc adm upgrade status` prints, for a record, a dump or a cluster.
+
+#[cfg(feature = "live")]
+mod live;
+
+use std::path::Path;
 
 use super::args::{Details, StatusArgs};
-use super::{Exit, report, say};
+use super::{Exit, complain, dump, hint, report, say};
+use crate::base::clock::{Time, after};
 use crate::base::text::{clock_time, parse_duration};
-use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
-};
-use crate::status::{self, Inputs};
+use crate::record::Record;
+use crate::status::{self, Alerts, Inputs, KINDS, Moment, Refusal, Report};
+
+/// Why no status is printed.
+enum Failure {
+    /// Input that cannot be read.
+    Input(String),
+    /// There is no status of such a cluster.
+    Refused(Refusal),
+    /// The cluster does not answer as it should.
+    #[cfg(feature = "live")]
+    Cluster(crate::oc::Said),
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Input(message)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
 
 /// Prints the status.
+///
+/// # Errors
+/// What cannot be read, or `oc` crashes on.
 pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
-    let record = report::read(&args.record)?;
+    match print(args) {
+        Ok(()) => Ok(Exit::Passed),
+        Err(Failure::Input(message)) => Err(message),
+        Err(Failure::Refused(refusal)) if refusal.is_crash() => Err(refusal.to_string()),
+        Err(Failure::Refused(refusal)) => {
+            complain(&refusal.to_string());
+            Ok(Exit::Failed)
+        }
+        #[cfg(feature = "live")]
+        Err(Failure::Cluster(said)) => Ok(super::repeat(&said)),
+    }
+}
+
+fn print(args: &StatusArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.source.record {
+        let Report { text, .. } = of_record(path, args)?;
+        say(&text);
+        return Ok(());
+    }
+    let as_of = args.as_of.as_deref().map(moment).transpose()?;
+    if let Some(path) = &args.source.from {
+        let Report { complaint, text } = of_dump(path, as_of, args.details.into())?;
+        // Who gives files knows which; the text alone is then what was asked for.
+        if let Some(complaint) = complaint {
+            hint(complaint.trim_end());
+        }
+        say(&text);
+        return Ok(());
+    }
+    #[cfg(feature = "live")]
+    if let Some(path) = &args.source.kubeconfig {
+        let Report { complaint, text } =
+            live::of_cluster(path, args.context.as_deref(), as_of, args.details.into())?;
+        say(&(complaint.unwrap_or_default() + &text));
+    }
+    Ok(())
+}
+
+fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
+    let record = report::read(path)?;
     let at = match &args.at {
         None => record.end(),
         Some(text) => {
             let span = parse_duration(text).ok_or_else(|| {
                 format!("--at: expected a time since the start such as `1h30m`, found `{text}`")
             })?;
-            record.header.epoch + span
+            after(record.header.epoch, span)
         }
     };
-    let view = record.view_at(at);
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version").cloned().ok_or_else(|| {
+    let inputs = inputs_at(&record, at).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));
-        format!("{}: there is no ClusterVersion at {time}", args.record.display())
+        format!("{}: there is no ClusterVersion at {time}", path.display())
     })?;
-    let operators = view.list(&CLUSTER_OPERATORS).cloned().collect();
-    let mco = "machine-config-operator";
-    let inputs = Inputs {
-        machine_config_pools: view.list(&MACHINE_CONFIG_POOLS).cloned().collect(),
-        machine_configs: view.list(&MACHINE_CONFIGS).cloned().collect(),
-        nodes: view.list(&NODES).cloned().collect(),
-        machine_config_operator: view.get(&DEPLOYMENTS, &format!("openshift-{mco}"), mco).cloned(),
-        ..Inputs::new(cluster_version, operators)
+    Ok(status::render(&inputs, Moment::at(at), args.details.into())?)
+}
+
+/// What `oc` would have read at a moment of a run; `None` without a ClusterVersion.
+fn inputs_at(record: &Record, at: Time) -> Option<Inputs> {
+    let view = record.view_at(at);
+    let mut inputs = Inputs::gather(|resource| view.list(resource).cloned().collect()).ok()?;
+    inputs.alerts = Alerts::of(record.alerts_at(at));
+    Some(inputs)
+}
+
+fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, Failure> {
+    let dump = dump::read(path, KINDS)?;
+    let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
+    inputs.alerts = match &dump.alerts {
+        Some(body) => Alerts::read(body.as_bytes()),
+        None => Alerts::Unfetched(format!("there are none in {}", path.display())),
     };
-    let details = match args.details {
-        Details::None => status::Details::None,
-        Details::All => status::Details::All,
-        Details::Nodes => status::Details::Nodes,
-        Details::Operators => status::Details::Operators,
+    let at = match as_of {
+        Some(at) => Moment::at(at),
+        None => Moment { now: inputs.mock_now(), wall: wall() },
     };
-    say(&status::render(&inputs, at, details));
-    Ok(Exit::Passed)
+    Ok(status::render(&inputs, at, details)?)
+}
+
+/// What the wall clock shows.
+#[expect(clippy::disallowed_methods, reason = "the command line looks at the wall clock")]
+fn wall() -> Time {
+    Time::now()
+}
+
+fn moment(text: &str) -> Result<Time, String> {
+    text.parse()
+        .map_err(|_| format!("--as-of: expected a time such as `2024-05-01T12:00:00Z`, found `{text}`"))
+}
+
+impl From<Details> for status::Details {
+    fn from(details: Details) -> Self {
+        match details {
+            Details::None => Self::None,
+            Details::All => Self::All,
+            Details::Nodes => Self::Nodes,
+            Details::Health => Self::Health,
+            Details::Operators => Self::Operators,
+        }
+    }
 }

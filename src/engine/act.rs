@@ -32,8 +32,12 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
         Action::Fault { fault, after, lasts } => return simulation.plan_fault(fault, *after, *lasts),
         Action::Heal(faulty) => return simulation.heal(faulty),
     };
-    let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
-    answer.map(drop).map_err(|refusal| SessionError::refused(&write, refusal))
+    make(simulation, &write)
+}
+
+fn make(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
+    let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), write);
+    answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
 }
 
 fn cluster_version_patch(patch: Value) -> Write {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
-use super::{check_monitoring, check_writes, command};
+use super::{check_monitoring, check_status, check_writes, command};
 use crate::model::node_phase::Phase;
 use crate::model::{Object, View};
 use crate::scenario::plan::{ObjectRef, What};
@@ -37,11 +37,13 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
                 Some(found) => Err(format!("it is published: {found}")),
             }
         }
+        What::NeverInsight(insight, checks) => check_writes::never(&simulation.record, insight, checks),
         What::Command(checks) => command::check_last(&simulation.record, checks),
         What::Alert(wanted) => check_monitoring::alert(simulation, wanted),
         What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),
         What::Metric(wanted) => check_monitoring::metric(simulation, wanted),
         What::NoMetric(wanted) => check_monitoring::no_metric(simulation, wanted),
+        What::Status(wanted) => check_status::check(simulation, wanted),
         What::Phases { node, phases } => {
             let seen = simulation.phases.of(node);
             let told = |phases: &[Phase]| {

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use super::matching::{all, insights_in, name_fits};
+use super::matching::{all, insights_in, insights_of, name_fits};
 use crate::model::condition;
+use crate::model::insight::published::CONFIG_MAP;
+use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::record::{Entry, Event, Record, WriteEvent};
-use crate::scenario::plan::{Subject, WriteMatch};
+use crate::scenario::plan::{Check, InsightRef, Subject, WriteMatch};
 
 /// Whether writes like these were made in this order since the run began. The set-up does not count.
 pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
@@ -57,6 +59,31 @@ fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
         Event::Write(write) => Some((entry, &**write)),
         _ => None,
     })
+}
+
+/// No such insight was published since the run began, neither in the ConfigMap nor in the UpdateStatus.
+pub(super) fn never(record: &Record, insight: &InsightRef, checks: &[Check]) -> Result<(), String> {
+    let epoch = record.header.epoch;
+    let told = writes(record).filter(|(entry, write)| !record.is_set_up(entry) && write.code < 400);
+    for (entry, write) in told {
+        let found = published(write, insight).into_iter().find(|found| all(found, None, checks).is_ok());
+        if let Some(found) = found {
+            let after = entry.at.duration_since(epoch).as_secs();
+            return Err(format!("it was published after {after} s: {found}"));
+        }
+    }
+    Ok(())
+}
+
+/// The insights about a resource that a write published.
+fn published(write: &WriteEvent, insight: &InsightRef) -> Vec<Value> {
+    match &write.after {
+        Some(after) if write.key.is(&CONFIG_MAPS) && write.key.name == CONFIG_MAP => {
+            insights_in(after, insight)
+        }
+        Some(after) if write.key.is(&UPDATE_STATUSES) => insights_of(after, insight),
+        _ => Vec::new(),
+    }
 }
 
 fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::crashes::{Crash, Moment};
 use super::error::SessionError;
+use super::matching::name_fits;
 use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::base::clock::{after, rfc3339_micro};
@@ -29,6 +30,7 @@ impl Simulation {
             Faulty::Operator(name) => self.check_object(&CLUSTER_OPERATORS, name),
             Faulty::Node(name) => self.check_object(&NODES, name),
             Faulty::Pool(name) => self.check_object(&MACHINE_CONFIG_POOLS, name),
+            Faulty::Pods { namespace, name } => self.pods(namespace, name).map(|_| ()),
             Faulty::Api(_) => Ok(()),
             Faulty::Process(name) => self.program(name).map(|_| ()),
         }
@@ -47,6 +49,23 @@ impl Simulation {
         found.map(|(id, _)| *id).ok_or(SessionError::Ended)
     }
 
+    /// The pods of a name, of which there must be one.
+    fn pods(&self, namespace: &str, name: &str) -> Result<Vec<String>, SessionError> {
+        let known = || self.view.list_in(&PODS, namespace).map(Object::name);
+        let found: Vec<String> = known().filter(|pod| name_fits(pod, name)).map(str::to_owned).collect();
+        if found.is_empty() {
+            is_known(&PODS.kind, name, &known().collect::<Vec<_>>())?;
+        }
+        Ok(found)
+    }
+
+    fn tell_pods(&mut self, namespace: &str, name: &str, fault: Option<&Fault>) -> Result<(), SessionError> {
+        let pods = self.pods(namespace, name)?;
+        { pods }.iter().try_for_each(|pod| {
+            self.administer(&Write::merge_patch(&PODS, namespace, pod, Fault::patch(fault)))
+        })
+    }
+
     /// Has something go wrong.
     pub(super) fn disturb(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
         self.check_faulty(&fault.faulty())?;
@@ -60,6 +79,7 @@ impl Simulation {
                 }
                 self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(Some(fault))))
             }
+            Disturbance::Pods(namespace, name, fault) => self.tell_pods(namespace, name, Some(fault)),
             Disturbance::Requests(fault) => {
                 self.door.fail(fault.clone());
                 Ok(())
@@ -103,6 +123,7 @@ impl Simulation {
                 self.delete_if_there(&PODS, BLOCKER_NAMESPACE, &blocker(name))?;
                 self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(None)))
             }
+            Faulty::Pods { namespace, name } => self.tell_pods(namespace, name, None),
             Faulty::Api(requests) => {
                 self.door.heal(requests.as_ref());
                 Ok(())

@@ -1,11 +1,13 @@
 //! What happens beneath the API: processes start and end, the kube-apiserver is rolled.
 
+use futures::StreamExt as _;
+
 use super::processes::{Process, Program, Running, program};
 use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::actors::{Effect, Signal};
 use crate::insights;
-use crate::model::alert::AlertState;
+use crate::model::alert::{ActiveAlert, Alert, AlertState};
 use crate::model::counter::Counter;
 use crate::model::{Identity, Key};
 use crate::record::Event;
@@ -35,6 +37,7 @@ impl Simulation {
             }
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));
+                self.tell_alert(&alert);
                 self.alerts.retain(|known| known.labels != alert.labels);
                 if alert.state != AlertState::Inactive {
                     self.alerts.push(alert);
@@ -71,10 +74,30 @@ impl Simulation {
     fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
         let client = self.door.client(identity);
         let clock = std::sync::Arc::clone(&self.clock);
+        let mut told = self.told_alerts.subscribe();
+        // What is there at the start is told first.
+        told.mark_changed();
+        let alerts = futures::stream::unfold(told, async |mut told| {
+            told.changed().await.ok()?;
+            let alerts = told.borrow_and_update().clone();
+            Some((alerts, told))
+        });
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
-            let _ = insights::run(client, clock).await;
+            let _ = insights::run(client, clock, alerts.boxed()).await;
         })
+    }
+
+    /// Tells controllers beside the engine of an alert. It has been active since it was told first.
+    fn tell_alert(&self, alert: &Alert) {
+        let now = self.now();
+        self.told_alerts.send_modify(|told| {
+            let known = told.iter().position(|known| known.alert.labels == alert.labels);
+            let active_at = known.map(|at| told.remove(at)).map_or(Some(now), |known| known.active_at);
+            if alert.state != AlertState::Inactive {
+                told.push(ActiveAlert { alert: alert.clone(), active_at });
+            }
+        });
     }
 
     /// SIGTERM: an actor may end in its own time, everything else ends at once.

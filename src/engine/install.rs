@@ -26,7 +26,7 @@ const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
-    let mut world = World::default();
+    let mut world = World { node_leases: plan.node_leases, ..World::default() };
     if let Some(keyrings) = &plan.keyrings {
         world.keyrings.clone_from(keyrings);
     }

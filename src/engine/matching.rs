@@ -6,7 +6,7 @@ use crate::base::text::did_you_mean;
 use crate::base::yaml;
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
-use crate::model::resources::CONFIG_MAPS;
+use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::model::{Object, View, pod};
 use crate::scenario::path;
 use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch};
@@ -26,11 +26,19 @@ pub(super) fn name_fits(name: &str, wanted: &str) -> bool {
     wanted.strip_suffix('*').map_or(name == wanted, |start| name.starts_with(start))
 }
 
-/// Published insights about a resource, parsed.
+/// Published insights about a resource, parsed: those of the ConfigMap, or where there is none those of the UpdateStatus.
 pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
-    view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP)
-        .map(|map| insights_in(map, wanted))
-        .unwrap_or_default()
+    if let Some(map) = view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP) {
+        return insights_in(map, wanted);
+    }
+    let object = view.get(&UPDATE_STATUSES, "", published::UPDATE_STATUS);
+    object.map(|object| insights_of(object, wanted)).unwrap_or_default()
+}
+
+/// The insights of an UpdateStatus about a resource.
+pub(super) fn insights_of(update_status: &Value, wanted: &InsightRef) -> Vec<Value> {
+    let insights = published::in_status(&update_status["status"]);
+    insights.filter_map(|(_, insight)| about(insight, wanted).cloned()).collect()
 }
 
 /// The insights of a ConfigMap about a resource, parsed.
@@ -50,7 +58,17 @@ fn about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
     let fits = |resource: &Value| resource["name"].as_str().is_some_and(|name| name_fits(name, &wanted.name));
     let scope = content["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
     let named = wanted.name.is_empty() || fits(&content["resource"]) || scope.iter().any(fits);
-    (kind == wanted.kind && named).then_some(content)
+    let is_about = |about: &ObjectRef| scope.iter().any(|resource| is_object(resource, about));
+    (kind == wanted.kind && named && wanted.about.as_ref().is_none_or(is_about)).then_some(content)
+}
+
+/// Whether a reference of the API is to this object.
+fn is_object(reference: &Value, wanted: &ObjectRef) -> bool {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    text("group") == wanted.resource.group
+        && text("resource") == wanted.resource.plural
+        && text("namespace") == wanted.namespace
+        && name_fits(text("name"), &wanted.name)
 }
 
 /// Whether all checks hold for one object or insight.

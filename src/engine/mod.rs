@@ -10,6 +10,7 @@ mod act;
 mod agenda;
 mod check;
 mod check_monitoring;
+mod check_status;
 mod check_writes;
 mod command;
 mod controllers;

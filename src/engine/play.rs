@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::error::SessionError;
 use super::session::Session;
 use crate::record::Record;
-use crate::scenario::plan::{Plan, PlannedStep};
+use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 
 /// How a played plan came out.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub struct Outcome {
     pub record: Record,
     /// Why it failed, with the place of the step in the scenario's file; `None`: it passed.
     pub failure: Option<Failure>,
+    /// Texts to be kept, with their files.
+    pub snapshots: Vec<Snapshot>,
     /// Virtual time that the run covered.
     pub virtual_time: SignedDuration,
 }
@@ -49,5 +51,6 @@ pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
         }
     }
     let virtual_time = session.elapsed();
-    Ok(Outcome { record: session.into_record(), failure, virtual_time })
+    let snapshots = session.take_snapshots();
+    Ok(Outcome { record: session.into_record(), failure, snapshots, virtual_time })
 }

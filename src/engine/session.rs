@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::error::SessionError;
 use super::simulation::{Pending, Simulation};
-use super::{act, check, command, install};
+use super::{act, check, check_status, command, install};
 use crate::actors;
 use crate::backends::Door;
 use crate::backends::in_process::InProcess;
@@ -16,7 +16,7 @@ use crate::base::rng::Streams;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, View, Write};
 use crate::record::{Event, Header, INSTALLER, Record};
-use crate::scenario::plan::{Action, Attempt, ClusterPlan, Expectation, Run, Step, When};
+use crate::scenario::plan::{Action, Attempt, ClusterPlan, Expectation, Run, Snapshot, Step, When};
 
 /// When the clock of every run starts: 2024-01-15T08:00:00Z.
 const EPOCH: Time = Time::constant(1_705_305_600, 0);
@@ -164,6 +164,11 @@ impl Session {
         &self.simulation.record
     }
 
+    /// Takes the texts that expectations asked to be kept so far ([`Snapshot`] without a text).
+    pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
+        std::mem::take(&mut self.simulation.snapshots)
+    }
+
     /// Ends the run and gives its record.
     pub fn into_record(self) -> Record {
         self.simulation.record
@@ -277,6 +282,7 @@ impl Session {
             match expectation.when {
                 When::Now => {
                     simulation.settle()?;
+                    check_status::keep(simulation, what);
                     check::check(simulation, what, None).map_err(|why| check::unmet(simulation, &why))
                 }
                 When::Within(span) => {

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::agenda::Agenda;
 use super::crashes::Crash;
 use super::error::SessionError;
@@ -20,10 +22,11 @@ use crate::base::clock::{Clock as _, Time, VirtualClock, after};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
 use crate::model::View;
-use crate::model::alert::Alert;
+use crate::model::alert::{ActiveAlert, Alert};
 use crate::model::counter::Counter;
 use crate::model::world::World;
 use crate::record::Record;
+use crate::scenario::plan::Snapshot;
 
 /// What an actor is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +49,10 @@ pub(super) struct Simulation {
     pub(super) record: Record,
     /// The alerts that are pending or fire, as Prometheus would answer.
     pub(super) alerts: Vec<Alert>,
+    /// Texts that expectations asked to be kept, with their files.
+    pub(super) snapshots: Vec<Snapshot>,
+    /// The same with their times, for controllers beside the engine that ask for them.
+    pub(super) told_alerts: watch::Sender<Vec<ActiveAlert>>,
     /// What running components have counted.
     pub(super) counters: Vec<Counter>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
@@ -86,6 +93,8 @@ impl Simulation {
             view: View::default(),
             record,
             alerts: Vec::new(),
+            snapshots: Vec::new(),
+            told_alerts: watch::Sender::new(Vec::new()),
             counters: Vec::new(),
             pinned: false,
             processes: Processes::default(),

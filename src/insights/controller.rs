@@ -9,16 +9,18 @@ use std::time::Duration;
 use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::watcher::Event;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::singleton::{Seen, StatusWrite};
 use super::state::{Published, State};
-use super::watches::{Told, published, watches};
+use super::watches::{Alerts, Told, Watches, api_resource, published, seen};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS as NAME};
+use crate::model::resources;
 
 /// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
 const FIELD_MANAGER: &str = "update-status-controller";
@@ -27,6 +29,9 @@ const FIELD_MANAGER: &str = "update-status-controller";
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// The longest pause.
 const RETRY_MAX: Duration = Duration::from_secs(60);
+
+/// The pause between two writes of the UpdateStatus. It is written as a whole, and may be large.
+const PACE: Duration = Duration::from_secs(1);
 
 /// How long the requests of one round may take. Without it one answer that never comes would be the end.
 const ROUND_MAX: Duration = Duration::from_secs(30);
@@ -55,17 +60,27 @@ enum RoundError {
 }
 
 /// Runs the update status controller until its future is dropped. All its times are those of `clock`, its pauses those
-/// of the tokio runtime.
+/// of the tokio runtime. Alerts are not in the API: `alerts` tells of them.
 ///
 /// # Errors
 /// [`ControllerError`]; failing requests are retried for ever and are no error.
-pub async fn run(client: Client, clock: Arc<dyn Clock>) -> Result<(), ControllerError> {
-    let mut watches = watches(&client);
+pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Result<(), ControllerError> {
+    let mut watches = Watches::new(&client, alerts);
     let config_map = Api::namespaced(client.clone(), NAMESPACE);
-    let mut controller =
-        Controller { client, config_map, clock, state: State::default(), failures: 0, due: None };
+    let update_status = Api::all_with(client.clone(), &api_resource(&resources::UPDATE_STATUSES));
+    let mut controller = Controller {
+        client,
+        config_map,
+        update_status,
+        clock,
+        state: State::default(),
+        failures: 0,
+        due: None,
+        version_due: None,
+        paced_until: None,
+    };
     loop {
-        let told = match controller.due {
+        let told = match controller.next() {
             Some(due) => timeout_at(due, watches.next()).await.ok(),
             None => Some(watches.next().await),
         };
@@ -79,6 +94,7 @@ pub async fn run(client: Client, clock: Arc<dyn Clock>) -> Result<(), Controller
             }
             None => controller.wake(),
         }
+        watches.watch_update_status(controller.state.singleton.is_served());
         controller.round_unless_paused().await;
     }
 }
@@ -87,12 +103,17 @@ pub async fn run(client: Client, clock: Arc<dyn Clock>) -> Result<(), Controller
 struct Controller {
     client: Client,
     config_map: Api<ConfigMap>,
+    update_status: Api<DynamicObject>,
     clock: Arc<dyn Clock>,
     state: State,
     /// Rounds that failed in a row.
     failures: u32,
-    /// When to wake without an event: to retry, or to look at the version again.
+    /// When the pause after a failure is over.
     due: Option<Instant>,
+    /// When to look at the version again.
+    version_due: Option<Instant>,
+    /// Before this the UpdateStatus is not written again.
+    paced_until: Option<Instant>,
 }
 
 impl Controller {
@@ -102,37 +123,57 @@ impl Controller {
             Told::Crd(event) => self.state.crd(event),
             Told::Operator(event) => self.state.operator(*event),
             Told::OperatorImage(event) => self.state.operator_image(event),
+            Told::VersionPod(event) => self.state.version_pod(event),
+            Told::Alerts(alerts) => self.state.alerts(alerts),
             Told::MachineConfig(event) => self.state.machine_config(event),
             Told::Pool(event) => self.state.pool(event),
             Told::Node(event) => self.state.node(event),
             Told::ConfigMap(event) => self.state.config_map(event),
+            Told::UpdateStatusCrd(event) => self.state.singleton.definition(event),
+            Told::UpdateStatus(event) => self.state.singleton.object(event),
+            Told::NoUpdateStatus => self.state.singleton.failed(),
             Told::Failure => {}
         }
     }
 
+    /// When to wake without an event: to retry, to look at the version again, or because time makes something else of what
+    /// is known.
+    fn next(&self) -> Option<Instant> {
+        if self.failures > 0 {
+            return self.due;
+        }
+        let assess = self.state.due().map(|at| {
+            let pause = at.duration_since(self.clock.now());
+            Instant::now() + Duration::try_from(pause).unwrap_or_default()
+        });
+        let paced = self.paced_until.filter(|_| self.state.wants_update_status());
+        [self.version_due, assess, paced].into_iter().flatten().min()
+    }
+
     fn wake(&mut self) {
         self.due = None;
-        if self.failures == 0 {
+        if self.version_due.is_some_and(|due| due <= Instant::now()) {
+            self.version_due = None;
             self.state.doubt_version();
         }
     }
 
-    /// A round, and when to make the next one without an event. While a pause after a failure lasts, events only add
-    /// to what is known.
+    /// A round, and when to make the next one after a failure. While that pause lasts, events only add to what is known.
     async fn round_unless_paused(&mut self) {
         if self.failures > 0 && self.due.is_some() {
             return;
         }
         let round = timeout(ROUND_MAX, self.round()).await;
-        let pause = if matches!(round, Ok(Ok(()))) {
+        if matches!(round, Ok(Ok(()))) {
             self.failures = 0;
-            self.state.version_matters().then_some(VERSION_PERIOD)
+            self.due = None;
+            let matters = self.state.version_matters();
+            self.version_due = matters.then(|| Instant::now() + VERSION_PERIOD);
         } else {
             let doubled = RETRY_FIRST.saturating_mul(1 << self.failures.min(16));
             self.failures += 1;
-            Some(doubled.min(RETRY_MAX))
-        };
-        self.due = pause.map(|pause| Instant::now() + pause);
+            self.due = Some(Instant::now() + doubled.min(RETRY_MAX));
+        }
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {
@@ -141,6 +182,11 @@ impl Controller {
             self.state.kubernetes_minor(minor);
         }
         self.state.assess(self.clock.now())?;
+        self.publish_config_map().await?;
+        self.publish_update_status().await
+    }
+
+    async fn publish_config_map(&mut self) -> Result<(), RoundError> {
         let Some(patch) = self.state.patch() else { return Ok(()) };
         let params = PatchParams::apply(FIELD_MANAGER);
         match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
@@ -152,6 +198,53 @@ impl Controller {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Writes the UpdateStatus, if it is due. What it cannot hold is left out rather than tried for ever.
+    async fn publish_update_status(&mut self) -> Result<(), RoundError> {
+        if self.paced_until.is_some_and(|until| until > Instant::now()) {
+            return Ok(());
+        }
+        while let Some(write) = self.state.update_status(self.clock.now()) {
+            self.paced_until = Some(Instant::now() + PACE);
+            let is_patch = matches!(write, StatusWrite::Patch(_));
+            match self.write_update_status(write).await {
+                Ok(object) => {
+                    self.state.singleton.object(Event::Apply(seen(object)));
+                    if is_patch {
+                        self.state.update_status_written();
+                    }
+                }
+                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
+                    self.state.singleton.refused();
+                }
+                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
+                    self.state.singleton.forbidden();
+                }
+                // Deleted a moment ago, alone or with its definition.
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    self.state.singleton.object(Event::Delete((NAME.to_owned(), Seen::default())));
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_update_status(&self, write: StatusWrite) -> Result<DynamicObject, kube::Error> {
+        match write {
+            StatusWrite::Create => {
+                let object = DynamicObject::new(NAME, &api_resource(&resources::UPDATE_STATUSES));
+                let field_manager = Some(FIELD_MANAGER.to_owned());
+                let params = PostParams { field_manager, ..PostParams::default() };
+                self.update_status.create(&params, &object.data(json!({"spec": {}}))).await
+            }
+            StatusWrite::Patch(patch) => {
+                let params = PatchParams::apply(FIELD_MANAGER);
+                self.update_status.patch_status(NAME, &params, &Patch::Merge(patch)).await
+            }
+        }
     }
 
     /// The minor of the Kubernetes that answers, by `GET /version`.

@@ -1,46 +1,106 @@
-//! The insights of one informer: how they stay as they were, and what must be written so that the ConfigMap has them.
+//! The insights of one informer: how they stay as they were, how they leave, and what must be written so that the
+//! ConfigMap has them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::settle::settle;
+use crate::base::clock::{Time, after};
 use crate::base::yaml::{self, YamlError};
-use crate::model::insight::Insight;
+use crate::model::insight::{Detail, Insight};
+
+/// How long a health insight stays after its cause is gone: one that is back within this time goes on as if it had never
+/// gone (`unknownInsightGracePeriod` of the upstream controller).
+pub(super) const GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(60);
 
 /// An insight and its text in the ConfigMap.
 #[derive(Debug)]
 struct Known {
     insight: Insight,
     text: String,
+    /// When it leaves, if its cause is gone.
+    leaves_at: Option<Time>,
 }
 
 /// The insights of one informer, under the data keys that they are published as.
 #[derive(Debug)]
 pub(super) struct Informer {
+    /// Its name, as the API has it.
+    pub(super) name: &'static str,
     /// What its keys begin with. Every such key belongs to it.
-    prefix: &'static str,
+    prefix: String,
     /// `None` before the first assessment.
     known: Option<BTreeMap<String, Known>>,
+    /// Keys in the order in which insights are told where room is short: first those with something to tell.
+    order: BTreeSet<(Rank, String)>,
+    /// How many bytes all texts take.
+    size: usize,
+    /// Insights that leave, by when.
+    leaving: BTreeSet<(Time, String)>,
     /// Whether the ConfigMap was seen to have all that is known.
     published: bool,
+    /// How often what is known changed.
+    revision: u64,
+}
+
+/// How much an insight matters where room is short; the first matters most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// It tells of more than that something waits or is done.
+    Remarkable,
+    /// The other ones.
+    Quiet,
 }
 
 impl Informer {
-    /// One whose keys begin with `prefix`.
-    pub(super) fn new(prefix: &'static str) -> Self {
-        Self { prefix, known: None, published: false }
+    /// The informer of this name.
+    pub(super) fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            prefix: format!("usc.{name}."),
+            known: None,
+            order: BTreeSet::new(),
+            size: 0,
+            leaving: BTreeSet::new(),
+            published: false,
+            revision: 0,
+        }
+    }
+
+    /// How often what it knows changed.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Takes over, once, what an earlier process left in the ConfigMap's data: its times go on.
     pub(super) fn begin(&mut self, data: Option<&BTreeMap<String, String>>) {
-        let prefix = self.prefix;
-        let read = |(key, text): (&String, &String)| {
-            let insight: Insight = yaml::from_str(text).ok()?;
-            let is_its_own = key.strip_prefix(prefix)? == insight.uid;
-            is_its_own.then(|| (key.clone(), Known { insight, text: text.clone() }))
-        };
-        self.known.get_or_insert_with(|| data.into_iter().flatten().filter_map(read).collect());
+        if self.known.is_some() {
+            return;
+        }
+        self.known = Some(BTreeMap::new());
+        for (key, text) in data.into_iter().flatten() {
+            let Some(uid) = key.strip_prefix(&self.prefix) else { continue };
+            let Ok(insight) = yaml::from_str::<Insight>(text) else { continue };
+            if insight.uid == uid {
+                self.insert(key.clone(), Known { insight, text: text.clone(), leaves_at: None });
+            }
+        }
+    }
+
+    /// Takes over, once, what an earlier process left in the UpdateStatus, where there is no ConfigMap.
+    pub(super) fn adopt(&mut self, insights: Vec<Insight>) {
+        if self.known.is_none() {
+            self.known = Some(BTreeMap::new());
+            // One that cannot be written will not be published either.
+            insights.into_iter().for_each(|insight| drop(self.put(insight)));
+        }
+    }
+
+    /// Whether it has assessed anything, or taken over what an earlier process left.
+    pub(super) fn has_begun(&self) -> bool {
+        self.known.is_some()
     }
 
     /// The insight of this uid.
@@ -48,23 +108,40 @@ impl Informer {
         self.known.as_ref()?.get(&self.key(uid)).map(|known| &known.insight)
     }
 
-    /// Makes `fresh` all that it knows.
+    /// Since when the health insight of this uid has been so.
+    pub(super) fn started(&self, uid: &str) -> Option<Time> {
+        match &self.get(uid)?.detail {
+            Detail::Health(health) => Some(health.started_at),
+            _ => None,
+        }
+    }
+
+    /// The insights, those with something to tell first, and by name.
+    pub(super) fn insights(&self) -> impl Iterator<Item = &Insight> {
+        let known = self.known.as_ref();
+        self.order.iter().filter_map(move |(_, key)| known?.get(key).map(|known| &known.insight))
+    }
+
+    /// Makes `fresh` all that it knows. Health insights that are not among them leave after a while, others at once.
     ///
     /// # Errors
     /// An insight that cannot be written as YAML; the others are known all the same.
-    pub(super) fn replace(&mut self, fresh: impl IntoIterator<Item = Insight>) -> Result<(), YamlError> {
-        let mut earlier = self.known.take().unwrap_or_default();
-        self.published = false;
-        let mut known = BTreeMap::new();
+    pub(super) fn replace(
+        &mut self,
+        fresh: impl IntoIterator<Item = Insight>,
+        now: Time,
+    ) -> Result<(), YamlError> {
+        let mut gone: BTreeSet<String> = self.known.iter().flatten().map(|(key, _)| key.clone()).collect();
         let mut outcome = Ok(());
+        self.published = false;
+        self.known.get_or_insert_default();
         for insight in fresh {
-            let key = self.key(&insight.uid);
-            match keep(insight, earlier.remove(&key)) {
-                Ok(entry) => drop(known.insert(key, entry)),
-                Err(error) => outcome = Err(error),
-            }
+            gone.remove(&self.key(&insight.uid));
+            outcome = outcome.and(self.put(insight));
         }
-        self.known = Some(known);
+        for key in gone {
+            self.withdraw_key(key, now);
+        }
         outcome
     }
 
@@ -74,19 +151,40 @@ impl Informer {
     /// It cannot be written as YAML.
     pub(super) fn put(&mut self, fresh: Insight) -> Result<(), YamlError> {
         let key = self.key(&fresh.uid);
-        let known = self.known.get_or_insert_default();
-        let entry = keep(fresh, known.remove(&key))?;
-        known.insert(key, entry);
-        self.published = false;
+        let before = self.known.as_ref().and_then(|known| known.get(&key));
+        let insight = match before {
+            Some(before) => settle(fresh, &before.insight),
+            None => fresh,
+        };
+        if before.is_some_and(|before| before.insight == insight && before.leaves_at.is_none()) {
+            return Ok(());
+        }
+        self.take(&key);
+        let text = yaml::to_string(&insight)?;
+        self.insert(key, Known { insight, text, leaves_at: None });
         Ok(())
+    }
+
+    /// The cause of the insight of this uid is gone.
+    pub(super) fn withdraw(&mut self, uid: &str, now: Time) {
+        self.withdraw_key(self.key(uid), now);
     }
 
     /// Forgets the insight of this uid.
     pub(super) fn remove(&mut self, uid: &str) {
-        let key = self.key(uid);
-        if self.known.as_mut().is_some_and(|known| known.remove(&key).is_some()) {
-            self.published = false;
+        self.take(&self.key(uid));
+    }
+
+    /// Forgets what has been gone for long enough.
+    pub(super) fn expire(&mut self, now: Time) {
+        while let Some((_, key)) = self.leaving.first().filter(|(at, _)| *at <= now).cloned() {
+            self.take(&key);
         }
+    }
+
+    /// When the next insight leaves.
+    pub(super) fn next_expiry(&self) -> Option<Time> {
+        self.leaving.first().map(|(at, _)| *at)
     }
 
     /// Doubts that the ConfigMap has what is known.
@@ -95,7 +193,8 @@ impl Informer {
     }
 
     /// Adds what must change in the ConfigMap's data so that it has what is known, as far as `room` bytes suffice for that.
-    /// Keys of others are nobody's business here, and before the first assessment nothing is.
+    /// Keys of others are nobody's business here, and before the first assessment nothing is. The work is bounded by what
+    /// the ConfigMap holds, not by how much is known.
     pub(super) fn changes(
         &mut self,
         data: &BTreeMap<String, String>,
@@ -103,15 +202,22 @@ impl Informer {
         changes: &mut Map<String, Value>,
     ) {
         let Some(known) = self.known.as_ref().filter(|_| !self.published) else { return };
-        let left_out = left_out(known, room);
         let before = changes.len();
-        for (key, known) in known.iter().filter(|(key, _)| !left_out.contains(key.as_str())) {
+        let mut told = BTreeSet::new();
+        let mut size = 0;
+        for (_, key) in &self.order {
+            let Some(known) = known.get(key) else { continue };
+            size += known.text.len();
+            if size > room {
+                break;
+            }
+            told.insert(key.as_str());
             if data.get(key) != Some(&known.text) {
                 changes.insert(key.clone(), json!(known.text));
             }
         }
-        let own = data.range(self.prefix.to_owned()..).take_while(|(key, _)| key.starts_with(self.prefix));
-        for (key, _) in own.filter(|(key, _)| !known.contains_key(*key) || left_out.contains(key.as_str())) {
+        let own = data.range(self.prefix.clone()..).take_while(|(key, _)| key.starts_with(&self.prefix));
+        for (key, _) in own.filter(|(key, _)| !told.contains(key.as_str())) {
             changes.insert(key.clone(), Value::Null);
         }
         self.published = changes.len() == before;
@@ -119,49 +225,52 @@ impl Informer {
 
     /// How many bytes all texts take.
     pub(super) fn size(&self) -> usize {
-        self.known.iter().flat_map(BTreeMap::values).map(|known| known.text.len()).sum()
+        self.size
     }
 
     /// Whether a data key is one of its own.
     pub(super) fn owns(&self, key: &str) -> bool {
-        key.starts_with(self.prefix)
+        key.starts_with(&self.prefix)
     }
 
     fn key(&self, uid: &str) -> String {
         format!("{}{uid}", self.prefix)
     }
-}
 
-/// The keys of what does not fit into `room` bytes: first of all insights with nothing to tell, and the last by name.
-fn left_out(known: &BTreeMap<String, Known>, room: usize) -> BTreeSet<&str> {
-    let size: usize = known.values().map(|known| known.text.len()).sum();
-    let mut excess = size.saturating_sub(room);
-    if excess == 0 {
-        return BTreeSet::new();
-    }
-    let mut order: Vec<_> = known.iter().rev().collect();
-    order.sort_by_key(|(_, known)| known.insight.detail.is_remarkable());
-    let mut left_out = BTreeSet::new();
-    for (key, known) in order {
-        if excess == 0 {
-            break;
+    fn withdraw_key(&mut self, key: String, now: Time) {
+        let Some(known) = self.known.as_mut().and_then(|known| known.get_mut(&key)) else { return };
+        if !matches!(known.insight.detail, Detail::Health(_)) {
+            self.take(&key);
+        } else if known.leaves_at.is_none() {
+            let at = after(now, GRACE_PERIOD);
+            known.leaves_at = Some(at);
+            self.leaving.insert((at, key));
         }
-        excess = excess.saturating_sub(known.text.len());
-        left_out.insert(key.as_str());
     }
-    left_out
+
+    fn take(&mut self, key: &str) -> Option<Known> {
+        let known = self.known.as_mut()?.remove(key)?;
+        self.published = false;
+        self.revision += 1;
+        self.size -= known.text.len();
+        self.order.remove(&(rank(&known.insight), key.to_owned()));
+        if let Some(at) = known.leaves_at {
+            self.leaving.remove(&(at, key.to_owned()));
+        }
+        Some(known)
+    }
+
+    fn insert(&mut self, key: String, known: Known) {
+        self.published = false;
+        self.revision += 1;
+        self.size += known.text.len();
+        self.order.insert((rank(&known.insight), key.clone()));
+        self.known.get_or_insert_default().insert(key, known);
+    }
 }
 
-/// The insight as it is to be published; one that did not change keeps its text.
-fn keep(fresh: Insight, before: Option<Known>) -> Result<Known, YamlError> {
-    let insight = match &before {
-        Some(before) => settle(fresh, &before.insight),
-        None => fresh,
-    };
-    match before {
-        Some(before) if before.insight == insight => Ok(before),
-        _ => yaml::to_string(&insight).map(|text| Known { insight, text }),
-    }
+fn rank(insight: &Insight) -> Rank {
+    if insight.detail.is_remarkable() { Rank::Remarkable } else { Rank::Quiet }
 }
 
 #[cfg(test)]

@@ -5,14 +5,18 @@
 //! the insights and tells what must be written. [`run`] wires them to a `kube::Client`; it does not know whether the
 //! cluster is simulated.
 
+mod alarms;
 pub mod assess;
 mod cache;
 mod controller;
 mod informer;
 mod nodes;
 mod settle;
+mod singleton;
 mod state;
 mod uid;
+mod update_status;
 mod watches;
 
 pub use controller::{ControllerError, run};
+pub use watches::Alerts;

@@ -1,21 +1,28 @@
-//! What decides about the insights of nodes, and which of them are out of date.
+//! What decides about the insights of nodes and pools, and which of them are out of date.
 //!
 //! Caches hold what assessments read and nothing else, so what changes in a cache is what insights depend on: no change
-//! can be overlooked, and heartbeats cost nothing.
+//! can be overlooked, and heartbeats cost nothing. A node that changes costs the work of one node: pools are counted, not
+//! looked through.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube::runtime::watcher::Event;
 
-use super::assess::node::{self, Node, Pool, Releases};
+use super::alarms::Alarms;
+use super::assess::health::{self, Findings, Outcome, Sight};
+use super::assess::node::{self, Node, Pool, Releases, Standing};
+use super::assess::pool::{self, Counts};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::uid;
 use crate::base::clock::Time;
 use crate::base::yaml::YamlError;
-use crate::model::insight::{Detail, Insight};
+use crate::model::insight::{Detail, Insight, NodeStatusInsight};
 
-/// Nodes, and what else their insights depend on.
+/// The pool of a node, and what it comes to there.
+type Judgement = (String, NodeStatusInsight, Standing, Outcome);
+
+/// Nodes and pools, and what else their insights depend on.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     known: Cache<Node>,
@@ -24,10 +31,24 @@ pub(super) struct Nodes {
     releases: Cache<Option<String>>,
     /// The release that the cluster is at, or is on its way to; `None` without a ClusterVersion.
     newest: Option<String>,
+    /// Whether the control plane updates.
+    control_plane_updates: bool,
     /// Nodes to look at again.
     stale: BTreeSet<String>,
+    /// Pools to look at again.
+    stale_pools: BTreeSet<String>,
     /// Whether that is all of them.
     all_stale: bool,
+    /// When to look at nodes again though nothing changed.
+    alarms: Alarms,
+    /// Since when nodes were seen to reboot.
+    rebooting: BTreeMap<String, Time>,
+    /// Where each node was counted.
+    counted: BTreeMap<String, (String, Standing)>,
+    /// The nodes of each pool.
+    counts: BTreeMap<String, Counts>,
+    /// The health insights of each object that has any: of nodes and pools, by the uid of their status insight.
+    ailments: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Nodes {
@@ -42,7 +63,20 @@ impl Nodes {
 
     /// Takes in what the watch of MachineConfigPools tells.
     pub(super) fn pool(&mut self, event: Event<(String, Pool)>) {
-        self.all_stale |= self.pools.take(event) != Change::Nothing;
+        let before = match &event {
+            Event::Apply((name, _)) => self.pools.get(name).cloned(),
+            _ => None,
+        };
+        match self.pools.take(event) {
+            Change::Nothing => {}
+            Change::One(name) => {
+                let after = self.pools.get(&name);
+                let is_its_own = before.zip(after).is_some_and(|(old, new)| old.is_same_for_nodes(new));
+                self.all_stale |= !is_its_own;
+                self.stale_pools.insert(name);
+            }
+            Change::Any => self.all_stale = true,
+        }
     }
 
     /// Takes in what the watch of MachineConfigs tells.
@@ -58,38 +92,153 @@ impl Nodes {
         }
     }
 
+    /// Takes in whether the control plane updates.
+    pub(super) fn control_plane_updates(&mut self, updates: bool) {
+        if self.control_plane_updates != updates {
+            self.control_plane_updates = updates;
+            self.stale_pools.extend(self.pools.objects().keys().cloned());
+        }
+    }
+
     /// Whether all objects are known, so that what is not there is not there.
     pub(super) fn is_synced(&self) -> bool {
         self.known.is_synced() && self.pools.is_synced() && self.releases.is_synced()
     }
 
-    /// Tells `informer` what became of the nodes that are out of date.
+    /// When to look again though nothing changed.
+    pub(super) fn look_again(&self) -> Option<Time> {
+        self.alarms.next()
+    }
+
+    /// Tells `informer` what became of the nodes and pools that are out of date.
     ///
     /// # Errors
     /// An insight that cannot be written as YAML.
     pub(super) fn assess(&mut self, informer: &mut Informer, now: Time) -> Result<(), YamlError> {
-        let stale = std::mem::take(&mut self.stale);
+        self.stale.extend(self.alarms.due(now));
         if std::mem::take(&mut self.all_stale) {
-            return informer
-                .replace(self.known.objects().values().filter_map(|node| self.insight(node, now)));
+            return self.assess_all(informer, now);
         }
-        for name in stale {
-            match self.known.get(&name).and_then(|node| self.insight(node, now)) {
-                Some(insight) => informer.put(insight)?,
-                None => informer.remove(&uid::of_object("node", &name)),
-            }
+        let mut outcome = Ok(());
+        for name in std::mem::take(&mut self.stale) {
+            let insights = self.of_node(&name, informer, now);
+            outcome = outcome.and(self.tell(informer, &uid::of_object("node", &name), insights, now));
         }
-        Ok(())
+        for name in std::mem::take(&mut self.stale_pools) {
+            let insights = self.of_pool(&name, informer, now);
+            outcome = outcome.and(self.tell(informer, &uid::of_object("mcp", &name), insights, now));
+        }
+        outcome
     }
 
-    /// The insight of a node that belongs to a pool.
-    fn insight(&self, node: &Node, now: Time) -> Option<Insight> {
-        let newest = self.newest.as_deref()?;
+    fn assess_all(&mut self, informer: &mut Informer, now: Time) -> Result<(), YamlError> {
+        self.stale.clear();
+        self.counted.clear();
+        self.counts.clear();
+        self.ailments.clear();
+        self.alarms = Alarms::default();
+        let nodes: Vec<String> = self.known.objects().keys().cloned().collect();
+        let pools: Vec<String> = self.pools.objects().keys().cloned().collect();
+        let mut all = Vec::new();
+        for name in nodes {
+            let insights = self.of_node(&name, informer, now);
+            self.note_ailments(&uid::of_object("node", &name), &insights);
+            all.extend(insights);
+        }
+        for name in pools {
+            let insights = self.of_pool(&name, informer, now);
+            self.note_ailments(&uid::of_object("mcp", &name), &insights);
+            all.extend(insights);
+        }
+        self.stale_pools.clear();
+        informer.replace(all, now)
+    }
+
+    /// Tells what an object comes to: its status insight and what it suffers from. Nothing: it is gone, and all that was
+    /// told of it goes with it.
+    fn tell(
+        &mut self,
+        informer: &mut Informer,
+        uid: &str,
+        insights: Vec<Insight>,
+        now: Time,
+    ) -> Result<(), YamlError> {
+        let before = self.ailments.get(uid).cloned().unwrap_or_default();
+        self.note_ailments(uid, &insights);
+        if insights.is_empty() {
+            before.iter().for_each(|ailment| informer.remove(ailment));
+            informer.remove(uid);
+            return Ok(());
+        }
+        let fresh = self.ailments.get(uid);
+        for gone in before.iter().filter(|old| fresh.is_none_or(|fresh| !fresh.contains(*old))) {
+            informer.withdraw(gone, now);
+        }
+        insights.into_iter().fold(Ok(()), |outcome, insight| outcome.and(informer.put(insight)))
+    }
+
+    /// Remembers what else than the insight `uid` is told of an object.
+    fn note_ailments(&mut self, uid: &str, insights: &[Insight]) {
+        let others = insights.iter().map(|insight| &insight.uid).filter(|other| *other != uid);
+        let others: BTreeSet<String> = others.cloned().collect();
+        if others.is_empty() {
+            self.ailments.remove(uid);
+        } else {
+            self.ailments.insert(uid.to_owned(), others);
+        }
+    }
+
+    /// The insights of a node; none where it is not there, or belongs to no pool. It is counted, and looked at again when
+    /// time makes something else of it.
+    fn of_node(&mut self, name: &str, informer: &Informer, now: Time) -> Vec<Insight> {
+        if let Some((pool, standing)) = self.counted.remove(name) {
+            if let Some(counts) = self.counts.get_mut(&pool) {
+                counts.remove(&standing);
+            }
+            self.stale_pools.insert(pool);
+        }
+        if self.known.get(name).is_some_and(Node::reboots) {
+            self.rebooting.entry(name.to_owned()).or_insert(now);
+        } else {
+            self.rebooting.remove(name);
+        }
+        let Some((pool, status, standing, findings)) = self.judge(name, informer, now) else {
+            self.alarms.set(name, None);
+            return Vec::new();
+        };
+        self.counts.entry(pool.clone()).or_default().add(&standing);
+        self.stale_pools.insert(pool.clone());
+        self.counted.insert(name.to_owned(), (pool, standing));
+        self.alarms.set(name, findings.look_again);
+        let uid = uid::of_object("node", name);
+        let status = Insight { uid, acquired_at: now, detail: Detail::Node(status) };
+        std::iter::once(status).chain(findings.insights).collect()
+    }
+
+    /// The pool of a node, and what it comes to there.
+    fn judge(&self, name: &str, informer: &Informer, now: Time) -> Option<Judgement> {
+        let (node, newest) = (self.known.get(name)?, self.newest.as_deref()?);
         let pool = node::pool_of(node, self.pools.objects().values())?;
         let of = |config: &str| self.releases.get(config)?.as_deref();
-        let status = node::assess(node, pool, Releases { of: &of, newest }, now);
-        let uid = uid::of_object("node", &node.name);
-        Some(Insight { uid, acquired_at: now, detail: Detail::Node(status) })
+        let (status, standing) = node::assess_standing(node, pool, Releases { of: &of, newest }, now);
+        let earlier = |uid: &str| informer.started(uid);
+        let mut findings = Findings::new(Sight { now, earlier: &earlier });
+        health::of_node(node, pool, &standing, self.rebooting.get(name).copied(), &mut findings);
+        Some((pool.name.clone(), status, standing, findings.done()))
+    }
+
+    /// The insights of a pool; none where it is not there, or nobody knows where its nodes should go.
+    fn of_pool(&self, name: &str, informer: &Informer, now: Time) -> Vec<Insight> {
+        let (Some(pool), Some(_)) = (self.pools.get(name), &self.newest) else { return Vec::new() };
+        let none = Counts::default();
+        let counts = self.counts.get(name).unwrap_or(&none);
+        let earlier = |uid: &str| informer.started(uid);
+        let mut findings = Findings::new(Sight { now, earlier: &earlier });
+        health::of_pool(pool, counts, self.control_plane_updates, &mut findings);
+        let uid = uid::of_object("mcp", name);
+        let detail = Detail::MachineConfigPool(pool::assess(pool, counts, now));
+        let status = Insight { uid, acquired_at: now, detail };
+        std::iter::once(status).chain(findings.done().insights).collect()
     }
 }
 

@@ -23,7 +23,7 @@ mod tests {
 
     use super::*;
     use crate::base::clock::Time;
-    use crate::insights::assess::cluster_version::assess;
+    use crate::insights::assess::cluster_version::upstream;
     use crate::model::insight::Detail;
 
     fn insight(status: &str, message: &str, at: &str) -> Insight {
@@ -32,7 +32,7 @@ mod tests {
             "conditions": [{"type": "Progressing", "status": status, "message": message}],
             "history": [{"state": "Partial", "version": "4.14.1", "startedTime": "2024-01-01T00:00:00Z"}],
         }});
-        Insight { uid: "cv-x".into(), acquired_at: at, detail: Detail::ClusterVersion(assess(&object, at)) }
+        Insight { uid: "cv-x".into(), acquired_at: at, detail: Detail::ClusterVersion(upstream(&object, at)) }
     }
 
     fn times(insight: &Insight) -> [String; 2] {

@@ -7,13 +7,17 @@ use serde_json::{Map, Value, json};
 
 use super::assess::cluster_operator::{self, Operator};
 use super::assess::node::{Node, Pool};
+use super::assess::progress::Progress;
 use super::assess::{self, health};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::nodes::Nodes;
+use super::singleton::{Singleton, StatusWrite};
 use super::uid;
 use crate::base::clock::Time;
 use crate::base::yaml::YamlError;
+use crate::model::Object;
+use crate::model::alert::ActiveAlert;
 use crate::model::insight::published::CONFIG_MAP;
 use crate::model::insight::{Detail, Insight};
 
@@ -35,23 +39,26 @@ pub(super) struct Published {
     pub(super) data: BTreeMap<String, String>,
 }
 
-impl Published {
-    /// Whether this is older than `other`, as far as resource versions can be compared.
-    fn is_older_than(&self, other: &Self) -> bool {
-        let number = |version: &str| version.parse::<u64>().ok();
-        matches!((number(&self.resource_version), number(&other.resource_version)), (Some(a), Some(b)) if a < b)
-    }
+/// Whether one resource version is older than another, as far as they can be compared.
+pub(super) fn is_older(version: &str, than: &str) -> bool {
+    matches!((version.parse::<u64>(), than.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
 }
 
 /// Everything that the controller has seen and concluded.
 #[derive(Debug)]
 pub(super) struct State {
-    cluster_versions: Cache<Value>,
+    cluster_versions: Cache<Object>,
     crds: Cache<Value>,
     operators: Cache<Operator>,
     /// The machine-config operator's image, by its Deployment.
     operator_images: Cache<Option<String>>,
+    /// What the pods that fetch payloads suffer from; `None`: nothing.
+    version_pods: Cache<Option<String>>,
+    /// The alerts that are pending or fire.
+    alerts: Vec<ActiveAlert>,
     config_maps: Cache<Published>,
+    /// The UpdateStatus, where the cluster has such a thing.
+    pub(super) singleton: Singleton,
     nodes: Nodes,
     /// Minor of the Kubernetes 1.x that answers.
     kubernetes_minor: Option<u32>,
@@ -59,6 +66,8 @@ pub(super) struct State {
     version_in_doubt: bool,
     /// Whether the insights on the control plane may be out of date.
     stale: bool,
+    /// When to look at the control plane again though nothing changed.
+    look_again: Option<Time>,
     control_plane_informer: Informer,
     node_informer: Informer,
 }
@@ -70,25 +79,29 @@ impl Default for State {
             crds: Cache::default(),
             operators: Cache::default(),
             operator_images: Cache::default(),
+            version_pods: Cache::default(),
+            alerts: Vec::new(),
             config_maps: Cache::default(),
+            singleton: Singleton::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
             stale: true,
-            control_plane_informer: Informer::new("usc.cpi."),
-            node_informer: Informer::new("usc.ni."),
+            look_again: None,
+            control_plane_informer: Informer::new("cpi"),
+            node_informer: Informer::new("ni"),
         }
     }
 }
 
 impl State {
     /// Takes in what the watch of ClusterVersions tells.
-    pub(super) fn cluster_version(&mut self, event: Event<(String, Value)>) {
+    pub(super) fn cluster_version(&mut self, event: Event<(String, Object)>) {
         let listed = matches!(event, Event::InitDone);
         if self.cluster_versions.take(event) != Change::Nothing {
             self.stale = true;
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
-            self.nodes.newest(cluster_version.map(assess::cluster_version::newest));
+            self.nodes.newest(cluster_version.map(|one| assess::cluster_version::newest(one)));
         }
         // Only a status with foreign values makes it matter which server answers.
         self.version_in_doubt |= listed || self.version_matters();
@@ -110,6 +123,19 @@ impl State {
         self.stale |= self.operator_images.take(event) != Change::Nothing;
     }
 
+    /// Takes in what the watch of pods tells that fetch payloads: what they suffer from.
+    pub(super) fn version_pod(&mut self, event: Event<(String, Option<String>)>) {
+        self.stale |= self.version_pods.take(event) != Change::Nothing;
+    }
+
+    /// Takes in which alerts are pending or fire.
+    pub(super) fn alerts(&mut self, alerts: Vec<ActiveAlert>) {
+        if self.alerts != alerts {
+            self.alerts = alerts;
+            self.stale = true;
+        }
+    }
+
     /// Takes in what the watch of nodes tells.
     pub(super) fn node(&mut self, event: Event<(String, Node)>) {
         self.nodes.node(event);
@@ -128,7 +154,10 @@ impl State {
     /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
     pub(super) fn config_map(&mut self, event: Event<(String, Published)>) {
         if let Event::Apply((name, seen)) = &event
-            && self.config_maps.get(name).is_some_and(|known| seen.is_older_than(known))
+            && self
+                .config_maps
+                .get(name)
+                .is_some_and(|known| is_older(&seen.resource_version, &known.resource_version))
         {
             return;
         }
@@ -154,7 +183,7 @@ impl State {
     /// Whether any insight depends on which Kubernetes answers.
     pub(super) fn version_matters(&self) -> bool {
         let crd = self.crds.get(CLUSTER_VERSION_CRD);
-        let foreign = |object: &Value| {
+        let foreign = |object: &Object| {
             crd.is_some_and(|crd| !health::frozen_status::foreign_values(object, crd).is_empty())
         };
         self.cluster_versions.objects().values().any(foreign)
@@ -167,7 +196,9 @@ impl State {
         self.cluster_versions.is_synced()
             && self.crds.is_synced()
             && operators
+            && self.version_pods.is_synced()
             && self.config_maps.is_synced()
+            && self.singleton.is_synced()
     }
 
     /// Whether `GET /version` is due.
@@ -183,18 +214,28 @@ impl State {
         if !self.is_synced() || self.kubernetes_minor.is_none() {
             return Ok(());
         }
-        let data = self.config_maps.get(CONFIG_MAP).map(|published| &published.data);
         let mut outcome = Ok(());
-        if std::mem::take(&mut self.stale) {
-            self.control_plane_informer.begin(data);
+        if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
+            begin(&mut self.control_plane_informer, &self.config_maps, &self.singleton);
             let insights = self.insights(now);
-            outcome = self.control_plane_informer.replace(insights);
+            outcome = self.control_plane_informer.replace(insights, now);
         }
         if self.nodes.is_synced() {
-            self.node_informer.begin(data);
+            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
+            let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one, now));
+            self.nodes.control_plane_updates(updates);
+            begin(&mut self.node_informer, &self.config_maps, &self.singleton);
             outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
         }
+        self.control_plane_informer.expire(now);
+        self.node_informer.expire(now);
         outcome
+    }
+
+    /// When to assess again though nothing changed: a condition has lasted for long enough then, or an insight leaves.
+    pub(super) fn due(&self) -> Option<Time> {
+        let expiries = [&self.control_plane_informer, &self.node_informer].map(Informer::next_expiry);
+        expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
     }
 
     /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
@@ -210,42 +251,102 @@ impl State {
         (!changes.is_empty()).then(|| json!({ "data": changes }))
     }
 
+    /// Whether the UpdateStatus may not be as it should be.
+    pub(super) fn wants_update_status(&self) -> bool {
+        self.control_plane_informer.has_begun() && self.singleton.is_stale(self.revisions())
+    }
+
+    /// What has to be written for the UpdateStatus to be as it should be.
+    pub(super) fn update_status(&mut self, now: Time) -> Option<StatusWrite> {
+        if !self.wants_update_status() {
+            return None;
+        }
+        let revisions = self.revisions();
+        let informers = [&self.control_plane_informer, &self.node_informer];
+        self.singleton.write(informers, revisions, now)
+    }
+
+    /// The UpdateStatus was written as it was to be.
+    pub(super) fn update_status_written(&mut self) {
+        let revisions = self.revisions();
+        self.singleton.written(revisions);
+    }
+
+    fn revisions(&self) -> [u64; 2] {
+        [self.control_plane_informer.revision(), self.node_informer.revision()]
+    }
+
     /// All insights on the control plane at this moment.
-    fn insights(&self, now: Time) -> Vec<Insight> {
-        let since = |uid: &str| match &self.control_plane_informer.get(uid)?.detail {
-            Detail::Health(health) => Some(health.started_at),
-            _ => None,
-        };
-        let sight = health::Sight { now, earlier: &since };
+    fn insights(&mut self, now: Time) -> Vec<Insight> {
+        let earlier = |uid: &str| self.control_plane_informer.started(uid);
+        let mut findings = health::Findings::new(health::Sight { now, earlier: &earlier });
         let mut insights = Vec::new();
+        let version_pods: Vec<String> = self.version_pods.objects().values().flatten().cloned().collect();
         for (name, cluster_version) in self.cluster_versions.objects() {
-            let status = assess::cluster_version::assess(cluster_version, now);
+            let progress = self.progress(cluster_version, now);
+            let status = assess::cluster_version::assess(cluster_version, progress.as_ref(), now);
             let uid = uid::of_object("cv", name);
             insights.push(Insight { uid, acquired_at: now, detail: Detail::ClusterVersion(status) });
-            let crd = self.crds.get(CLUSTER_VERSION_CRD);
-            let facts = health::Facts { cluster_version, crd, kubernetes_minor: self.kubernetes_minor };
-            insights.extend(health::assess(&facts, &sight).into_iter().map(|health| Insight {
-                uid: uid::of_health(&health),
-                acquired_at: now,
-                detail: Detail::Health(health),
-            }));
+            let facts = health::Facts {
+                crd: self.crds.get(CLUSTER_VERSION_CRD),
+                kubernetes_minor: self.kubernetes_minor,
+                progress: progress.as_ref(),
+                version_pods: &version_pods,
+                ..health::Facts::of(cluster_version)
+            };
+            health::of_cluster_version(&facts, &mut findings);
         }
+        for operator in self.operators_of_payload() {
+            health::of_operator(operator, &mut findings);
+        }
+        let updating = self.cluster_versions.get(CLUSTER_VERSION);
+        if let Some(updating) = updating.filter(|one| assess::cluster_version::is_updating(one, now)) {
+            health::of_alerts(&self.alerts, assess::cluster_version::started(updating), &mut findings);
+        }
+        let health::Outcome { insights: health, look_again } = findings.done();
         insights.extend(self.operator_insights(now));
+        insights.extend(health);
+        self.look_again = look_again;
         insights
+    }
+
+    /// How far the operators are, if it is them that this ClusterVersion tells of.
+    fn progress(&self, cluster_version: &Object, now: Time) -> Option<Progress> {
+        let is_it = cluster_version.name() == CLUSTER_VERSION;
+        let image = self.operator_image_now().unwrap_or_default();
+        is_it.then(|| Progress::of(cluster_version, self.operators.objects().values(), image, now))?
+    }
+
+    fn operators_of_payload(&self) -> impl Iterator<Item = &Operator> {
+        self.operators.objects().values().filter(|operator| operator.is_of_payload)
+    }
+
+    fn operator_image_now(&self) -> Option<&str> {
+        self.operator_images.get(cluster_operator::MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref)
     }
 
     /// Insights on the operators of the payload. That on the machine-config operator needs to know its image.
     fn operator_insights(&self, now: Time) -> impl Iterator<Item = Insight> {
-        let target = self.cluster_versions.get(CLUSTER_VERSION).map(assess::cluster_version::desired);
-        let image =
-            self.operator_images.get(cluster_operator::MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref);
-        let operators = self.operators.objects().values().filter(|operator| operator.is_of_payload);
-        operators.filter_map(move |operator| {
+        let target =
+            self.cluster_versions.get(CLUSTER_VERSION).map(|one| assess::cluster_version::desired(one));
+        let image = self.operator_image_now();
+        self.operators_of_payload().filter_map(move |operator| {
             let image = if operator.name == cluster_operator::MACHINE_CONFIG { image? } else { "" };
             let status = cluster_operator::assess(operator, target?, image, now);
             let uid = uid::of_object("co", &operator.name);
             Some(Insight { uid, acquired_at: now, detail: Detail::ClusterOperator(status) })
         })
+    }
+}
+
+/// Has an informer take over what an earlier process left.
+fn begin(informer: &mut Informer, config_maps: &Cache<Published>, singleton: &Singleton) {
+    if informer.has_begun() {
+        return;
+    }
+    match config_maps.get(CONFIG_MAP) {
+        Some(published) => informer.begin(Some(&published.data)),
+        None => informer.adopt(singleton.insights(informer.name).unwrap_or_default()),
     }
 }
 

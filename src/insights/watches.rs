@@ -1,5 +1,8 @@
 //! What the controller watches, and what it takes from each object.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use futures::stream::{BoxStream, PollNext, select_with_strategy};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -11,43 +14,112 @@ use serde_json::{Value, json};
 
 use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator, image_of};
 use super::assess::node::{Node, Pool, release_of};
+use super::singleton::{Seen, UPDATE_STATUS_CRD};
 use super::state::{CLUSTER_VERSION_CRD, Published};
+use crate::model::alert::ActiveAlert;
+use crate::model::condition::is_true;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::{Resource, resources};
+use crate::model::{Object, Resource, resources};
+
+/// What a source of alerts tells: at each change, or each time that it was asked, all that are pending or fire, as
+/// `/api/v1/alerts` of Prometheus has them.
+pub type Alerts = BoxStream<'static, Vec<ActiveAlert>>;
+
+/// Where the cluster-version operator runs, and the pods that fetch payloads for it.
+const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
+/// What the names of these begin with.
+const VERSION_POD: &str = "version-";
 
 /// Where the machine-config operator runs.
 const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// What one of the watches told.
 pub(super) enum Told {
-    ClusterVersion(Event<(String, Value)>),
+    ClusterVersion(Event<(String, Object)>),
     Crd(Event<(String, Value)>),
     Operator(Box<Event<(String, Operator)>>),
     /// The image of the machine-config operator.
     OperatorImage(Event<(String, Option<String>)>),
+    /// What the pods of the cluster-version operator's namespace suffer from, where they fetch payloads.
+    VersionPod(Event<(String, Option<String>)>),
+    Alerts(Vec<ActiveAlert>),
     /// The releases that MachineConfigs are of.
     MachineConfig(Event<(String, Option<String>)>),
     Pool(Event<(String, Pool)>),
     Node(Event<(String, Node)>),
     ConfigMap(Event<(String, Published)>),
+    /// Whether the kind UpdateStatus is served.
+    UpdateStatusCrd(Event<(String, bool)>),
+    UpdateStatus(Event<(String, Seen)>),
+    /// The watch of UpdateStatus objects failed.
+    NoUpdateStatus,
     /// A watch failed; it goes on after a pause of its own.
     Failure,
 }
 
-/// All watches as one stream. Of several events that are there at once, those of the CRD come first, then those of
+/// All watches as one stream, in which that of UpdateStatus objects comes and goes with their definition.
+pub(super) struct Watches {
+    client: Client,
+    fixed: BoxStream<'static, Told>,
+    update_status: Option<BoxStream<'static, Told>>,
+}
+
+impl Watches {
+    /// All but those of UpdateStatus objects.
+    pub(super) fn new(client: &Client, alerts: Alerts) -> Self {
+        Self { client: client.clone(), fixed: watches(client, alerts), update_status: None }
+    }
+
+    /// Watches UpdateStatus objects, or does so no longer.
+    pub(super) fn watch_update_status(&mut self, is_served: bool) {
+        if is_served == self.update_status.is_some() {
+            return;
+        }
+        let api: Api<DynamicObject> =
+            Api::all_with(self.client.clone(), &api_resource(&resources::UPDATE_STATUSES));
+        self.update_status = is_served.then(|| {
+            let watch = watcher(api, watcher::Config::default()).default_backoff();
+            watch
+                .map(|event| {
+                    event.map_or(Told::NoUpdateStatus, |event| Told::UpdateStatus(each(event, seen)))
+                })
+                .boxed()
+        });
+    }
+}
+
+impl Stream for Watches {
+    type Item = Told;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Told>> {
+        if let Poll::Ready(told) = self.fixed.poll_next_unpin(context) {
+            return Poll::Ready(told);
+        }
+        match &mut self.update_status {
+            Some(watch) => watch.poll_next_unpin(context),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// All watches that there always are as one stream. Of several events that are there at once, those of the CRD come first, then those of
 /// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
-pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
+fn watches(client: &Client, alerts: Alerts) -> BoxStream<'static, Told> {
     let all = watcher::Config::default;
     let named = |name: &str| all().fields(&format!("metadata.name={name}"));
     let of = |resource: &Resource| -> Api<DynamicObject> {
         Api::all_with(client.clone(), &api_resource(resource))
     };
     let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
+    let own_crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_STATUS_CRD));
     let cluster_versions = watcher(of(&resources::CLUSTER_VERSIONS), all());
     let operators = watcher(of(&resources::CLUSTER_OPERATORS), all());
     let deployments: Api<DynamicObject> =
         Api::namespaced_with(client.clone(), OPERATOR_NAMESPACE, &api_resource(&resources::DEPLOYMENTS));
     let deployments = watcher(deployments, named(MACHINE_CONFIG_OPERATOR));
+    let pods: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), CLUSTER_VERSION_NAMESPACE, &api_resource(&resources::PODS));
+    let pods = watcher(pods, all());
     // What is in MachineConfigs is large, and nobody here reads it.
     let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
         Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
@@ -58,11 +130,16 @@ pub(super) fn watches(client: &Client) -> BoxStream<'static, Told> {
     let config_maps = watcher(config_maps, named(CONFIG_MAP));
     let watches = [
         told(crds, |event| Told::Crd(each(event, json_of))),
-        told(cluster_versions, |event| Told::ClusterVersion(each(event, json_of))),
+        told(own_crds, |event| Told::UpdateStatusCrd(each(event, |object| named_as(object, is_served)))),
+        told(cluster_versions, |event| {
+            Told::ClusterVersion(each(event, |object| named_as(object, |value| Object::new(value.clone()))))
+        }),
         told(operators, |event| {
             Told::Operator(Box::new(each(event, |object| named_as(object, Operator::read))))
         }),
         told(deployments, |event| Told::OperatorImage(each(event, |object| named_as(object, image_of)))),
+        told(pods, |event| Told::VersionPod(each(event, |object| named_as(object, trouble_of)))),
+        alerts.map(Told::Alerts).boxed(),
         told(machine_configs, |event| Told::MachineConfig(each(event, release))),
         told(pools, |event| Told::Pool(each(event, |object| named_as(object, Pool::read)))),
         told(nodes, |event| Told::Node(each(event, |object| named_as(object, Node::read)))),
@@ -90,7 +167,7 @@ fn each<K, T>(event: Event<K>, convert: impl FnOnce(K) -> T) -> Event<T> {
     }
 }
 
-fn api_resource(resource: &Resource) -> ApiResource {
+pub(super) fn api_resource(resource: &Resource) -> ApiResource {
     ApiResource {
         group: resource.group.to_string(),
         version: resource.version.to_string(),
@@ -115,6 +192,35 @@ fn json_of(object: DynamicObject) -> (String, Value) {
 fn named_as<T>(object: DynamicObject, read: impl FnOnce(&Value) -> T) -> (String, T) {
     let (name, value) = json_of(object);
     (name, read(&value))
+}
+
+/// Whether the kind of a CustomResourceDefinition is served in the version that is written here.
+fn is_served(crd: &Value) -> bool {
+    let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    let is_ours = |found: &Value| found["name"] == *resources::UPDATE_STATUSES.version;
+    is_true(crd, "Established") && versions.into_iter().any(|found| is_ours(found) && found["served"] == true)
+}
+
+/// Name of an UpdateStatus, and what is remembered of it.
+pub(super) fn seen(mut object: DynamicObject) -> (String, Seen) {
+    let resource_version = object.metadata.resource_version.unwrap_or_default();
+    let status = object.data["status"].take();
+    (object.metadata.name.unwrap_or_default(), Seen { resource_version, status })
+}
+
+/// What keeps a pod that fetches a payload from running, in its own words.
+fn trouble_of(pod: &Value) -> Option<String> {
+    let name = pod["metadata"]["name"].as_str().filter(|name| name.starts_with(VERSION_POD))?;
+    let lists = ["initContainerStatuses", "containerStatuses"].map(|list| pod["status"][list].as_array());
+    let waiting = lists.into_iter().flatten().flatten().find_map(|container| {
+        let waiting = &container["state"]["waiting"];
+        let text = |field: &str| waiting[field].as_str().unwrap_or_default().to_owned();
+        let is_trouble = !matches!(text("reason").as_str(), "" | "PodInitializing" | "ContainerCreating");
+        is_trouble.then(|| (container["name"].as_str().unwrap_or_default(), text("reason"), text("message")))
+    });
+    waiting.map(|(container, reason, message)| {
+        format!("pod {name}: container {container} is waiting with reason {reason:?} and message {message:?}")
+    })
 }
 
 fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<String>) {

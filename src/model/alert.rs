@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde_json::Value;
+
+use crate::base::clock::{Time, parse_rfc3339};
+
 /// The label that holds an alert's name.
 pub const NAME: &str = "alertname";
 
@@ -20,7 +24,39 @@ pub struct Alert {
 impl Alert {
     /// Its name, such as `ClusterOperatorDown`.
     pub fn name(&self) -> &str {
-        self.labels.get(NAME).map_or("", String::as_str)
+        self.label(NAME)
+    }
+
+    /// One of its labels; empty where there is none.
+    pub fn label(&self, name: &str) -> &str {
+        self.labels.get(name).map_or("", String::as_str)
+    }
+
+    /// One of its annotations; empty where there is none.
+    pub fn annotation(&self, name: &str) -> &str {
+        self.annotations.get(name).map_or("", String::as_str)
+    }
+}
+
+/// An alert, and since when its expression has held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveAlert {
+    /// The alert.
+    pub alert: Alert,
+    /// `activeAt` of Prometheus' API.
+    pub active_at: Option<Time>,
+}
+
+impl ActiveAlert {
+    /// Reads an element of `data.alerts` of Prometheus' `/api/v1/alerts`; `None` where it has no state that is known.
+    pub fn read(value: &Value) -> Option<Self> {
+        let texts = |of: &str| {
+            let texts = value[of].as_object().into_iter().flatten();
+            texts.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
+        };
+        let state = AlertState::named(value["state"].as_str()?)?;
+        let alert = Alert { labels: texts("labels"), annotations: texts("annotations"), state };
+        Some(Self { alert, active_at: value["activeAt"].as_str().and_then(parse_rfc3339) })
     }
 }
 

@@ -1,5 +1,5 @@
-//! What goes wrong. What an operator or a node is told to get wrong stands in annotations of the ClusterOperator or Node, so that
-//! whoever may write there can tell it: a scenario, or somebody with `oc annotate`.
+//! What goes wrong. What an operator, a node or a pod is told to get wrong stands in annotations of the ClusterOperator, Node or Pod, so
+//! that whoever may write there can tell it: a scenario, or somebody with `oc annotate`.
 
 mod requests;
 
@@ -8,7 +8,7 @@ pub use requests::{Asked, Hits, ProgramFault, RequestFault, Requests, Trouble, V
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-/// The annotation of a ClusterOperator or a Node that names the fault, or says [`NONE`].
+/// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
 /// The annotation with the reason that is given for the fault.
 pub const REASON: &str = "windtunnel.dev/fault-reason";
@@ -22,7 +22,7 @@ pub const SECONDS: &str = "windtunnel.dev/fault-seconds";
 /// What [`ANNOTATION`] says when all is to be well again.
 pub const NONE: &str = "none";
 
-/// How an operator or a node can fail.
+/// How an operator, a node or a pod can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message.
@@ -57,9 +57,15 @@ pub enum FaultKind {
     ClockAhead,
     /// The clock of the machine is behind.
     ClockBehind,
+    /// The containers of a pod run and their readiness probes fail.
+    Unready,
+    /// Their liveness probes fail, so that they are restarted again and again.
+    NotLive,
+    /// Their programs end with an error again and again.
+    CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 16] = [
+const NAMES: [(FaultKind, &str); 19] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -76,6 +82,9 @@ const NAMES: [(FaultKind, &str); 16] = [
     (FaultKind::DrainBlocked, "drain-blocked"),
     (FaultKind::ClockAhead, "clock-ahead"),
     (FaultKind::ClockBehind, "clock-behind"),
+    (FaultKind::Unready, "unready"),
+    (FaultKind::NotLive, "not-live"),
+    (FaultKind::CrashLooping, "crash-looping"),
 ];
 
 impl FaultKind {
@@ -96,6 +105,8 @@ impl FaultKind {
         "clock-behind",
         "degraded",
     ];
+    /// The names of the faults that pods have.
+    pub const OF_PODS: [&str; 3] = ["unready", "not-live", "crash-looping"];
 
     /// The fault of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -130,6 +141,13 @@ pub enum Faulty {
     Operator(String),
     /// This node.
     Node(String),
+    /// The pods of this name in this namespace; a name that ends in `*` means all that begin so.
+    Pods {
+        /// The namespace.
+        namespace: String,
+        /// The name.
+        name: String,
+    },
     /// The API server, for these requests; `None`: for any.
     Api(Option<Requests>),
     /// This component, as the timeline calls it.
@@ -145,6 +163,8 @@ pub enum Disturbance {
     Operator(String, Fault),
     /// A node is told a fault.
     Node(String, Fault),
+    /// The pods of this namespace and name, which may end in `*`, are told a fault.
+    Pods(String, String, Fault),
     /// The API server answers with trouble.
     Requests(RequestFault),
     /// A program fails.
@@ -159,6 +179,9 @@ impl Disturbance {
         match self {
             Self::Operator(name, _) => Faulty::Operator(name.clone()),
             Self::Node(name, _) => Faulty::Node(name.clone()),
+            Self::Pods(namespace, name, _) => {
+                Faulty::Pods { namespace: namespace.clone(), name: name.clone() }
+            }
             Self::Requests(fault) => Faulty::Api(Some(fault.requests.clone())),
             Self::Process(name, _) => Faulty::Process(name.clone()),
             Self::RenderFlips(pool, _) => Faulty::Pool(pool.clone()),
@@ -171,6 +194,9 @@ impl std::fmt::Display for Disturbance {
         match self {
             Self::Operator(name, fault) => write!(f, "operator {name} is {}", fault.kind.name()),
             Self::Node(name, fault) => write!(f, "node {name} is {}", fault.kind.name()),
+            Self::Pods(namespace, name, fault) => {
+                write!(f, "pod {namespace}/{name} is {}", fault.kind.name())
+            }
             Self::Requests(RequestFault { requests, trouble, hits, .. }) => {
                 write!(f, "the API server answers {} to {requests}{hits}", trouble.name())
             }
@@ -193,6 +219,7 @@ impl std::fmt::Display for Faulty {
         match self {
             Self::Operator(name) => write!(f, "operator {name}"),
             Self::Node(name) => write!(f, "node {name}"),
+            Self::Pods { namespace, name } => write!(f, "pod {namespace}/{name}"),
             Self::Api(None) => f.write_str("the API server"),
             Self::Api(Some(requests)) => write!(f, "the API server's answer to {requests}"),
             Self::Process(name) => f.write_str(name),
@@ -259,7 +286,7 @@ mod tests {
         }
         assert_eq!(Fault::told(&json!({})), None);
         assert_eq!(Fault::told(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })), None);
-        let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES);
+        let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES).chain(&FaultKind::OF_PODS);
         assert!({ words }.all(|name| FaultKind::named(name).unwrap().name() == *name));
     }
 }

@@ -1,11 +1,11 @@
 //! Insights of the update status API (`update.openshift.io/v1alpha1`), as data with the API's field names.
 //!
-//! Field names, enums and limits are those of openshift/api PR #2012. The API also knows MachineConfigPool
-//! insights, which would be another variant of [`Detail`].
+//! Field names, enums and limits are those of openshift/api PR #2012.
 
 mod cluster_operator;
 mod health;
 mod node;
+mod pool;
 pub mod published;
 mod time;
 
@@ -16,6 +16,9 @@ use crate::base::clock::Time;
 pub use cluster_operator::ClusterOperatorStatusInsight;
 pub use health::{HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, Scope, ScopeType};
 pub use node::NodeStatusInsight;
+pub use pool::{
+    MachineConfigPoolStatusInsight, PoolAssessment, PoolNodesSummaryType, PoolNodesUpdateSummary,
+};
 
 /// What an informer knows about one thing, in the envelope that the API keeps it in.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -37,6 +40,8 @@ pub enum Detail {
     ClusterVersion(ClusterVersionStatusInsight),
     /// Whether a cluster operator is updated, and whether it is well.
     ClusterOperator(ClusterOperatorStatusInsight),
+    /// How far the update of a pool of nodes is.
+    MachineConfigPool(MachineConfigPoolStatusInsight),
     /// How far the update of a node is.
     Node(NodeStatusInsight),
     /// Something that a cluster administrator may have to act on.
@@ -49,6 +54,7 @@ impl Detail {
         match self {
             Self::ClusterVersion(_) => "ClusterVersion",
             Self::ClusterOperator(_) => "ClusterOperator",
+            Self::MachineConfigPool(_) => "MachineConfigPool",
             Self::Node(_) => "Node",
             Self::Health(_) => "Health",
         }
@@ -67,6 +73,7 @@ impl Detail {
         match self {
             Self::ClusterVersion(insight) => &insight.conditions,
             Self::ClusterOperator(insight) => &insight.conditions,
+            Self::MachineConfigPool(insight) => &insight.conditions,
             Self::Node(insight) => &insight.conditions,
             Self::Health(_) => &[],
         }
@@ -77,6 +84,7 @@ impl Detail {
         match self {
             Self::ClusterVersion(insight) => &mut insight.conditions,
             Self::ClusterOperator(insight) => &mut insight.conditions,
+            Self::MachineConfigPool(insight) => &mut insight.conditions,
             Self::Node(insight) => &mut insight.conditions,
             Self::Health(_) => &mut [],
         }
@@ -236,6 +244,11 @@ impl ResourceRef {
     /// The pool of this name among MachineConfigPools.
     pub fn machine_config_pool(name: &str) -> Self {
         Self::of("machineconfiguration.openshift.io", "machineconfigpools", name)
+    }
+
+    /// The alert of this name, as `oc` refers to it.
+    pub fn alert(name: &str) -> Self {
+        Self::of("config.openshift.io", "alerts", name)
     }
 
     fn of(group: &str, resource: &str, name: &str) -> Self {

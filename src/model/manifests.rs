@@ -3,6 +3,7 @@
 //! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
 //! that brought it), each later `<major>.<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more
 //! with gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
+//! A file for a minor before the definition's first makes of that the preview that there was then.
 //!
 //! `manifests/payload/` holds objects that components ship; which component of which minor, `manifests/releases/` says.
 //!
@@ -99,16 +100,23 @@ fn plain(name: &str, line: Line) -> Option<&'static Arc<Value>> {
 
 /// The same with this feature set.
 pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>> {
-    let definition = plain(name, line)?;
-    let gated = GATED.get(name).filter(|_| is_preview(feature_set)).into_iter();
-    let mut gated = gated.flat_map(|files| files.range(..=line)).peekable();
-    if gated.peek().is_none() {
-        return Some(Arc::clone(definition));
+    let Some(gated) = GATED.get(name).filter(|_| is_preview(feature_set)) else {
+        return plain(name, line).cloned();
+    };
+    let first = CRDS.get(name)?.first_key_value()?;
+    let newest = plain(name, line);
+    // Before everybody had it, the newest preview tells all; later, previews add up.
+    let files: Vec<_> = match newest {
+        None => gated.range(..=line).next_back().into_iter().collect(),
+        Some(_) => gated.range(first.0..=&line).collect(),
+    };
+    if files.is_empty() {
+        return newest.cloned();
     }
-    let mut definition = Value::clone(definition);
-    gated.for_each(|(from, file)| {
+    let mut definition = Value::clone(newest.unwrap_or(first.1));
+    for (from, file) in files {
         patch(&mut definition, file.clone(), &format!("{name}/tech-preview/{}.{}", from.0, from.1));
-    });
+    }
     Some(Arc::new(definition))
 }
 
@@ -189,7 +197,7 @@ mod tests {
         assert_eq!(crd(policies, (4, 19)), None);
         assert!(crd(policies, (4, 20)).is_some());
         assert_eq!(crd("nothing.config.openshift.io", (4, 20)), None);
-        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 1);
+        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 2);
     }
 
     #[test]
@@ -200,6 +208,26 @@ mod tests {
         assert!(has(22, "TechPreviewNoUpgrade") && has(22, "DevPreviewNoUpgrade"));
         assert!(!has(22, "") && !has(21, "TechPreviewNoUpgrade") && !has(22, "CustomNoUpgrade"));
         assert_eq!(crd_with("nothing.config.openshift.io", (4, 22), "TechPreviewNoUpgrade"), None);
+    }
+
+    #[test]
+    fn what_is_there_for_everybody_from_some_release_on_was_a_preview_before() {
+        let name = "machineconfignodes.machineconfiguration.openshift.io";
+        let version = |minor, set| {
+            let found = crd_with(name, (4, minor), set)?;
+            Some(found["spec"]["versions"][0]["name"].as_str()?.to_owned())
+        };
+        for (minor, plain, preview) in [
+            (14, None, None),
+            (15, None, Some("v1alpha1")),
+            (18, None, Some("v1alpha1")),
+            (19, None, Some("v1")),
+            (20, Some("v1"), Some("v1")),
+            (22, Some("v1"), Some("v1")),
+        ] {
+            let found = (version(minor, ""), version(minor, "TechPreviewNoUpgrade"));
+            assert_eq!((found.0.as_deref(), found.1.as_deref()), (plain, preview), "4.{minor}");
+        }
     }
 
     #[test]

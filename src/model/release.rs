@@ -66,6 +66,9 @@ pub struct Component {
     /// CRDs that it ships, by plural and group, such as `clusterversions.config.openshift.io`.
     #[serde(default)]
     pub crds: Vec<String>,
+    /// CRDs that it ships with feature sets of previews alone.
+    #[serde(default)]
+    pub previews: Vec<String>,
     /// Files of `manifests/payload/` with more of its objects, by their names.
     #[serde(default)]
     pub objects: Vec<String>,
@@ -113,6 +116,16 @@ pub enum Account {
 }
 
 impl Release {
+    /// The operators that it brings.
+    pub fn operators(&self) -> impl Iterator<Item = &Operator> {
+        self.components.iter().filter_map(|component| component.operator.as_ref())
+    }
+
+    /// The operator of the ClusterOperator of this name.
+    pub fn operator(&self, cluster_operator: &str) -> Option<&Operator> {
+        self.operators().find(|operator| operator.cluster_operator == cluster_operator)
+    }
+
     /// The release of this version, with the facts of its minor.
     ///
     /// # Errors

@@ -17,6 +17,8 @@ kinds! {
     CLUSTER_VERSIONS = cluster("config.openshift.io", "v1", "ClusterVersion", "clusterversions");
     /// What each operator reports of itself.
     CLUSTER_OPERATORS = cluster("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
+    /// What the update status controller publishes.
+    UPDATE_STATUSES = cluster("update.openshift.io", "v1alpha1", "UpdateStatus", "updatestatuses");
     /// Which feature set the cluster runs with.
     FEATURE_GATES = cluster("config.openshift.io", "v1", "FeatureGate", "featuregates");
     /// Which image signatures the container runtime demands.
@@ -41,6 +43,9 @@ kinds! {
     /// Nodes that are to have the same MachineConfig.
     MACHINE_CONFIG_POOLS =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools");
+    /// How far a node is with its MachineConfig.
+    MACHINE_CONFIG_NODES =
+        cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
     /// What the machine-config operator hands to its controller.
     CONTROLLER_CONFIGS =
         cluster("machineconfiguration.openshift.io", "v1", "ControllerConfig", "controllerconfigs");

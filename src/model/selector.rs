@@ -24,6 +24,20 @@ pub fn chooses(selector: &Value, labels: &Value) -> bool {
         })
 }
 
+/// Whether a selector of the API is one at all: operators that there are, with values where they need some
+/// (`metav1.LabelSelectorAsSelector`).
+pub fn is_valid(selector: &Value) -> bool {
+    let expressions = selector["matchExpressions"].as_array();
+    expressions.into_iter().flatten().all(|expression| {
+        let values = expression["values"].as_array().map_or(0, Vec::len);
+        match expression["operator"].as_str().unwrap_or_default() {
+            "In" | "NotIn" => values > 0,
+            "Exists" | "DoesNotExist" => values == 0,
+            _ => false,
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +59,16 @@ mod tests {
         check(says("zone", "NotIn", json!(["a"])), true);
         check(says("zone", "DoesNotExist", Value::Null), true);
         check(says("zone", "Exists", Value::Null), false);
+    }
+    #[test]
+    fn operators_need_to_exist_and_values_to_fit_them() {
+        let valid = |operator: &str, values: Value| {
+            is_valid(&json!({ "matchExpressions": [{ "key": "a", "operator": operator, "values": values }] }))
+        };
+        assert!(is_valid(&Value::Null) && is_valid(&json!({ "matchLabels": { "a": "b" } })));
+        assert!(
+            valid("In", json!(["b"])) && valid("Exists", Value::Null) && valid("DoesNotExist", json!([]))
+        );
+        assert!(!valid("In", json!([])) && !valid("Exists", json!(["b"])) && !valid("Like", json!(["b"])));
     }
 }

@@ -25,6 +25,8 @@ pub struct World {
     /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
     /// trust at all.
     pub keyrings: Vec<String>,
+    /// Whether kubelets show by Leases that they live.
+    pub node_leases: bool,
 }
 
 impl Default for World {
@@ -35,6 +37,7 @@ impl Default for World {
             service: UpdateService::default(),
             registry: Registry::default(),
             keyrings: vec![signature::KEYRING.to_owned()],
+            node_leases: false,
         }
     }
 }

@@ -9,7 +9,7 @@ mod tests;
 pub use parse::RecordError;
 
 use crate::base::clock::Time;
-use crate::model::alert::Alert;
+use crate::model::alert::{Alert, AlertState};
 use crate::model::{Change, ChangeKind, Key, Object, View};
 
 /// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
@@ -39,6 +39,23 @@ impl Record {
             }
         }
         view
+    }
+
+    /// The alerts at a moment, pending ones included, each with the moment since when it holds (Prometheus' `activeAt`);
+    /// longest first.
+    pub fn alerts_at(&self, at: Time) -> Vec<(Time, &Alert)> {
+        let mut active: Vec<(Time, &Alert)> = Vec::new();
+        for entry in self.entries.iter().filter(|entry| entry.at <= at) {
+            let Event::Alert(alert) = &entry.event else { continue };
+            let known = active.iter().position(|(_, other)| other.labels == alert.labels);
+            match (known, alert.state) {
+                (Some(index), AlertState::Inactive) => drop(active.remove(index)),
+                (Some(index), _) => active[index].1 = alert,
+                (None, AlertState::Inactive) => {}
+                (None, _) => active.push((entry.at, alert)),
+            }
+        }
+        active
     }
 
     /// The moment of the last entry; the start for an empty record.

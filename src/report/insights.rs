@@ -12,6 +12,11 @@ pub(super) fn is_home(key: &Key) -> bool {
     key.is(&resources::CONFIG_MAPS) && key.namespace == NAMESPACE && key.name == CONFIG_MAP
 }
 
+/// Whether this is the UpdateStatus, which tells the same.
+pub(super) fn is_update_status(key: &Key) -> bool {
+    key.is(&resources::UPDATE_STATUSES)
+}
+
 /// An insight in a few words: its `Updating` condition, what is not as expected and how far it is, or the impact of a
 /// health insight.
 pub(super) fn in_short(document: &str) -> String {

@@ -20,9 +20,14 @@ pub fn render(suite: &str, results: &[ScenarioResult]) -> Result<String, Seriali
 }
 
 fn case(result: &ScenarioResult) -> TestCase {
-    let status = match &result.failure {
-        None => TestCaseStatus::success(),
-        Some(failure) => {
+    let status = match (&result.failure, &result.skipped) {
+        (None, None) => TestCaseStatus::success(),
+        (None, Some(why)) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(why.as_str());
+            status
+        }
+        (Some(failure), _) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(failure.lines().next().unwrap_or_default());
             status.set_type("expectation");
@@ -55,6 +60,7 @@ mod tests {
             virtual_time: SignedDuration::from_millis(4_500_500),
             failure: failure.map(str::to_owned),
             failed_at: failure.map(|_| (12, 3)),
+            skipped: None,
         };
         let xml =
             render("rollback", &[result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))]);

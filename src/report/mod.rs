@@ -27,6 +27,8 @@ pub struct ScenarioResult {
     pub failure: Option<String>,
     /// Line and column in the file of the step that failed, where known.
     pub failed_at: Option<(usize, usize)>,
+    /// Why it was not played; `None`: it was.
+    pub skipped: Option<String>,
 }
 
 impl ScenarioResult {
@@ -45,6 +47,7 @@ impl ScenarioResult {
             virtual_time: end.duration_since(record.header.epoch),
             failure,
             failed_at: None,
+            skipped: None,
         }
     }
 
@@ -58,11 +61,22 @@ impl ScenarioResult {
             virtual_time: SignedDuration::ZERO,
             failure: None,
             failed_at: None,
+            skipped: None,
         }
     }
 
-    /// Whether all steps passed.
+    /// The result of a scenario that was not begun, and why not.
+    pub fn skipped(name: &str, file: &str, ids: &[String], seed: u64, why: &str) -> Self {
+        Self { skipped: Some(why.to_owned()), ..Self::unplayed(name, file, ids, seed) }
+    }
+
+    /// Whether it was played and all steps passed.
     pub fn passed(&self) -> bool {
-        self.failure.is_none()
+        self.failure.is_none() && self.skipped.is_none()
+    }
+
+    /// Whether a step failed.
+    pub fn failed(&self) -> bool {
+        self.failure.is_some()
     }
 }

@@ -7,8 +7,11 @@ use jiff::SignedDuration;
 use super::ScenarioResult;
 use crate::base::text::clock_time;
 
-/// `PASS  name  (1:15:00)`, or `FAIL` with the reason below; ends with a line break.
+/// `PASS  name  (1:15:00)`, or `FAIL` with the reason below, or `SKIP` with the reason behind; ends with a line break.
 pub fn scenario(result: &ScenarioResult) -> String {
+    if let Some(why) = &result.skipped {
+        return format!("SKIP  {}  ({why})\n", result.name);
+    }
     let word = if result.passed() { "PASS" } else { "FAIL" };
     let time = clock_time(result.virtual_time);
     let mut lines = vec![format!("{word}  {}  ({time} of cluster time)", result.name)];
@@ -27,7 +30,11 @@ pub fn scenario(result: &ScenarioResult) -> String {
 /// ends with a line break.
 pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
     let passed = results.iter().filter(|result| result.passed()).count();
-    let failed = results.len() - passed;
+    let failed = results.iter().filter(|result| result.failed()).count();
+    let skipped = match results.len() - passed - failed {
+        0 => String::new(),
+        count => format!(", {count} skipped"),
+    };
     let covered =
         results.iter().fold(SignedDuration::ZERO, |sum, result| sum.saturating_add(result.virtual_time));
     let seconds = wall.as_secs_f64();
@@ -38,7 +45,7 @@ pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
     };
     let scenarios = if results.len() == 1 { "scenario" } else { "scenarios" };
     format!(
-        "{} {scenarios}: {passed} passed, {failed} failed; {} of cluster time in {seconds:.2} s{speed}\n",
+        "{} {scenarios}: {passed} passed, {failed} failed{skipped}; {} of cluster time in {seconds:.2} s{speed}\n",
         results.len(),
         clock_time(covered)
     )
@@ -57,6 +64,7 @@ mod tests {
             virtual_time: SignedDuration::from_mins(75),
             failure: failure.map(str::to_owned),
             failed_at: failure.map(|_| (12, 3)),
+            skipped: None,
         }
     }
 

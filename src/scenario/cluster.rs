@@ -56,7 +56,7 @@ pub(super) fn read(
         release = reader.extracted(node, known).or(release);
     }
     let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
-    let (control_plane_nodes, worker_nodes) = nodes(reader, map.get("nodes"));
+    let (control_plane_nodes, worker_nodes, node_leases) = nodes(reader, map.get("nodes"));
     let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
     let architecture = map.get("architecture").and_then(|node| reader.word(node, Architecture::NAMES));
     let architecture = architecture.and_then(Architecture::find).unwrap_or_default();
@@ -83,6 +83,7 @@ pub(super) fn read(
         installed,
         control_plane_nodes,
         worker_nodes,
+        node_leases,
         platform,
         kubernetes_minor,
         feature_set: feature_set.unwrap_or_default().to_owned(),
@@ -95,13 +96,15 @@ pub(super) fn read(
     })
 }
 
-fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32) {
-    let map = node.and_then(|node| reader.map(node, "nodes", &["control-plane", "workers"]));
+/// How many nodes of either role, and whether their kubelets renew Leases.
+fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32, bool) {
+    let map = node.and_then(|node| reader.map(node, "nodes", &["control-plane", "workers", "leases"]));
+    let get = |key| map.as_ref().and_then(|map| map.get(key));
     let mut count = |key, allowed: RangeInclusive<u32>| {
-        let found = map.as_ref().and_then(|map| map.get(key));
-        found.and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
+        get(key).and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
     };
-    (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES))
+    let (masters, workers) = (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES));
+    (masters, workers, get("leases").and_then(|node| reader.flag(node)).unwrap_or(false))
 }
 
 /// A platform's name, or a map with its name and region.

@@ -1,11 +1,12 @@
 //! `expect`: what must hold, and when.
 
+use super::insight;
 use super::monitoring;
 use super::object::{self, Star};
 use super::path;
-use super::plan::{Check, Expectation, InsightRef, Subject, TextMatch, What, When, WriteMatch};
+use super::plan::{Check, Expectation, Subject, TextMatch, What, When, WriteMatch};
 use super::reader::{Map, Reader};
-use crate::base::text::did_you_mean;
+use super::status_text;
 use crate::base::yaml::{Kind, Node};
 use crate::model::node_phase::Phase;
 use crate::model::resources::PODS;
@@ -18,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "metric",
     "writes",
     "statuses",
+    "status",
     "node",
     "phase",
     "phases",
@@ -27,14 +29,19 @@ pub(super) const KEYS: &[&str] = &[
     "fields",
     "pod-status",
     "unchanged",
+    "about",
+    "level",
+    "impact",
+    "summary",
+    "description",
     "absent",
+    "never",
     "within",
     "throughout",
 ];
-const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses", "node"];
+const SUBJECTS: &[&str] = &["object", "insight", "alert", "metric", "writes", "statuses", "status", "node"];
 const PHASES: &[&str] = &["Draining", "Updating", "Rebooting", "Paused", "Pending", "Updated"];
 const CHECKS: &[&str] = &["condition", "conditions", "no-condition", "fields", "pod-status", "unchanged"];
-const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const VERBS: &[&str] = &["create", "update", "patch", "delete"];
 
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
@@ -100,8 +107,11 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
         reader.problem(at, "expected `absent: true`; without it, the object must be there");
     }
     let absent = matches!(absent, Some((_, true)));
+    if subject != "insight" {
+        insight::refuse(reader, map, subject);
+    }
     match subject {
-        "writes" | "statuses" | "node" => no_checks(reader, map, subject, &["absent"]),
+        "writes" | "statuses" | "status" | "node" => no_checks(reader, map, subject, &["absent"]),
         "alert" | "metric" => no_checks(reader, map, subject, &[]),
         _ => {}
     }
@@ -118,12 +128,12 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             Some(What::Object(object, checks))
         }
         "node" => phases(reader, map, node),
+        "status" => status_text::read(reader, map, node).map(What::Status),
         "insight" => {
             if let Some(at) = map.get("pod-status") {
                 reader.problem(at, "`pod-status` is for pods, not for insights");
             }
-            let insight = insight(reader, node)?;
-            Some(if absent { What::NoInsight(insight, checks) } else { What::Insight(insight, checks) })
+            insight::expected(reader, map, node, checks, absent)
         }
         "alert" => {
             let alert = monitoring::alert(reader, node)?;
@@ -154,23 +164,6 @@ fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, else_refused
             reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
         }
     }
-}
-
-/// `ClusterVersion/version`, or `Health` for any.
-fn insight(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
-    let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
-    let (kind, name) = text.split_once('/').unwrap_or((&text, ""));
-    if INSIGHTS.contains(&kind) && (!name.is_empty() || kind.len() == text.len()) && !name.contains('/') {
-        return Some(InsightRef { kind: kind.to_owned(), name: name.to_owned() });
-    }
-    let hint =
-        if INSIGHTS.contains(&kind) { String::new() } else { did_you_mean(kind, INSIGHTS.iter().copied()) };
-    let kinds = INSIGHTS.join("`, `");
-    reader.problem(
-        node,
-        format!("expected an insight (`{kinds}`, with `/<name>` or without), found `{text}`{hint}"),
-    );
-    None
 }
 
 /// All checks of an object, an insight or a write.
@@ -247,7 +240,7 @@ fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<What> {
     let map = reader.map(node, "`statuses`", &["object", "insight", "condition", "statuses"])?;
     let of = match (map.get("object"), map.get("insight")) {
         (Some(at), None) => object::reference(reader, at, Star::Refused).map(Subject::Object),
-        (None, Some(at)) => insight(reader, at).map(Subject::Insight),
+        (None, Some(at)) => insight::reference(reader, at).map(Subject::Insight),
         _ => {
             reader.problem(node, "`statuses` needs either `object` or `insight`: whose condition?");
             None

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::object::{self, Star};
 use super::plan::Action;
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
@@ -11,10 +12,13 @@ use crate::model::fault::{
 };
 use crate::model::resources;
 
+const POD: &str = "pods such as `default/web-*`";
+
 /// Who can fail, with an example of each.
-const WHO: [(&str, &str); 5] = [
+const WHO: [(&str, &str); 6] = [
     ("operator", "the name of a ClusterOperator such as `etcd`"),
     ("node", "the name of a node such as `worker-0`"),
+    ("pod", POD),
     ("api", "requests such as `{verb: update, kind: ClusterVersion}`"),
     ("process", "a component as the timeline calls it, such as `cluster-version-operator`"),
     ("pool", "the name of a MachineConfigPool such as `worker`"),
@@ -46,6 +50,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let lasts = span(reader, "for");
     let words: &[&str] = match &faulty {
         Some(Faulty::Node(_)) => &FaultKind::OF_NODES,
+        Some(Faulty::Pods { .. }) => &FaultKind::OF_PODS,
         Some(Faulty::Api(_)) => &Trouble::NAMES,
         Some(Faulty::Process(_)) => &ProgramFault::NAMES,
         Some(Faulty::Pool(_)) => &OF_POOLS,
@@ -61,6 +66,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let (fault, lasts) = match faulty? {
         Faulty::Operator(name) => (Disturbance::Operator(name, details.told(word?)?), lasts),
         Faulty::Node(name) => (Disturbance::Node(name, details.told(word?)?), lasts),
+        Faulty::Pods { namespace, name } => (Disturbance::Pods(namespace, name, details.told(word?)?), lasts),
         Faulty::Api(requests) => (details.requests(requests.unwrap_or_default(), word?)?, lasts),
         Faulty::Process(name) => {
             let fault = details.program(word?)?;
@@ -114,8 +120,21 @@ fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
         "node" => reader.text(node, what).map(Faulty::Node),
         "process" => reader.text(node, what).map(Faulty::Process),
         "pool" => reader.text(node, what).map(Faulty::Pool),
+        "pod" => pods(reader, node),
         _ if node.scalar() == Some("all") => Some(Faulty::Api(None)),
         _ => requests(reader, node).map(|requests| Faulty::Api(Some(requests))),
+    }
+}
+
+/// `namespace/name`, or all pods that begin so.
+fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+    let text = reader.text(node, POD)?;
+    match object::parse(&format!("Pod/{text}"), Star::Allowed) {
+        Ok(found) => Some(Faulty::Pods { namespace: found.namespace, name: found.name }),
+        Err(_) => {
+            reader.problem(node, format!("expected {POD}, found `{text}`"));
+            None
+        }
     }
 }
 

@@ -17,14 +17,19 @@ mod command;
 mod expectation;
 mod fault;
 mod graph_data;
+mod include;
+mod insight;
+pub mod lint;
 mod monitoring;
 mod object;
+mod parameters;
 pub mod path;
 pub mod plan;
 mod problem;
 mod reader;
 mod sentence;
 mod source;
+mod status_text;
 mod step;
 mod update_service;
 
@@ -38,14 +43,32 @@ pub use source::{Folders, Releases};
 use plan::Plan;
 use reader::Reader;
 
-const KEYS: &[&str] =
-    &["name", "description", "ids", "tags", "cluster", "releases", "update-service", "timeline"];
+const KEYS: &[&str] = &[
+    "name",
+    "description",
+    "ids",
+    "tags",
+    parameters::KEY,
+    "cluster",
+    "releases",
+    "update-service",
+    "timeline",
+];
 
-/// Reads a scenario; `file_name` is what problems and the plan call the file.
+/// Reads a scenario; `file_name` is what problems and the plan call the file. Where the text has a table of parameters, this is
+/// its first row.
 ///
 /// # Errors
 /// All problems of the text, in its order.
 pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
+    read_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
+}
+
+/// Reads all scenarios that a text is: as many as its table of parameters has rows, or one; never none.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
     let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::tree(text) {
         Ok((tree, twice)) => {
@@ -59,10 +82,18 @@ pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan
             return Err(reader.into_problems());
         }
     };
-    match (plan(&mut reader, &tree), reader.into_problems()) {
-        (Some(plan), problems) if problems.0.is_empty() => Ok(plan),
-        (_, problems) => Err(problems),
-    }
+    let trees = parameters::expand(&mut reader, &tree);
+    // With a table that is none, nothing else can be told.
+    let trees = if reader.is_content() || tree.get(parameters::KEY).is_none() { trees } else { Vec::new() };
+    let plans: Vec<Plan> =
+        trees.iter().filter_map(|tree| reader.again(|reader| plan(reader, tree))).collect();
+    let problems = reader.into_problems();
+    if problems.0.is_empty() { Ok(plans) } else { Err(problems) }
+}
+
+/// The shape of a scenario as a JSON Schema (draft 2020-12), for editors.
+pub fn schema() -> Value {
+    yaml::from_str(include_str!("schema.yaml")).unwrap_or_else(|error| panic!("schema.yaml:{error}"))
 }
 
 /// Reads `Kind/name` or `Kind/namespace/name`; `star` tells whether the name may end in `*`.
@@ -164,14 +195,19 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     })
 }
 
+/// Whether this is the id of an issue or a test case, such as `OCP-22641`.
+pub fn is_id(text: &str) -> bool {
+    const SHAPES: &[&str] = &["OCP-", "OTA-", "OCPBUGS-", "release#"];
+    let number = SHAPES.iter().find_map(|shape| text.strip_prefix(shape));
+    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// Issue and test-case ids.
 fn ids(reader: &mut Reader<'_>, node: &yaml::Node) -> Vec<String> {
-    const SHAPES: &[&str] = &["OCP-", "OTA-", "OCPBUGS-", "release#"];
     let mut found = Vec::new();
     for item in reader.list(node, "ids") {
         let Some(id) = reader.text(item, "an id such as `OTA-1321`") else { continue };
-        let number = SHAPES.iter().find_map(|shape| id.strip_prefix(shape));
-        if number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())) {
+        if is_id(&id) {
             found.push(id);
         } else {
             reader.problem(

@@ -16,7 +16,8 @@ use crate::oc::Gates;
 mod expected;
 
 pub use expected::{
-    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Subject, TextMatch, What, When, WriteMatch,
+    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
+    When, WriteMatch,
 };
 
 /// How many control-plane nodes a cluster may have.
@@ -84,6 +85,8 @@ pub struct ClusterPlan {
     pub control_plane_nodes: u32,
     /// Worker nodes.
     pub worker_nodes: u32,
+    /// Whether their kubelets renew Leases, each every ten seconds.
+    pub node_leases: bool,
     /// What the nodes run on.
     pub platform: Platform,
     /// Holds the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None`: it follows the releases.
@@ -113,6 +116,7 @@ impl ClusterPlan {
             installed: true,
             control_plane_nodes: 3,
             worker_nodes: 3,
+            node_leases: false,
             platform: Platform::default(),
             kubernetes_minor: None,
             feature_set: String::new(),

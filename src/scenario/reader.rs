@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use semver::Version;
 
-use super::plan::TextMatch;
+use super::plan::{Snapshot, TextMatch};
 use super::{Problem, Problems, Releases};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
@@ -18,6 +18,8 @@ pub(super) struct Reader<'a> {
     problems: Vec<Problem>,
     /// Those of other files, which go last.
     others: Vec<Problem>,
+    /// How many files have led to this one.
+    depth: usize,
 }
 
 /// A map with only known keys.
@@ -45,12 +47,27 @@ impl<'n> Map<'n> {
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, releases: &'a dyn Releases) -> Self {
         let architecture = Architecture::default();
-        Self { file, releases, architecture, problems: Vec::new(), others: Vec::new() }
+        Self { file, releases, architecture, problems: Vec::new(), others: Vec::new(), depth: 0 }
     }
 
     /// Names and texts of the YAML files in a folder that this file names.
     pub(super) fn folder(&self, folder: &str) -> Result<Vec<(String, String)>, String> {
         self.releases.files(folder, self.file)
+    }
+
+    /// Name and text of a file that this file names.
+    pub(super) fn text_of(&self, path: &str) -> Result<(String, String), String> {
+        self.releases.text(path, self.file)
+    }
+
+    /// How many files have led to this one by including it.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// A file to compare with that this file names.
+    pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, String> {
+        self.releases.snapshot(name, self.file)
     }
 
     /// Reads something of another file; its problems are told of by their place there.
@@ -59,14 +76,25 @@ impl<'a> Reader<'a> {
         file: &str,
         read: impl FnOnce(&mut Reader<'_>) -> Option<T>,
     ) -> Option<T> {
-        let mut reader = Reader::new(file, self.releases);
+        let mut reader = Reader { depth: self.depth + 1, ..Reader::new(file, self.releases) };
         let found = read(&mut reader);
         self.others.extend(reader.into_problems().0);
         found
     }
 
+    /// Reads another scenario of the same file: nothing that was read before counts.
+    pub(super) fn again<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.architecture = Architecture::default();
+        read(self)
+    }
+
     pub(super) fn file(&self) -> &str {
         self.file
+    }
+
+    /// Whether there was no problem so far.
+    pub(super) fn is_content(&self) -> bool {
+        self.problems.is_empty()
     }
 
     /// All problems, in the order of the text.

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use super::plan::{
-    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, MetricMatch, ObjectRef, Step, Subject,
-    Target, TextMatch, What, When, WriteMatch,
+    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, MetricMatch, ObjectRef, StatusMatch,
+    Step, Subject, Target, TextMatch, What, When, WriteMatch,
 };
 use crate::base::text::short_duration;
+use crate::status::Details;
 
 /// The step in one line.
 pub(super) fn of(step: &Step) -> String {
@@ -64,7 +65,10 @@ impl fmt::Display for ObjectRef {
 impl fmt::Display for InsightRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "insight {}", self.kind)?;
-        if self.name.is_empty() { Ok(()) } else { write!(f, "/{}", self.name) }
+        if !self.name.is_empty() {
+            write!(f, "/{}", self.name)?;
+        }
+        self.about.as_ref().map_or(Ok(()), |about| write!(f, " about {about}"))
     }
 }
 
@@ -98,6 +102,23 @@ impl fmt::Display for Check {
             Self::Unchanged { path } => write!(f, "{path} unchanged"),
             Self::PodStatus(status) => write!(f, "STATUS {status}"),
             Self::NoCondition(kind) => write!(f, "no {kind}"),
+        }
+    }
+}
+
+impl fmt::Display for StatusMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the status")?;
+        if self.details != Details::None {
+            write!(f, " with details {}", self.details.name())?;
+        }
+        let texts: Vec<String> = self.has.iter().map(ToString::to_string).collect();
+        if !texts.is_empty() {
+            write!(f, " to be {}", texts.join(", "))?;
+        }
+        match &self.snapshot {
+            None => Ok(()),
+            Some(snapshot) => write!(f, " as in {}", snapshot.path),
         }
     }
 }
@@ -176,6 +197,10 @@ impl fmt::Display for What {
                 write!(f, "no {insight}")?;
                 with(f, checks)
             }
+            Self::NeverInsight(insight, checks) => {
+                write!(f, "never {insight}")?;
+                with(f, checks)
+            }
             Self::Command(checks) => {
                 let texts: Vec<String> = checks.iter().map(ToString::to_string).collect();
                 write!(f, "the command {}", texts.join(", "))
@@ -184,6 +209,7 @@ impl fmt::Display for What {
             Self::NoAlert(alert) => write!(f, "no {alert}"),
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
+            Self::Status(status) => write!(f, "{status}"),
             Self::Phase { node, phase } => write!(f, "node {node} {phase:?}"),
             Self::Phases { node, phases } => {
                 let phases: Vec<String> = phases.iter().map(|phase| format!("{phase:?}")).collect();

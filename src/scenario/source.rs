@@ -2,6 +2,7 @@
 
 use semver::Version;
 
+use super::plan::Snapshot;
 use crate::model::release::{Release, UnknownRelease};
 
 /// Finds releases: by the facts of the model, as `Release::find` does, or by payloads that lie in folders.
@@ -28,6 +29,24 @@ pub trait Releases {
     fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
         let _ = file;
         Err(format!("{folder}: folders are not read here"))
+    }
+
+    /// Name and text of the file at `path`, as the scenario `file` names it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
+        let _ = file;
+        Err(format!("{path}: other files are not read here"))
+    }
+
+    /// The file `name` to compare a status with, as the scenario or feature `file` names it.
+    ///
+    /// # Errors
+    /// Why the file cannot be read.
+    fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
+        let _ = file;
+        Err(format!("{name}: files are not read here"))
     }
 
     /// Releases that exist in every scenario, whether it names them or not.

@@ -5,7 +5,7 @@ use semver::Version;
 use super::object::{self, Star};
 use super::plan::{Action, Attempt, PlannedStep, Step, Target};
 use super::reader::Reader;
-use super::{command, expectation, fault, sentence};
+use super::{command, expectation, fault, include, sentence};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::Propagation;
@@ -23,6 +23,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "heal",
     "advance",
     "expect",
+    "include",
 ];
 
 /// All steps that can be read; `versions` are those that exist in the run.
@@ -31,7 +32,18 @@ pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version
     if items.is_empty() && matches!(node.kind, Kind::List(_)) {
         reader.problem(node, "the timeline is empty: expected at least one step");
     }
-    items.iter().filter_map(|item| planned(reader, item, versions)).collect()
+    let mut steps = Vec::new();
+    for item in items {
+        match item.get("include").filter(|_| is_one_thing(item)) {
+            Some(node) => steps.extend(include::steps(reader, node, versions)),
+            None => steps.extend(planned(reader, item, versions)),
+        }
+    }
+    steps
+}
+
+fn is_one_thing(item: &Node) -> bool {
+    matches!(&item.kind, Kind::Map(entries) if entries.len() == 1)
 }
 
 fn planned(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<PlannedStep> {

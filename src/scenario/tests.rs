@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 
-use super::plan::{Plan, Step, Target, What, When};
+use super::plan::{Plan, Snapshot, Step, Target, What, When};
 use super::{Problems, Releases};
 use crate::base::yaml::{Kind, Node, tree};
 use crate::model::graph::Rule;
@@ -46,6 +46,28 @@ impl Releases for Few {
         let channel = ("c.yaml".to_owned(), "{name: c, versions: [4.14.1]}".to_owned());
         if folder.ends_with("/channels") { Ok(vec![channel]) } else { Err("no such folder".to_owned()) }
     }
+
+    fn text(&self, path: &str, _: &str) -> Result<(String, String), String> {
+        let text = match path {
+            "settled.steps.yaml" => "- advance: 1m",
+            "completes.steps.yaml" => {
+                "- update: {to: <version>}\n- expect: {object: ClusterVersion/version, within: <within>}"
+            }
+            "circle.steps.yaml" => "- include: circle.steps.yaml",
+            "broken.steps.yaml" => "- advance: 1m\n- advanse: 1m",
+            _ => return Err(format!("{path}: no such file")),
+        };
+        Ok((path.to_owned(), text.to_owned()))
+    }
+
+    fn snapshot(&self, name: &str, _: &str) -> Result<Snapshot, String> {
+        let text = Some("The cluster is not updating.\n".to_owned());
+        if name.contains(".txt") {
+            Ok(Snapshot { path: name.to_owned(), text })
+        } else {
+            Err("no such file".to_owned())
+        }
+    }
 }
 
 fn plan(text: &str) -> Result<Plan, Problems> {
@@ -80,7 +102,7 @@ ids: [OCP-22641, OTA-1321, OCPBUGS-29340, "release#50743"]
 tags: [rollback]
 cluster:
   version: 4.14.1
-  nodes: {control-plane: 1, workers: 0}
+  nodes: {control-plane: 1, workers: 0, leases: true}
   kubernetes: 1.30
   feature-set: TechPreviewNoUpgrade
   channel: fast-4.14
@@ -105,6 +127,7 @@ timeline:
         (cluster.control_plane_nodes, cluster.worker_nodes, cluster.kubernetes_minor),
         (1, 0, Some(30))
     );
+    assert!(cluster.node_leases);
     assert_eq!(
         (cluster.feature_set.as_str(), cluster.channel.as_str()),
         ("TechPreviewNoUpgrade", "fast-4.14")
@@ -259,7 +282,7 @@ fn unreadable_yaml_is_one_problem_with_a_place() {
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
              s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
-             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `cluster`, `releases`, `update-service`, `timeline`",
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `update-service`, `timeline`",
     );
 }
 
@@ -278,7 +301,7 @@ fn the_cluster_is_checked_against_its_release() {
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
              s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
-             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`",
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `leases`",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
@@ -319,16 +342,16 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `include`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
@@ -337,7 +360,19 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`",
+    );
+    check_step(
+        "  - fault: {pod: web, node: w, is: unready}",
+        "s.yaml:5:28: it is a `node` or a `pod`, not both",
+    );
+    check_step(
+        "  - fault: {pod: web, is: unredy}",
+        "s.yaml:5:18: expected pods such as `default/web-*`, found `web`",
+    );
+    check_step(
+        "  - fault: {pod: default/web-*, is: stalled}",
+        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(
@@ -379,7 +414,7 @@ fn steps_say_what_is_wrong_with_them() {
 fn expectations_say_what_is_wrong_with_them() {
     check_step(
         "  - expect: {}",
-        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `node`",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `node`",
     );
     check_step(
         "  - expect: {object: Node/a, insight: Health}",
@@ -509,6 +544,27 @@ fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
     }
 }
 
+#[test]
+fn statuses_are_compared_with_texts_or_with_a_file() {
+    let check_status = |expectation: &str, problems: &str| {
+        check(&format!("{HEAD}  - expect: {{{expectation}}}\n"), problems);
+    };
+    check_status("status: {contains: a, details: all}, within: 5m", "");
+    check_status("status: {contains: [a, /b/], matches: a.txt}", "");
+    check_status("status: {}", "s.yaml:5:22: `status` needs `contains`, a text, or `matches`, a file");
+    check_status(
+        "status: {matches: a.png, detail: all}",
+        "s.yaml:5:32: no such file\n\
+             s.yaml:5:39: `status` has no key `detail`; did you mean `details`?",
+    );
+    check_status(
+        "status: {matches: a.txt, details: node}, within: 5m, absent: true",
+        "s.yaml:5:48: expected one of `none`, `all`, `nodes`, `health`, `operators`, found `node`; did you mean `nodes`?\n\
+             s.yaml:5:63: a file is compared at one moment: `within` cannot stand beside it\n\
+             s.yaml:5:75: `absent` cannot stand beside `status`",
+    );
+}
+
 const DOCUMENT: &str = include_str!("../../docs/scenario-language.md");
 
 /// A scenario that the steps of the description can stand in.
@@ -542,6 +598,106 @@ fn the_description_has_an_example_of_every_key() {
         for key in known {
             assert!(used.contains(*key), "no example of `{key}`");
         }
+    }
+}
+
+/// A scenario with parameters; `rest` is its lines after the table.
+fn with_parameters(rows: &str, rest: &str) -> String {
+    format!("name: n\nparameters:\n{rows}cluster: {{version: 4.14.1}}\n{rest}")
+}
+
+#[test]
+fn each_row_of_parameters_is_a_scenario() {
+    let rows = "- {to: 4.14.8, wait: [1m, 2m], n: 2}\n- {to: 4.15.0, wait: [], n: 3}\n";
+    let rest = "releases: {<to>: }\ntags: <wait>\ndescription: to <to>, <n> times\n\
+                timeline: [{update: {to: <to>}}]\n";
+    let plans = super::read_all("s.yaml", &with_parameters(rows, rest), &Few).unwrap();
+    let told: Vec<(&str, &str, &[String], &str)> = plans
+        .iter()
+        .map(|plan| (&*plan.name, &*plan.description, &*plan.tags, &*plan.timeline[0].text))
+        .collect();
+    let tags = ["1m".to_owned(), "2m".to_owned()];
+    assert_eq!(
+        told,
+        [
+            ("n (4.14.8, 2)", "to 4.14.8, 2 times", &tags[..], "update to 4.14.8"),
+            ("n (4.15.0, 3)", "to 4.15.0, 3 times", &[][..], "update to 4.15.0"),
+        ]
+    );
+}
+
+#[test]
+fn parameters_that_make_no_table_are_problems_and_wrong_values_are_told_where_they_stand() {
+    let rest = "releases: {<to>: }\ntimeline: [{update: {to: <to>}}]\n";
+    let wrong = |rows: &str, problems: &str| check(&with_parameters(rows, rest), problems);
+    wrong("- {to: 4.14.8, x: 1}\n", "s.yaml:3:16: `x` is used nowhere: write `<x>` where its value goes");
+    wrong(
+        "- {to: 4.14.8}\n- {too: 4.15.0}\n",
+        "s.yaml:4:3: this row of parameters lacks `to`, which the first has\n\
+         s.yaml:4:4: the first row of parameters has no `too`",
+    );
+    wrong("- {to: 4.14}\n", "s.yaml:3:8: expected a version such as `4.14.8`, found `4.14`");
+    check(
+        &with_parameters("  []\n", "timeline: [clear-update]\n"),
+        "s.yaml:3:3: there are no rows of parameters: expected at least one",
+    );
+}
+
+#[test]
+fn included_steps_stand_where_they_are_included() {
+    let steps = "- include: {steps: completes.steps.yaml, with: {version: 4.14.8, within: 2h}}\n- include: settled.steps.yaml\n";
+    let found = texts(steps);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[0], "update to 4.14.8");
+    let places: Vec<usize> =
+        plan(&format!("{HEAD}{steps}")).unwrap().timeline.iter().map(|step| step.line).collect();
+    assert_eq!(places, [5, 5, 6]);
+}
+
+#[test]
+fn files_that_cannot_be_included_are_problems_at_their_place() {
+    check_step("- include: none.steps.yaml", "s.yaml:5:12: none.steps.yaml: no such file");
+    check_step(
+        "- include: broken.steps.yaml",
+        "broken.steps.yaml:2:3: unknown step `advanse`; did you mean `advance`?",
+    );
+    check_step(
+        "- include: circle.steps.yaml",
+        "circle.steps.yaml:1:12: files include each other more than 4 deep",
+    );
+    check_step(
+        "- include: {steps: settled.steps.yaml, with: {x: 1}}",
+        "s.yaml:5:47: `x` is used nowhere: write `<x>` where its value goes",
+    );
+}
+
+#[test]
+fn the_schema_takes_every_example_and_knows_every_key() {
+    let schema = super::schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (line, block) in blocks(DOCUMENT) {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        let value = tree(&text).unwrap().0.to_json();
+        let problems: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "docs/scenario-language.md:{line}:\n{}\n{text}", problems.join("\n"));
+    }
+    let keys = |at: &str| -> Vec<String> {
+        let properties = schema.pointer(at).and_then(serde_json::Value::as_object).unwrap();
+        properties.keys().cloned().collect()
+    };
+    for (at, known) in [
+        ("/properties", super::KEYS),
+        ("/$defs/cluster/properties", super::cluster::KEYS),
+        ("/$defs/updateService/properties", super::update_service::KEYS),
+        ("/$defs/step/anyOf/1/properties", super::step::ACTIONS),
+        ("/$defs/expectation/properties", super::expectation::KEYS),
+    ] {
+        let mut known: Vec<&str> = known.to_vec();
+        known.sort_unstable();
+        assert_eq!(keys(at), known, "{at}");
     }
 }
 

@@ -9,6 +9,7 @@ use super::estimate::{TEN_MINUTES, remaining};
 use super::go_time::{MINUTE, SECOND, ZERO_TIME, round, short, since, truncate};
 use super::history::History;
 use super::operators::Census;
+use super::refusal::Refusal;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::Object;
 
@@ -26,8 +27,13 @@ pub(super) struct ControlPlane<'a> {
 }
 
 impl<'a> ControlPlane<'a> {
-    pub(super) fn assess(inputs: &'a Inputs, now: Time) -> Self {
+    /// # Errors
+    /// The history is such that `oc` crashes.
+    pub(super) fn assess(inputs: &'a Inputs, now: Time) -> Result<Self, Refusal> {
         let history = History::of(&inputs.cluster_version);
+        if history.lacks_completion_time() {
+            return Err(Refusal::NoCompletionTime);
+        }
         let operators = Census::take(inputs);
         let mut completion = ZERO_TIME;
         let (mut to_last_progress, mut updating_for) = (SignedDuration::ZERO, SignedDuration::ZERO);
@@ -38,13 +44,23 @@ impl<'a> ControlPlane<'a> {
             updating_for = since(completion, started);
         }
         let remaining = remaining(history.baseline(), to_last_progress, updating_for, operators.share());
-        Self { history, operators, completion, updating_for, remaining }
+        Ok(Self { history, operators, completion, updating_for, remaining })
+    }
+
+    /// The operators that count.
+    pub(super) fn operators(&self) -> impl Iterator<Item = &'a Object> {
+        self.operators.all.iter().copied()
+    }
+
+    /// Whether the operators are through, whatever the history tells.
+    pub(super) fn is_completed(&self) -> bool {
+        self.operators.all_updated()
     }
 
     /// The block, title included.
     pub(super) fn block(&self) -> String {
         let mut text = "= Control Plane =\n".to_owned();
-        if self.operators.all_updated() {
+        if self.is_completed() {
             let _ = writeln!(
                 text,
                 "Update to {} successfully completed at {} (duration: {})",

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::go_time::{MINUTE, round};
 
 /// Spans from this size on are shown in whole minutes; an update later than this against its estimate is stalled.
-pub(super) const TEN_MINUTES: SignedDuration = SignedDuration::from_mins(10);
+pub(crate) const TEN_MINUTES: SignedDuration = SignedDuration::from_mins(10);
 
 /// Progress is extrapolated only once it was observed for longer than this.
 const TOO_EARLY: SignedDuration = SignedDuration::from_mins(5);
@@ -20,7 +20,7 @@ const LONGEST: f64 = 9e9;
 ///
 /// `baseline` is how long an earlier update took, `to_last_progress` the span from the start to the last progress seen,
 /// `updating_for` the span since the start, `share` the updated part of the operators, from 0 to below 1.
-pub(super) fn remaining(
+pub(crate) fn remaining(
     baseline: SignedDuration,
     to_last_progress: SignedDuration,
     updating_for: SignedDuration,

@@ -15,10 +15,10 @@ const USUAL_UPDATE: SignedDuration = SignedDuration::from_hours(1);
 
 /// `status.history`, newest first.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct History<'a>(&'a [Value]);
+pub(crate) struct History<'a>(&'a [Value]);
 
 impl<'a> History<'a> {
-    pub(super) fn of(cluster_version: &'a Object) -> Self {
+    pub(crate) fn of(cluster_version: &'a Object) -> Self {
         Self(cluster_version.list("/status/history"))
     }
 
@@ -37,10 +37,25 @@ impl<'a> History<'a> {
         self.0.first().map(|entry| moment(entry, "startedTime"))
     }
 
-    /// When the current update was completed, if it was. (`oc` crashes on a completed entry without a time; here it
-    /// counts as still going on.)
-    pub(super) fn completed(self) -> Option<Time> {
+    /// When the current update was completed, if it was.
+    pub(crate) fn completed(self) -> Option<Time> {
         self.0.first().and_then(completion)
+    }
+
+    /// Whether the current update is completed, at no time that is told: more than `oc` can take.
+    pub(super) fn lacks_completion_time(self) -> bool {
+        self.0.first().is_some_and(|entry| entry["state"] == "Completed") && self.completed().is_none()
+    }
+
+    /// The version that the update before this one did not get to.
+    pub(super) fn interrupted(self) -> Option<&'a str> {
+        self.0.get(1).filter(|entry| entry["state"] == "Partial").map(version)
+    }
+
+    /// The version of the last update that was completed before those two, in words.
+    pub(super) fn last_completed_before_previous(self) -> &'a str {
+        let older = self.0.get(2..).unwrap_or_default();
+        older.iter().find(|entry| entry["state"] == "Completed").map_or(UNKNOWN, version)
     }
 
     /// Whether only the architecture changes: same version as before, another image.
@@ -60,7 +75,7 @@ impl<'a> History<'a> {
             [only] => format!("{} (a new install)", version(only)),
             [current, previous, ..] => {
                 let (to, from) = (version(current), version(previous));
-                if previous["state"] == "Partial" {
+                if self.interrupted().is_some() {
                     format!("{to} (from incomplete {from})")
                 } else if self.is_multi_arch_migration() {
                     format!("{to} to Multi-Architecture")
@@ -73,7 +88,7 @@ impl<'a> History<'a> {
 
     /// How long the latest completed update took, the installation and the current update aside; an hour if there was
     /// none.
-    pub(super) fn baseline(self) -> SignedDuration {
+    pub(crate) fn baseline(self) -> SignedDuration {
         let earlier = self.0.split_last().and_then(|(_, updates)| updates.get(1..)).unwrap_or_default();
         let took = |entry| completion(entry).map(|at| since(at, moment(entry, "startedTime")));
         earlier.iter().find_map(took).unwrap_or(USUAL_UPDATE)

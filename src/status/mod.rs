@@ -1,33 +1,49 @@
 //! The text of `oc adm upgrade status`, made from a cluster's objects and a moment. Pure: no IO, no clock.
 //!
-//! Follows the client `oc` at commit 6b8e30c5 to the byte. Built so far:
-//!
-//! * the early exit for a cluster that is not updating,
-//! * the control plane block, completed or in progress,
-//! * the table of updating cluster operators (`--details=operators` and `all`),
-//! * control plane nodes, worker pools and their nodes.
-//!
-//! Not built yet, and left out of the text: the line on alerts that could not be fetched, and update health. So a text of
-//! today is a true beginning of what `oc` prints.
-//!
-//! `oc` refuses some clusters before it prints anything (no ClusterVersion, no ClusterOperators, no `Progressing`
-//! condition); whoever collects [`Inputs`] does the same. Given such objects anyway, [`render`] stays total.
+//! Follows the client `oc` at commit 6b8e30c5 to the byte: sections in the order in which they are printed are those of
+//! [`control_plane`], [`operators`], [`pools`] and [`health`]. What `oc` refuses, and what it crashes on, is a [`Refusal`].
+//! Two choices that `oc` leaves to chance are made here: of several custom pools that want a node the first has it, and
+//! `Excluded` stands before `Degraded` in the row of a pool.
 
+mod alerts;
+mod availability;
 mod control_plane;
-mod estimate;
+pub(crate) mod estimate;
+mod go_sort;
 mod go_time;
-mod history;
+mod health;
+pub(crate) mod history;
 mod membership;
 pub mod nodes;
 mod operators;
 mod pools;
+mod refusal;
 
 use jiff::SignedDuration;
+use serde_json::Value;
 
 use crate::base::clock::Time;
-use crate::model::Object;
+use crate::base::tabwriter::Columns;
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
+};
+use crate::model::{Object, Resource, condition};
+pub use alerts::Alerts;
 use control_plane::ControlPlane;
 use go_time::ZERO_TIME;
+pub use refusal::Refusal;
+
+/// The kinds that [`Inputs`] are gathered from.
+pub const KINDS: &[&Resource] =
+    &[&CLUSTER_VERSIONS, &CLUSTER_OPERATORS, &MACHINE_CONFIG_POOLS, &MACHINE_CONFIGS, &NODES, &DEPLOYMENTS];
+
+/// Where the Deployment of the machine-config operator is.
+pub const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
+/// Its name.
+pub const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
+
+/// How tables are set.
+const TABLE: Columns = Columns { min_width: 0, padding: 3 };
 
 /// What the status is made from: the objects that `oc` reads, in the order in which the API lists them.
 #[derive(Debug, Clone)]
@@ -45,8 +61,8 @@ pub struct Inputs {
     /// The Deployment `openshift-machine-config-operator/machine-config-operator`; without it the operator's image
     /// counts as empty.
     pub machine_config_operator: Option<Object>,
-    /// The answer of Prometheus' `/api/v1/alerts`. No section that is built so far reads it.
-    pub alerts: Option<Object>,
+    /// What Prometheus says.
+    pub alerts: Alerts,
 }
 
 impl Inputs {
@@ -59,8 +75,41 @@ impl Inputs {
             machine_configs: Vec::new(),
             nodes: Vec::new(),
             machine_config_operator: None,
-            alerts: None,
+            alerts: Alerts::default(),
         }
+    }
+
+    /// What `oc` reads of a cluster of which `list` gives the objects of a kind.
+    ///
+    /// # Errors
+    /// There is no ClusterVersion.
+    pub fn gather(list: impl Fn(&Resource) -> Vec<Object>) -> Result<Self, Refusal> {
+        let mut versions = list(&CLUSTER_VERSIONS);
+        let named = versions.iter().position(|version| version.name() == "version").unwrap_or(0);
+        if versions.is_empty() {
+            return Err(Refusal::NoClusterVersion);
+        }
+        let is_mco = |deployment: &Object| {
+            (deployment.namespace(), deployment.name()) == (MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR)
+        };
+        Ok(Self {
+            machine_config_pools: list(&MACHINE_CONFIG_POOLS),
+            machine_configs: list(&MACHINE_CONFIGS),
+            nodes: list(&NODES),
+            machine_config_operator: list(&DEPLOYMENTS).into_iter().find(is_mco),
+            ..Self::new(versions.swap_remove(named), list(&CLUSTER_OPERATORS))
+        })
+    }
+
+    /// Checks what `oc` does before it reads anything else; gives the condition `Progressing`.
+    ///
+    /// # Errors
+    /// There are no ClusterOperators, or there is no such condition.
+    pub fn check(&self) -> Result<&Value, Refusal> {
+        if self.cluster_operators.is_empty() {
+            return Err(Refusal::NoClusterOperators);
+        }
+        condition::of(&self.cluster_version, "Progressing").ok_or(Refusal::NoProgressing)
     }
 
     /// The moment that `oc --mock-clusterversion` takes for now, since a dump has no clock: 368.975 µs after the
@@ -80,6 +129,23 @@ impl Inputs {
 /// What `oc` adds to the latest transition in its mock mode.
 const MOCK_DELAY: SignedDuration = SignedDuration::from_nanos(368_975);
 
+/// When the status is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The moment to which all spans are counted.
+    pub now: Time,
+    /// What the wall clock shows. Whether a node has been in trouble for long is judged by it, which differs from `now`
+    /// where `oc` looks at a dump.
+    pub wall: Time,
+}
+
+impl Moment {
+    /// A moment of a cluster whose clock is the only one.
+    pub fn at(now: Time) -> Self {
+        Self { now, wall: now }
+    }
+}
+
 /// Which sections are shown in detail: the flag `--details`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Details {
@@ -97,8 +163,28 @@ pub enum Details {
 }
 
 impl Details {
+    /// All names of the flag's values, in the order in which `oc` lists them.
+    pub const NAMES: &[&str] = &["none", "all", "nodes", "health", "operators"];
+
+    const ALL: [Self; 5] = [Self::None, Self::All, Self::Nodes, Self::Health, Self::Operators];
+
+    /// The value of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().zip(Self::ALL).find_map(|(known, details)| (*known == name).then_some(details))
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let index = Self::ALL.iter().position(|details| *details == self);
+        index.map_or("", |index| Self::NAMES[index])
+    }
+
     fn of_nodes(self) -> bool {
         matches!(self, Self::All | Self::Nodes)
+    }
+
+    fn of_health(self) -> bool {
+        matches!(self, Self::All | Self::Health)
     }
 
     fn of_operators(self) -> bool {
@@ -106,20 +192,44 @@ impl Details {
     }
 }
 
-/// The text that `oc adm upgrade status` prints at `now`, as far as the [module](self) builds it.
-pub fn render(inputs: &Inputs, now: Time, details: Details) -> String {
-    let pools = nodes::by_pool(inputs);
-    let progressing = crate::model::condition::is_true(&inputs.cluster_version, "Progressing");
-    if !progressing && !pools::any_outdated(&pools) {
-        return "The cluster is not updating.\n".to_owned();
+/// The whole text for a cluster at rest.
+const NOT_UPDATING: &str = "The cluster is not updating.\n";
+
+/// What `oc adm upgrade status` prints to standard output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The line, with its end, on alerts that it goes on without; printed first.
+    pub complaint: Option<String>,
+    /// Everything else.
+    pub text: String,
+}
+
+impl Report {
+    /// Whether there is nothing to report, for which no alerts are asked for either.
+    pub fn is_quiet(&self) -> bool {
+        self.text == NOT_UPDATING
     }
-    let control_plane = ControlPlane::assess(inputs, now);
+}
+
+/// Makes the status of a cluster. `at` is when it is asked for, `details` which sections are shown in full.
+///
+/// # Errors
+/// `oc` refuses such a cluster before it prints anything, or crashes.
+pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, Refusal> {
+    let progressing = inputs.check()?;
+    let pools = nodes::by_pool(inputs)?;
+    if progressing["status"] != "True" && !pools::any_outdated(&pools) {
+        return Ok(Report { complaint: None, text: NOT_UPDATING.to_owned() });
+    }
+    let control_plane = ControlPlane::assess(inputs, at.now)?;
     let mut text = control_plane.block();
     if details.of_operators() {
-        text.push_str(&control_plane.updating_operators(now));
+        text.push_str(&control_plane.updating_operators(at.now));
     }
     text.push_str(&pools::sections(&pools, details));
-    text
+    text.push('\n');
+    text.push_str(&health::section(inputs, &pools, &control_plane, at, details));
+    Ok(Report { complaint: inputs.alerts.complaint(), text })
 }
 
 #[cfg(test)]

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::Inputs;
+use super::availability;
 use super::history::History;
 use super::membership::{annotation, pool_of};
+use super::refusal::Refusal;
 use crate::model::node_phase::Phase;
-use crate::model::{Object, condition};
+use crate::model::{Object, condition, selector};
 
 /// Names of at least so many bytes are replaced in messages.
 const LONG_NAME: usize = 8;
+
+/// The annotation that names the MachineConfig which a node is to have.
+const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
 
 /// How a node is, in one word, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,7 +93,8 @@ impl<'a> Target<'a> {
 pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
     let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
     let wanted = pool.text("/spec/configuration/name");
-    let settled = desired.is_empty() || current == desired && desired == wanted;
+    let has_desired = node.annotation(DESIRED_CONFIG).is_some();
+    let settled = !has_desired || current == desired && desired == wanted;
     let is_updated = target.is_at(current) && (!target.migrates || settled);
     let is_updating = !is_updated
         && target.versions.contains_key(current)
@@ -96,7 +102,7 @@ pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
         && current != desired
         && desired == wanted;
     let phase = phase(node, pool, is_updating, is_updated);
-    let reasons = unavailable(node, pool);
+    let reasons = availability::lacks(node, pool);
     let is_degraded =
         !desired.is_empty() && matches!(annotation(node, "state"), "Degraded" | "Unreconcilable");
     let mut status = NodeStatus {
@@ -114,7 +120,7 @@ pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
     let unknown = if is_updated { "-" } else { "?" };
     if status.is_unavailable && !is_updating {
         (status.assessment, status.estimate) = (Assessment::Unavailable, unknown);
-        status.message = reasons.join(" | ");
+        status.message = availability::joined(&reasons, |lack| lack.what.to_owned());
     }
     if is_degraded {
         (status.assessment, status.estimate) = (Assessment::Degraded, unknown);
@@ -169,52 +175,6 @@ fn estimate(phase: Phase) -> &'static str {
     }
 }
 
-/// Why pods cannot run on it, in the order of its conditions; nothing where they can.
-fn unavailable(node: &Object, pool: &Object) -> Vec<String> {
-    let mut reasons: Vec<String> = Vec::new();
-    for found in node.list("/status/conditions") {
-        let reason = match (found["type"].as_str(), found["status"].as_str()) {
-            (Some("Ready"), status) if status != Some("True") => "Not ready",
-            (Some("DiskPressure"), status) if status != Some("False") => "Disk pressure",
-            (Some("NetworkUnavailable"), status) if status != Some("False") => "Network unavailable",
-            _ => continue,
-        };
-        reasons.push(reason.to_owned());
-    }
-    if node["spec"]["unschedulable"] == true {
-        reasons.push("Node is marked unschedulable".to_owned());
-    }
-    let gave_up = matches!(annotation(node, "state"), "Degraded" | "Unreconcilable");
-    if reasons.is_empty() && !is_done(node) && !gave_up {
-        reasons.push("Machine Config Daemon is processing the node".to_owned());
-    }
-    // A layered pool has an image for all of its nodes; in any other pool, an image of its own hides everything else.
-    let image = annotation(node, "desiredImage");
-    let hides = match layered_image(pool) {
-        Some(newest) => image != newest,
-        None => !image.is_empty(),
-    };
-    if hides { Vec::new() } else { reasons }
-}
-
-fn layered_image(pool: &Object) -> Option<&str> {
-    pool.label("machineconfiguration.openshift.io/layering-enabled")?;
-    Some(annotation(pool, "newestImageEquivalentConfig")).filter(|image| !image.is_empty())
-}
-
-/// Whether the daemon is through with all that is desired.
-fn is_done(node: &Object) -> bool {
-    let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
-    let images = ["currentImage", "desiredImage"]
-        .map(|name| node.annotation(&format!("machineconfiguration.openshift.io/{name}")));
-    let same_image = match images {
-        [None, None] => true,
-        [Some(one), Some(other)] => !one.is_empty() && one == other,
-        _ => false,
-    };
-    !current.is_empty() && current == desired && same_image && annotation(node, "state") == "Done"
-}
-
 /// Judges a node of whichever of `pools` it belongs to; `None` where it belongs to none.
 pub fn find<'a>(
     node: &Object,
@@ -224,19 +184,45 @@ pub fn find<'a>(
     pool_of(node, pools).map(|pool| assess(node, pool, target))
 }
 
-/// The nodes of each pool, in the order in which the API lists the pools, and in a pool sorted as the table is.
-pub(super) fn by_pool(inputs: &Inputs) -> Vec<(&Object, Vec<NodeStatus>)> {
+/// A pool and its nodes.
+#[derive(Debug)]
+pub(super) struct Pool<'a> {
+    pub pool: &'a Object,
+    /// In the order in which the API lists them.
+    pub nodes: Vec<(&'a Object, NodeStatus)>,
+}
+
+/// The nodes of each pool, in the order in which the API lists the pools.
+///
+/// # Errors
+/// What `oc` cannot sort nodes by.
+pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<Pool<'_>>, Refusal> {
+    let all = &inputs.machine_config_pools;
+    check_pools(all, !inputs.nodes.is_empty())?;
     let target = Target::of(&inputs.cluster_version, &inputs.machine_configs);
-    let mut pools: Vec<(&Object, Vec<NodeStatus>)> =
-        inputs.machine_config_pools.iter().map(|pool| (pool, Vec::new())).collect();
+    let mut pools: Vec<Pool<'_>> = all.iter().map(|pool| Pool { pool, nodes: Vec::new() }).collect();
+    let has_worker = all.iter().any(|pool| pool.name() == "worker");
     for node in &inputs.nodes {
-        let Some(pool) = pool_of(node, &inputs.machine_config_pools) else { continue };
-        if let Some((_, nodes)) = pools.iter_mut().find(|(other, _)| other.name() == pool.name()) {
-            nodes.push(assess(node, pool, &target));
+        let Some(of) = pool_of(node, all) else {
+            if has_worker {
+                continue;
+            }
+            return Err(Refusal::NoWorkerPool { node: node.name().to_owned() });
+        };
+        if let Some(Pool { pool, nodes }) = pools.iter_mut().find(|pool| pool.pool.name() == of.name()) {
+            nodes.push((node, assess(node, pool, &target)));
         }
     }
-    for (_, nodes) in &mut pools {
-        nodes.sort_by(|a, b| (a.assessment, a.phase, &a.name).cmp(&(b.assessment, b.phase, &b.name)));
+    Ok(pools)
+}
+
+fn check_pools(pools: &[Object], any_nodes: bool) -> Result<(), Refusal> {
+    let broken = pools.iter().find(|pool| !selector::is_valid(&pool["spec"]["nodeSelector"]));
+    if let Some(pool) = broken {
+        return Err(Refusal::PoolSelector { pool: pool.name().to_owned() });
     }
-    pools
+    if any_nodes && !pools.iter().any(|pool| pool.name() == "master") {
+        return Err(Refusal::NoMasterPool);
+    }
+    Ok(())
 }

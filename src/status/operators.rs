@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::Inputs;
 use super::go_time::{ZERO_TIME, moment, short, since};
+use super::{Inputs, TABLE};
 use crate::base::clock::Time;
-use crate::base::tabwriter::Columns;
 use crate::base::text::truncate;
 use crate::model::Object;
 
@@ -20,13 +19,11 @@ const MACHINE_CONFIG: &str = "machine-config";
 /// Longest reason shown, in characters.
 const REASON_WIDTH: usize = 20;
 
-/// How the table of operators is set.
-const TABLE: Columns = Columns { min_width: 0, padding: 3 };
-
 /// The operators of the payload, counted.
 #[derive(Debug)]
 pub(super) struct Census<'a> {
-    pub total: usize,
+    /// All of them, as listed.
+    pub all: Vec<&'a Object>,
     /// Those at the desired version.
     pub updated: usize,
     /// Those not updated that say `Progressing=True`, as listed.
@@ -46,7 +43,7 @@ impl<'a> Census<'a> {
         let desired = inputs.cluster_version.text("/status/desired/version");
         let mco_image = mco_image(inputs);
         let mut census = Self {
-            total: 0,
+            all: Vec::new(),
             updated: 0,
             updating: Vec::new(),
             waiting: 0,
@@ -59,7 +56,7 @@ impl<'a> Census<'a> {
         }
         if let [last] = census.updating[..]
             && last.name() == MACHINE_CONFIG
-            && census.total - census.updated == 1
+            && census.all.len() - census.updated == 1
         {
             census.last_progress = progress_transition(last);
         }
@@ -67,7 +64,7 @@ impl<'a> Census<'a> {
     }
 
     fn count(&mut self, operator: &'a Object, updated: bool) {
-        self.total += 1;
+        self.all.push(operator);
         self.last_progress = self.last_progress.max(progress_transition(operator));
         match (updated, status(operator, "Progressing")) {
             (true, _) => self.updated += 1,
@@ -84,18 +81,18 @@ impl<'a> Census<'a> {
 
     /// Whether nothing is left to update.
     pub(super) fn all_updated(&self) -> bool {
-        self.updated == self.total
+        self.updated == self.all.len()
     }
 
     /// The updated part of the operators, from 0 to 1; 1 when there are none.
     pub(super) fn share(&self) -> f64 {
         let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-        if self.total == 0 { 1.0 } else { number(self.updated) / number(self.total) }
+        if self.all.is_empty() { 1.0 } else { number(self.updated) / number(self.all.len()) }
     }
 
     /// The words on how many are well, unavailable and degraded.
     pub(super) fn health(&self) -> String {
-        let mut text = format!("{} Healthy", self.total - self.unavailable - self.degraded);
+        let mut text = format!("{} Healthy", self.all.len() - self.unavailable - self.degraded);
         for (count, what) in [(self.unavailable, "Unavailable"), (self.degraded, "Available but degraded")] {
             if count > 0 {
                 let _ = write!(text, ", {count} {what}");
@@ -147,7 +144,7 @@ fn mco_image(inputs: &Inputs) -> &str {
 }
 
 /// The last condition of this type, the one that counts where a type stands twice.
-fn condition<'a>(operator: &'a Object, kind: &str) -> Option<&'a Value> {
+pub(super) fn condition<'a>(operator: &'a Object, kind: &str) -> Option<&'a Value> {
     operator.list("/status/conditions").iter().rfind(|condition| condition["type"] == kind)
 }
 

@@ -2,44 +2,42 @@
 
 use std::fmt::Write as _;
 
-use super::Details;
-
-use super::nodes::{Assessment, NodeStatus};
-use crate::base::tabwriter::Columns;
+use super::nodes::{Assessment, NodeStatus, Pool};
+use super::{Details, TABLE};
 use crate::model::Object;
 use crate::model::node_phase::Phase;
 
 /// So many rows are shown before those are left out with which all is well.
 const ROWS: usize = 10;
-/// How the tables are set.
-const TABLE: Columns = Columns { min_width: 0, padding: 3 };
-
-/// The pools with their nodes.
-pub(super) type Pools<'a> = Vec<(&'a Object, Vec<NodeStatus>)>;
 
 /// Whether a worker pool has nodes that are not of the version that the cluster goes to.
-pub(super) fn any_outdated(pools: &Pools<'_>) -> bool {
-    workers(pools).any(|(_, nodes)| nodes.iter().any(|node| node.phase != Phase::Updated))
+pub(super) fn any_outdated(pools: &[Pool<'_>]) -> bool {
+    pools
+        .iter()
+        .filter(|pool| !is_control_plane(pool))
+        .any(|pool| pool.nodes.iter().any(|(_, node)| node.phase != Phase::Updated))
 }
 
 /// All sections on nodes.
-pub(super) fn sections(pools: &Pools<'_>, details: Details) -> String {
+pub(super) fn sections(pools: &[Pool<'_>], details: Details) -> String {
     let mut text = String::new();
-    for (_, nodes) in pools.iter().filter(|(pool, nodes)| pool.name() == "master" && !nodes.is_empty()) {
+    let (masters, workers): (Vec<_>, Vec<_>) = pools.iter().partition(|pool| is_control_plane(pool));
+    for nodes in masters.into_iter().map(sorted).filter(|nodes| !nodes.is_empty()) {
         text.push('\n');
         if nodes.iter().all(|node| node.phase == Phase::Updated) {
             let _ = writeln!(text, "All control plane nodes successfully updated to {}", nodes[0].version);
         } else {
             text.push_str("Control Plane Nodes\n");
-            text.push_str(&table(nodes, details));
+            text.push_str(&table(&nodes, details));
         }
     }
-    if workers(pools).any(|(_, nodes)| !nodes.is_empty()) {
+    let workers: Vec<_> = workers.into_iter().map(|pool| (pool.pool, sorted(pool))).collect();
+    if workers.iter().any(|(_, nodes)| !nodes.is_empty()) {
         text.push_str("\n= Worker Upgrade =\n\n");
         let mut rows = "WORKER POOL\tASSESSMENT\tCOMPLETION\tSTATUS\n".to_owned();
-        workers(pools).for_each(|(pool, nodes)| rows.push_str(&summary(pool, nodes)));
+        rows.extend(workers.iter().map(|(pool, nodes)| summary(pool, nodes)));
         text.push_str(&TABLE.layout(&rows));
-        for (pool, nodes) in workers(pools).filter(|(_, nodes)| !nodes.is_empty()) {
+        for (pool, nodes) in workers.iter().filter(|(_, nodes)| !nodes.is_empty()) {
             let _ = writeln!(text, "\nWorker Pool Nodes: {}", pool.name());
             text.push_str(&table(nodes, details));
         }
@@ -47,12 +45,19 @@ pub(super) fn sections(pools: &Pools<'_>, details: Details) -> String {
     text
 }
 
-fn workers<'a, 'b>(pools: &'b Pools<'a>) -> impl Iterator<Item = &'b (&'a Object, Vec<NodeStatus>)> {
-    pools.iter().filter(|(pool, _)| pool.name() != "master")
+fn is_control_plane(pool: &Pool<'_>) -> bool {
+    pool.pool.name() == "master"
+}
+
+/// The nodes of a pool in the order of the table.
+fn sorted<'a>(pool: &'a Pool<'_>) -> Vec<&'a NodeStatus> {
+    let mut nodes: Vec<&NodeStatus> = pool.nodes.iter().map(|(_, node)| node).collect();
+    nodes.sort_by(|a, b| (a.assessment, a.phase, &a.name).cmp(&(b.assessment, b.phase, &b.name)));
+    nodes
 }
 
 /// The row of a worker pool.
-fn summary(pool: &Object, nodes: &[NodeStatus]) -> String {
+fn summary(pool: &Object, nodes: &[&NodeStatus]) -> String {
     let name = pool.name();
     if nodes.is_empty() {
         return format!("{name}\tEmpty\t\t0 Total\n");
@@ -96,7 +101,7 @@ fn share(part: usize, whole: usize) -> f64 {
 }
 
 /// The table of nodes, and what it leaves out.
-fn table(nodes: &[NodeStatus], details: Details) -> String {
+fn table(nodes: &[&NodeStatus], details: Details) -> String {
     let mut rows = "NAME\tASSESSMENT\tPHASE\tVERSION\tEST\tMESSAGE\n".to_owned();
     let mut omitted: Vec<&NodeStatus> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {

@@ -39,8 +39,23 @@ status:
 
 const AVAILABLE: &str = "- {type: Available, status: 'True'}";
 
+fn text(inputs: &Inputs, details: Details) -> String {
+    render(inputs, Moment::at(NOW.parse().unwrap()), details).unwrap().text
+}
+
+/// The text up to update health.
+fn progress(inputs: &Inputs, details: Details) -> String {
+    let text = text(inputs, details);
+    text.split_once("\n= Update Health =\n").map_or(text.clone(), |(progress, _)| progress.to_owned())
+}
+
 fn check(inputs: &Inputs, details: Details, expected: &str) {
-    assert_eq!(render(inputs, NOW.parse().unwrap(), details), expected);
+    assert_eq!(progress(inputs, details), expected);
+}
+
+fn check_refused(inputs: &Inputs, expected: &str) {
+    let refusal = render(inputs, Moment::at(NOW.parse().unwrap()), Details::None).unwrap_err();
+    assert_eq!(refusal.to_string(), expected);
 }
 
 #[test]
@@ -82,7 +97,7 @@ fn a_message_of_several_lines_stands_under_its_title() {
         "False",
         "- {type: Progressing, status: 'True', reason: AReasonOfTwentyOneChr, message: \"one\\ntwo\"}",
     );
-    let text = render(&Inputs::new(object(UPDATING), vec![talking]), NOW.parse().unwrap(), Details::All);
+    let text = progress(&Inputs::new(object(UPDATING), vec![talking]), Details::All);
     let (_, table) = text.split_once("Updating Cluster Operators\n").unwrap();
     assert_eq!(
         table,
@@ -111,9 +126,7 @@ fn the_machine_config_operator_is_updated_only_when_its_image_runs() {
         yaml::from_str("[{name: operator, version: 4.16.2}, {name: operator-image, version: new}]");
     mco["status"]["versions"] = versions.unwrap();
     let mut inputs = Inputs::new(object(UPDATING), vec![Object::new(mco)]);
-    let says_done = |inputs: &Inputs| {
-        render(inputs, NOW.parse().unwrap(), Details::None).contains("successfully completed")
-    };
+    let says_done = |inputs: &Inputs| text(inputs, Details::None).contains("successfully completed");
     assert!(!says_done(&inputs), "no deployment");
     for (image, done) in [("old", false), ("new", true)] {
         inputs.machine_config_operator = Some(object(&format!(
@@ -144,7 +157,7 @@ fn a_cluster_at_rest_is_not_updating_until_a_worker_is_behind() {
     inputs.nodes = vec![behind("master"), behind("nobody")];
     check(&inputs, Details::All, "The cluster is not updating.\n");
     inputs.nodes.push(behind("worker"));
-    let text = render(&inputs, NOW.parse().unwrap(), Details::All);
+    let text = text(&inputs, Details::All);
     assert!(text.starts_with("= Control Plane =\nUpdate to 4.16.2 successfully completed"), "{text}");
 }
 
@@ -156,11 +169,67 @@ fn a_dump_is_looked_at_just_after_its_latest_condition() {
 }
 
 #[test]
-fn objects_without_anything_in_them_make_a_text_too() {
+fn an_operator_without_anything_in_it_makes_a_text_too() {
     let progressing = "status: {conditions: [{type: Progressing, status: 'True'}]}";
     check(
-        &Inputs::new(object(progressing), Vec::new()),
+        &Inputs::new(object(progressing), vec![object("{}")]),
         Details::None,
         "= Control Plane =\nUpdate to unknown successfully completed at 0001-01-01T00:00:00Z (duration: now)\n",
     );
+}
+
+#[test]
+fn what_oc_refuses_or_crashes_on_is_told() {
+    let dns = || vec![operator("dns", "4.16.1", "True", AVAILABLE)];
+    check_refused(
+        &Inputs::new(object("{}"), Vec::new()),
+        "no cluster operator information available - you must be connected to an OpenShift version 4 server",
+    );
+    check_refused(
+        &Inputs::new(object("{}"), dns()),
+        "no current Progressing info, see `oc describe clusterversion` for more details.",
+    );
+    let mut inputs = Inputs::new(object(UPDATING), dns());
+    inputs.nodes = vec![object("metadata: {name: n}")];
+    check_refused(
+        &inputs,
+        "there are nodes but no MachineConfigPool `master`, without which `oc adm upgrade status` crashes",
+    );
+    inputs.machine_config_pools = vec![object("metadata: {name: master}")];
+    check_refused(
+        &inputs,
+        "node n is of no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes",
+    );
+    inputs.machine_config_pools = vec![object(
+        "{metadata: {name: odd}, spec: {nodeSelector: {matchExpressions: [{key: a, operator: Like}]}}}",
+    )];
+    check_refused(&inputs, "failed to get label selector from the pool: odd");
+    let timeless = UPDATING.replacen("Partial", "Completed", 1);
+    check_refused(
+        &Inputs::new(object(&timeless), dns()),
+        "the newest entry of ClusterVersion status.history is Completed but has no completionTime, without which `oc adm upgrade status` crashes",
+    );
+    let resting = timeless.replace("status: 'True'", "status: 'False'");
+    check(&Inputs::new(object(&resting), dns()), Details::None, NOT_UPDATING);
+}
+
+#[test]
+fn inputs_are_gathered_by_their_kinds() {
+    let deployment =
+        |namespace: &str, name: &str| object(&format!("metadata: {{namespace: {namespace}, name: {name}}}"));
+    let list = |resource: &Resource| match &*resource.kind {
+        "ClusterVersion" => vec![object("metadata: {name: other}"), object("metadata: {name: version}")],
+        "Deployment" => {
+            vec![deployment("a", MACHINE_CONFIG_OPERATOR), deployment(MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR)]
+        }
+        _ => vec![object(&format!("metadata: {{name: {}}}", resource.plural))],
+    };
+    let inputs = Inputs::gather(list).unwrap();
+    assert_eq!(inputs.cluster_version.name(), "version");
+    assert_eq!(inputs.cluster_operators[0].name(), "clusteroperators");
+    assert_eq!(inputs.machine_config_pools[0].name(), "machineconfigpools");
+    assert_eq!(inputs.machine_configs[0].name(), "machineconfigs");
+    assert_eq!(inputs.nodes[0].name(), "nodes");
+    assert_eq!(inputs.machine_config_operator.unwrap().namespace(), MCO_NAMESPACE);
+    assert_eq!(Inputs::gather(|_| Vec::new()).unwrap_err(), Refusal::NoClusterVersion);
 }

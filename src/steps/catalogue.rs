@@ -108,7 +108,7 @@ fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'stat
 }
 
 /// Sentences less like each other than this have nothing in common.
-const LIKE: f64 = 0.4;
+const LIKE: f64 = 0.68;
 
 /// How like two sentences are, 0 to 1: by their words, in whatever order and form, and by their letters.
 fn likeness(a: &str, b: &str) -> f64 {
@@ -118,10 +118,11 @@ fn likeness(a: &str, b: &str) -> f64 {
     };
     let (ours, theirs) = (words(a), words(b));
     let shared = ours.iter().filter(|word| theirs.contains(word)).count();
-    let all = (ours.len() + theirs.len()).max(1);
+    // Examples say more than they must: what counts is how much of the sentence is in them.
     #[expect(clippy::cast_precision_loss, reason = "sentences have few words")]
-    let by_words = 2.0 * shared as f64 / all as f64;
-    by_words.mul_add(0.6, 0.4 * strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase()))
+    let by_words = shared as f64 / ours.len().max(1) as f64;
+    let by_letters = strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
+    by_letters.max(by_words.midpoint(by_letters))
 }
 
 /// How many letters of a word tell what it is about: `paused` and `pause`.

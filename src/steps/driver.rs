@@ -7,13 +7,22 @@ use tokio::sync::oneshot;
 
 use crate::engine::{Session, SessionError};
 use crate::record::Record;
-use crate::scenario::plan::{ClusterPlan, Step};
+use crate::scenario::plan::{ClusterPlan, Snapshot, Step};
 
 type Answer = oneshot::Sender<Result<(), SessionError>>;
 
 enum Command {
     Play(String, Box<Step>, Answer),
-    Finish(oneshot::Sender<Record>),
+    Finish(oneshot::Sender<Ended>),
+}
+
+/// What is left of a session.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Everything that happened.
+    pub(super) record: Record,
+    /// Texts to be kept, with their files.
+    pub(super) snapshots: Vec<Snapshot>,
 }
 
 /// The handle of a session's thread; dropping it ends the thread.
@@ -52,11 +61,11 @@ impl Driver {
         outcome.await.unwrap_or(Err(SessionError::Ended))
     }
 
-    /// Ends the session and gives its record.
-    pub(super) async fn finish(self) -> Option<Record> {
-        let (answer, record) = oneshot::channel();
+    /// Ends the session and gives what is left of it.
+    pub(super) async fn finish(self) -> Option<Ended> {
+        let (answer, ended) = oneshot::channel();
         self.commands.send(Command::Finish(answer)).ok()?;
-        record.await.ok()
+        ended.await.ok()
     }
 }
 
@@ -71,7 +80,8 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
                 let _ = answer.send(outcome);
             }
             Command::Finish(answer) => {
-                let _ = answer.send(session.into_record());
+                let snapshots = session.take_snapshots();
+                let _ = answer.send(Ended { record: session.into_record(), snapshots });
                 return;
             }
         }

@@ -275,3 +275,37 @@ fn number(text: &str) -> Result<u32, StepError> {
     let found = text.parse().ok().filter(|number| (1..=1000).contains(number));
     found.ok_or_else(|| StepError::Words(format!("expected a number from 1 to 1000, found {text}")))
 }
+
+/// Tells pods to fail or to be well again, for as long as they live: one `becomes unready` whose readiness probes fail, is `not live`
+/// whose liveness probes do, and `crashes` whose programs end with an error again and again. A name that ends in `*` means
+/// all pods that begin so.
+///
+/// ```gherkin
+/// When pod default/web-* becomes unready
+/// ```
+#[when(
+    regex = r#"^pod ([^\s/]+)/(\S+) (becomes unready|is not live|crashes|recovers)(?: with message "(.+)")?$"#
+)]
+async fn pod_fails(
+    world: &mut ClusterWorld,
+    namespace: String,
+    name: String,
+    how: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = match &*how {
+        "becomes unready" => Some(FaultKind::Unready),
+        "is not live" => Some(FaultKind::NotLive),
+        "crashes" => Some(FaultKind::CrashLooping),
+        _ => None,
+    };
+    let action = match kind {
+        Some(kind) => {
+            let fault = Fault { message, ..Fault::of(kind) };
+            Action::fault(Disturbance::Pods(namespace, name, fault))
+        }
+        None => Action::Heal(Faulty::Pods { namespace, name }),
+    };
+    world.act(&step.value, action).await
+}

@@ -7,6 +7,7 @@ mod faults;
 mod gherkin;
 mod given;
 mod layout;
+mod odd;
 mod panics;
 mod phrase;
 mod rehearsal;
@@ -16,8 +17,19 @@ mod update_service;
 mod when;
 mod world;
 
-pub use cucumber::gherkin::tagexpr::TagOperation;
-pub use suite::{ScenarioResult, Suite};
+use crate::scenario::plan::Snapshot;
 
-/// Reads a folder that a feature names: both as they are written, to names and texts of the folder's YAML files.
-pub type ReadFolder = fn(&str, &str) -> Result<Vec<(String, String)>, String>;
+pub use cucumber::gherkin::tagexpr::TagOperation;
+pub use suite::{Playing, ScenarioResult, Suite};
+
+/// Names and texts of files.
+pub type Files = Vec<(String, String)>;
+
+/// Reads what lies beside features: each function is given the feature's file and a name as they are written.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside {
+    /// Names and texts of the YAML files in a folder.
+    pub folder: fn(&str, &str) -> Result<Files, String>,
+    /// A file to compare with.
+    pub snapshot: fn(&str, &str) -> Result<Snapshot, String>,
+}

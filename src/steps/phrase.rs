@@ -7,8 +7,10 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::world::StepError;
+use crate::base::text::did_you_mean;
 use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
 use crate::scenario::{self, Star};
+use crate::status::Details;
 
 /// `40 minutes`, `1 hour`, `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
@@ -53,7 +55,25 @@ pub(super) fn one_object(text: &str) -> Result<ObjectRef, StepError> {
 /// `Kind/name` of what an insight is about, or a kind alone.
 pub(super) fn insight(text: &str) -> InsightRef {
     let (kind, name) = text.split_once('/').unwrap_or((text, ""));
-    InsightRef { kind: kind.to_owned(), name: name.to_owned() }
+    InsightRef { kind: kind.to_owned(), name: name.to_owned(), about: None }
+}
+
+/// What a health insight tells: ` with level "Error" and summary /a pattern/`, in any order.
+pub(super) fn impact(text: &str) -> Result<Vec<Check>, StepError> {
+    let mut checks = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let unread = || StepError::Words(format!("cannot read `{rest}`"));
+        let words = rest.strip_prefix("with ").or_else(|| rest.strip_prefix("and ")).ok_or_else(unread)?;
+        let (name, value) = words.split_once(' ').ok_or_else(unread)?;
+        // The text ends where the next one begins.
+        let next = [" and level ", " and impact ", " and summary ", " and description "];
+        let end = next.iter().filter_map(|next| value.find(next)).min().unwrap_or(value.len());
+        let field = if name == "impact" { "type" } else { name };
+        checks.push(Check::Field { path: format!("impact.{field}"), value: text_match(&value[..end])? });
+        rest = value[end..].trim_start();
+    }
+    Ok(checks)
 }
 
 /// A text as a check writes it: `"exactly this"` or `/a pattern/`.
@@ -127,6 +147,18 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
         return Some((make(inner), after));
     }
     None
+}
+
+/// Which sections of the status are shown in detail; none where nothing is said.
+pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
+    if name.is_empty() {
+        return Ok(Details::None);
+    }
+    Details::named(name).ok_or_else(|| {
+        let names = Details::NAMES.join("`, `");
+        let hint = did_you_mean(name, Details::NAMES.iter().copied());
+        StepError::Words(format!("expected details such as `{names}`, found `{name}`{hint}"))
+    })
 }
 
 /// The text below a step.

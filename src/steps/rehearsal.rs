@@ -7,7 +7,7 @@ use cucumber::gherkin::{Feature, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
 
-use super::ReadFolder;
+use super::Beside;
 use super::gherkin::{scenarios, steps_of};
 use super::panics;
 use super::world::{ClusterWorld, no_cluster};
@@ -16,7 +16,7 @@ use super::world::{ClusterWorld, no_cluster};
 pub(super) fn problems<'f>(
     steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
-    folders: Option<ReadFolder>,
+    beside: Option<Beside>,
 ) -> Vec<(&'f Step, String)> {
     let mut found: Vec<(&Step, String)> = Vec::new();
     let no_cluster = no_cluster().to_string();
@@ -24,7 +24,7 @@ pub(super) fn problems<'f>(
         let rule =
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
         let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let (mut world, mut without_cluster) = (ClusterWorld::rehearsal(&file, folders), false);
+        let (mut world, mut without_cluster) = (ClusterWorld::rehearsal(&file, beside), false);
         for step in steps_of(feature, rule, scenario) {
             let Some(why) = rehearse(steps, &mut world, step) else { continue };
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {

@@ -1,6 +1,6 @@
 //! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event::{self, ScenarioFinished, StepError};
@@ -11,16 +11,18 @@ use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
+use super::driver::Ended;
 use super::world::ClusterWorld;
-use super::{ReadFolder, catalogue, gherkin, panics, rehearsal};
+use super::{Beside, catalogue, gherkin, odd, panics, rehearsal};
 use crate::record::{Event as Entry, Record};
+use crate::scenario::plan::Snapshot;
 use crate::scenario::{Problem, Problems};
 
 /// Features, ready to be played.
 #[derive(Debug)]
 pub struct Suite {
     features: Vec<Feature>,
-    folders: Option<ReadFolder>,
+    beside: Option<Beside>,
 }
 
 /// How one scenario came out.
@@ -36,10 +38,27 @@ pub struct ScenarioResult {
     pub line: usize,
     /// Everything that happened; `None` when no cluster was installed.
     pub record: Option<Record>,
+    /// Texts to be kept, with their files.
+    pub snapshots: Vec<Snapshot>,
     /// The step that failed, and why; `None`: it passed.
     pub failure: Option<String>,
     /// Line and column of the step that failed, where it was played.
     pub failed_at: Option<(usize, usize)>,
+    /// Whether it was begun at all.
+    pub begun: bool,
+}
+
+/// How a suite is played.
+#[derive(Debug)]
+pub struct Playing {
+    /// Only scenarios whose tags fit.
+    pub tags: Option<TagOperation>,
+    /// Seed of everything that is drawn at random.
+    pub seed: u64,
+    /// How many scenarios are played at a time.
+    pub concurrency: usize,
+    /// Whether no other scenario is begun when one has failed.
+    pub fail_fast: bool,
 }
 
 impl Suite {
@@ -51,34 +70,66 @@ impl Suite {
         Self::read_beside(files, None)
     }
 
-    /// The same for features that may name folders.
+    /// The same for features that may name folders and files.
     ///
     /// # Errors
     /// As [`Suite::read`].
-    pub fn read_with_folders(files: &[(String, String)], folders: ReadFolder) -> Result<Self, Problems> {
-        Self::read_beside(files, Some(folders))
+    pub fn read_with(files: &[(String, String)], beside: Beside) -> Result<Self, Problems> {
+        Self::read_beside(files, Some(beside))
     }
 
-    fn read_beside(files: &[(String, String)], folders: Option<ReadFolder>) -> Result<Self, Problems> {
+    fn read_beside(files: &[(String, String)], beside: Option<Beside>) -> Result<Self, Problems> {
         let steps = ClusterWorld::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::read(file, text) {
                 Err(found) => problems.extend(found),
                 Ok(feature) => {
-                    problems.extend(step_problems(&steps, file, &feature, folders));
+                    problems.extend(step_problems(&steps, file, &feature, beside));
                     features.push(feature);
                 }
             }
         }
-        if problems.is_empty() { Ok(Self { features, folders }) } else { Err(Problems(problems)) }
+        if problems.is_empty() { Ok(Self { features, beside }) } else { Err(Problems(problems)) }
     }
 
-    /// Plays the scenarios whose tags fit, each with this seed; the results are in the order of the files.
-    pub async fn run(self, tags: Option<TagOperation>, seed: u64, concurrency: usize) -> Vec<ScenarioResult> {
+    /// Drops the scenarios for whose number `keep` is false; they are counted from 0 in the order of the files.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let mut number = 0..;
+        let mut keep = |_: &Scenario| number.next().is_some_and(&mut keep);
+        for feature in &mut self.features {
+            feature.scenarios.retain(&mut keep);
+            feature.rules.iter_mut().for_each(|rule| rule.scenarios.retain(&mut keep));
+        }
+    }
+
+    /// What is odd about its scenarios, whose text is this.
+    pub fn warnings(&self, text: &str) -> Vec<Problem> {
+        self.features.iter().flat_map(|feature| odd::warnings(feature, text)).collect()
+    }
+
+    /// The scenarios whose tags fit, as results of which nothing is known yet.
+    fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
+        let mut found = Vec::new();
+        for feature in &self.features {
+            let own = feature.scenarios.iter().map(|scenario| (None, scenario));
+            let of_rules = feature
+                .rules
+                .iter()
+                .flat_map(|rule| rule.scenarios.iter().map(move |scenario| (Some(rule), scenario)));
+            let fits = |(rule, scenario): &(Option<&Rule>, &Scenario)| fits(tags, feature, *rule, scenario);
+            found.extend(own.chain(of_rules).filter(fits).map(|(_, scenario)| of(feature, scenario)));
+        }
+        found
+    }
+
+    /// Plays the scenarios; the results are in the order of the files.
+    pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
+        let Playing { tags, seed, concurrency, fail_fast } = playing;
+        let mut selected = self.selected(tags.as_ref());
         let results = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&results);
-        let folders = self.folders;
+        let beside = self.beside;
         ClusterWorld::cucumber::<&str>()
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
             .with_writer(Silent)
@@ -86,7 +137,7 @@ impl Suite {
                 re_filter: None,
                 tags_filter: None,
                 parser: cli::Empty,
-                runner: cucumber::runner::basic::Cli::default(),
+                runner: cucumber::runner::basic::Cli { fail_fast, ..cucumber::runner::basic::Cli::default() },
                 writer: cli::Empty,
                 custom: cli::Empty,
             })
@@ -94,7 +145,7 @@ impl Suite {
             .before(move |feature, rule, scenario, world| {
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-                world.folders = folders;
+                world.beside = beside;
                 world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 async {}.boxed_local()
@@ -102,24 +153,53 @@ impl Suite {
             .after(move |feature, rule, scenario, outcome, world| {
                 let sink = Arc::clone(&sink);
                 async move {
-                    let record = match world {
+                    let ended = match world {
                         Some(world) => world.finish().await,
                         None => None,
                     };
-                    let result = result(feature, rule, scenario, outcome, record);
+                    let result = result(feature, rule, scenario, outcome, ended);
                     sink.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 }
                 .boxed_local()
             })
             .filter_run(self.features, move |feature, rule, scenario| {
-                let own =
-                    feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
-                tags.as_ref().is_none_or(|wanted| wanted.eval(own))
+                fits(tags.as_ref(), feature, rule, scenario)
             })
             .await;
         let mut results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
-        results.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
+        let begun: BTreeSet<_> = results.iter().map(ScenarioResult::place).collect();
+        selected.retain(|scenario| !begun.contains(&scenario.place()));
+        results.extend(selected);
+        results.sort_by(|a, b| a.place().cmp(&b.place()));
         results
+    }
+}
+
+impl ScenarioResult {
+    /// Where it stands. Rows of examples stand where their scenario does, and have other names.
+    fn place(&self) -> (String, usize, String) {
+        (self.file.clone(), self.line, self.name.clone())
+    }
+}
+
+/// Whether the tags of a scenario, its rule and its feature are those that are wanted.
+fn fits(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> bool {
+    let own = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
+    tags.is_none_or(|wanted| wanted.eval(own))
+}
+
+/// The result of a scenario of which nothing is known yet.
+fn of(feature: &Feature, scenario: &Scenario) -> ScenarioResult {
+    ScenarioResult {
+        file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+        feature: feature.name.clone(),
+        name: scenario.name.clone(),
+        line: scenario.position.line,
+        record: None,
+        snapshots: Vec::new(),
+        failure: None,
+        failed_at: None,
+        begun: false,
     }
 }
 
@@ -145,7 +225,7 @@ fn step_problems(
     steps: &Collection<ClusterWorld>,
     file: &str,
     feature: &Feature,
-    folders: Option<ReadFolder>,
+    beside: Option<Beside>,
 ) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
@@ -153,7 +233,7 @@ fn step_problems(
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
     if found.is_empty() {
-        found = rehearsal::problems(steps, feature, folders);
+        found = rehearsal::problems(steps, feature, beside);
     }
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;
@@ -202,8 +282,9 @@ fn result(
     rule: Option<&Rule>,
     scenario: &Scenario,
     outcome: &ScenarioFinished,
-    record: Option<Record>,
+    ended: Option<Ended>,
 ) -> ScenarioResult {
+    let (record, snapshots) = ended.map(|ended| (ended.record, ended.snapshots)).unzip();
     let (failure, step) = match outcome {
         ScenarioFinished::StepPassed => (None, None),
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
@@ -215,13 +296,12 @@ fn result(
         ScenarioFinished::BeforeHookFailed(info) => (Some(panics::text(&**info)), None),
     };
     ScenarioResult {
-        file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
-        feature: feature.name.clone(),
-        name: scenario.name.clone(),
-        line: scenario.position.line,
         record,
+        snapshots: snapshots.unwrap_or_default(),
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
+        begun: true,
+        ..of(feature, scenario)
     }
 }
 

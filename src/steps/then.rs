@@ -3,11 +3,15 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{Timing, condition, docstring, insight, object, printed, text_match};
+use super::phrase::{
+    Timing, condition, docstring, impact, insight, object, printed, status_details, text_match,
+};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
-use crate::scenario::plan::{AlertMatch, Check, CommandCheck, Subject, TextMatch, What, WriteMatch};
+use crate::scenario::plan::{
+    AlertMatch, Check, CommandCheck, InsightRef, StatusMatch, Subject, TextMatch, What, WriteMatch,
+};
 
 /// A condition of an object.
 ///
@@ -156,32 +160,47 @@ async fn insight_field(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// A published health insight, by its level and its summary.
+/// A published health insight, by what it is about and what it tells: it is there, it is not, or it never was.
 ///
 /// ```gherkin
 /// Then within 5 minutes there is a health insight with level "Critical" and summary /status/
+/// Then there was never a health insight about ClusterVersion/version with impact "Update Stalled"
 /// ```
 #[then(
-    regex = r#"^((?:within|throughout) \d+ \w+ )?there is (a|no) health insight(?: with level "(\w+)")?(?: (?:with|and) summary ("[^"]*"|/.+/))?$"#
+    regex = r#"^((?:within|throughout) \d+ \w+ )?there (is a|is no|was never a) health insight(?: about ([A-Z]\w+/\S+))?((?: (?:with|and) (?:level|impact|summary|description) (?:"[^"]*"|/.+/))*)$"#
 )]
 async fn health_insight(
     world: &mut ClusterWorld,
     timing: Timing,
-    article: String,
-    level: String,
-    summary: String,
+    there: String,
+    about: String,
+    tells: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let mut checks = Vec::new();
-    if !level.is_empty() {
-        checks.push(Check::Field { path: "impact.level".to_owned(), value: TextMatch::Equals(level) });
-    }
-    if !summary.is_empty() {
-        checks.push(Check::Field { path: "impact.summary".to_owned(), value: text_match(&summary)? });
-    }
-    let health = insight("Health");
-    let what = if article == "a" { What::Insight(health, checks) } else { What::NoInsight(health, checks) };
+    let checks = impact(&tells)?;
+    let about = if about.is_empty() { None } else { Some(object(&about)?) };
+    let health = InsightRef { about, ..insight("Health") };
+    let what = match there.as_str() {
+        "is a" => What::Insight(health, checks),
+        "is no" => What::NoInsight(health, checks),
+        _ => What::NeverInsight(health, checks),
+    };
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// No status insight about an object.
+///
+/// ```gherkin
+/// Then within 5 minutes there is no insight about Node/worker-0
+/// ```
+#[then(regex = r"^((?:within|throughout) \d+ \w+ )?there is no insight about ([A-Z]\w+/\S+)$")]
+async fn no_insight(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of), Vec::new()))?).await
 }
 
 /// An alert of Prometheus, with the value of its label `name` where one is given.
@@ -227,6 +246,46 @@ async fn object_annotation(
     let path = format!("metadata.annotations[\"{key}\"]");
     let what = What::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// A part of what `oc adm upgrade status` would print, or a pattern that is found in it.
+///
+/// ```gherkin
+/// Then within 30 minutes the status with details "operators" contains "Updating:        etcd"
+/// ```
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?the status(?: with details "(\w+)")? contains ("[^"]*(?:"[^"]*)*"|/.+/)$"#
+)]
+async fn status_contains(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    details: String,
+    text: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let part = match printed(&text)? {
+        TextMatch::Equals(part) => TextMatch::Contains(part),
+        other => other,
+    };
+    let wanted = StatusMatch { details: status_details(&details)?, has: vec![part], snapshot: None };
+    world.expect(&step.value, timing.expectation(What::Status(wanted))?).await
+}
+
+/// All that `oc adm upgrade status` would print, as a file beside the feature has it.
+///
+/// ```gherkin
+/// Then the status is as in "resting.txt"
+/// ```
+#[then(regex = r#"^the status(?: with details "(\w+)")? is as in "([^"]+)"$"#)]
+async fn status_snapshot(
+    world: &mut ClusterWorld,
+    details: String,
+    file: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let (details, snapshot) = (status_details(&details)?, Some(world.snapshot(&file)?));
+    let wanted = StatusMatch { details, has: Vec::new(), snapshot };
+    world.expect(&step.value, Timing::default().expectation(What::Status(wanted))?).await
 }
 
 /// Where a node is on its way to another release, as `oc adm upgrade status` tells it.

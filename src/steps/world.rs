@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 use semver::Version;
 use serde_json::Value;
 
-use super::ReadFolder;
-use super::driver::Driver;
+use super::Beside;
+use super::driver::{Driver, Ended};
 use crate::engine::SessionError;
 use crate::model::release::Release;
-use crate::record::Record;
 use crate::scenario::plan::{
-    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, ReleasePlan, Step,
+    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, ReleasePlan, Snapshot, Step,
 };
 use crate::scenario::{self, Folders};
 
@@ -35,8 +34,8 @@ pub(super) struct ClusterWorld {
     pub(super) seed: u64,
     /// The feature's file.
     pub(super) file: String,
-    /// Reads folders beside it.
-    pub(super) folders: Option<ReadFolder>,
+    /// Reads what lies beside it.
+    pub(super) beside: Option<Beside>,
     /// For each command that the scenario still has to run, in order: whether the steps after it say how it is refused.
     pub(super) refusals: VecDeque<bool>,
     cluster: Option<ClusterPlan>,
@@ -47,8 +46,8 @@ pub(super) struct ClusterWorld {
 
 impl ClusterWorld {
     /// A world in which every step can be said, but none is played.
-    pub(super) fn rehearsal(file: &str, folders: Option<ReadFolder>) -> Self {
-        Self { rehearsed: Some(false), file: file.to_owned(), folders, ..Self::default() }
+    pub(super) fn rehearsal(file: &str, beside: Option<Beside>) -> Self {
+        Self { rehearsed: Some(false), file: file.to_owned(), beside, ..Self::default() }
     }
 
     /// Plans a cluster of this release.
@@ -89,16 +88,24 @@ impl ClusterWorld {
 
     /// Lets the update service read a folder beside the feature.
     pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), StepError> {
-        let (file, folders) = (self.file.clone(), self.folders);
+        let (file, beside) = (self.file.clone(), self.beside);
         let planned = self.planned()?;
         let releases = planned.releases.iter().map(|planned| &planned.release).chain([&planned.release]);
         let versions: Vec<Version> = releases.map(|release| release.version.clone()).collect();
-        let read = |file: &str, folder: &str| match folders {
-            Some(read) => read(file, folder),
+        let read = |file: &str, folder: &str| match beside {
+            Some(beside) => (beside.folder)(file, folder),
             None => Err(format!("`{folder}` cannot be read from here")),
         };
         scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &Folders(read))
             .map_err(|problems| StepError::Words(problems.to_string()))
+    }
+
+    /// A file beside the feature to compare with.
+    pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, StepError> {
+        match self.beside {
+            Some(beside) => (beside.snapshot)(&self.file, name).map_err(StepError::Words),
+            None => Err(StepError::Words(format!("`{name}` cannot be read from here"))),
+        }
     }
 
     /// A command as it is typed, with the images of releases that exist here.
@@ -149,8 +156,8 @@ impl ClusterWorld {
         }
     }
 
-    /// Ends the session, if there is one, and gives its record.
-    pub(super) async fn finish(&mut self) -> Option<Record> {
+    /// Ends the session, if there is one, and gives what is left of it.
+    pub(super) async fn finish(&mut self) -> Option<Ended> {
         self.driver.take()?.finish().await
     }
 }

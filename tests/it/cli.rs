@@ -2,6 +2,7 @@
 
 #[cfg(all(feature = "live", feature = "serve"))]
 mod adm;
+mod authoring;
 pub(crate) mod environment;
 #[cfg(feature = "gherkin")]
 mod features;
@@ -11,4 +12,5 @@ mod records;
 mod scenarios;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+mod status;
 mod traces;

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windtunnel::base::clock::Time;
 use windtunnel::base::yaml;
+use windtunnel::insights::assess::progress::Progress;
 use windtunnel::insights::assess::{cluster_operator, cluster_version, health, node};
+use windtunnel::model::Object;
 use windtunnel::model::insight::{Detail, Insight};
 
 fn golden(path: &str) -> PathBuf {
@@ -22,11 +24,12 @@ fn skipped(path: &Path) {
 /// Both assessments of a ClusterVersion, as JSON.
 fn assess(object: &Value, now: &str) -> (Value, Vec<Value>) {
     let now: Time = now.parse().unwrap();
-    let status = serde_json::to_value(cluster_version::assess(object, now)).unwrap();
-    let facts = health::Facts { cluster_version: object, crd: None, kubernetes_minor: None };
-    let sight = health::Sight { now, earlier: &|_| None };
-    let health = health::assess(&facts, &sight);
-    (status, health.iter().map(|insight| serde_json::to_value(insight).unwrap()).collect())
+    let status = serde_json::to_value(cluster_version::upstream(object, now)).unwrap();
+    let mut findings = health::Findings::new(health::Sight { now, earlier: &|_| None });
+    health::of_cluster_version(&health::Facts::of(object), &mut findings);
+    // The recorded controller knew no other one.
+    let forced = findings.found.iter().filter(|found| found.cause.name == "Forced health insight");
+    (status, forced.map(|found| serde_json::to_value(&found.insight).unwrap()).collect())
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn texts_come_back_from_the_config_map_as_they_were() {
         let scalar: Value = serde_json::from_str(line).unwrap();
         let object =
             json!({"metadata": {"name": "version"}, "status": {"history": [{"version": scalar["in"]}]}});
-        let detail = Detail::ClusterVersion(cluster_version::assess(&object, now));
+        let detail = Detail::ClusterVersion(cluster_version::upstream(&object, now));
         let insight = Insight { uid: "cv-version".to_owned(), acquired_at: now, detail };
         let published = yaml::to_string(&insight).unwrap();
         assert_eq!(yaml::from_str::<Insight>(&published).unwrap(), insight, "{published}");
@@ -203,15 +206,51 @@ fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
     let capabilities = json!({"enabledCapabilities": new.pointer(list).unwrap()});
     let object = json!({"metadata": {"name": "version"}, "status": {"capabilities": capabilities}});
     let summaries = |crd: &Value, minor| {
-        let facts = health::Facts { cluster_version: &object, crd: Some(crd), kubernetes_minor: Some(minor) };
-        let sight = health::Sight { now: "2024-01-01T00:00:00Z".parse().unwrap(), earlier: &|_| None };
-        health::assess(&facts, &sight).into_iter().map(|insight| insight.impact.summary).collect::<Vec<_>>()
+        let facts =
+            health::Facts { crd: Some(crd), kubernetes_minor: Some(minor), ..health::Facts::of(&object) };
+        let now = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut findings = health::Findings::new(health::Sight { now, earlier: &|_| None });
+        health::of_cluster_version(&facts, &mut findings);
+        findings.found.into_iter().map(|found| found.insight.impact.summary).collect::<Vec<_>>()
     };
     let wanted = "ClusterVersion version can no longer be written: its CRD does not know capabilities Build, \
                   DeploymentConfig, ImageRegistry, MachineAPI";
     assert_eq!(summaries(&old, 26), [wanted]);
     assert!(summaries(&old, 31).is_empty());
     assert!(summaries(&new, 27).is_empty());
+}
+
+/// The cells of a table in `docs/insights.md`, by its first header.
+fn documented(header: &str) -> Vec<Vec<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/insights.md");
+    let text = fs::read_to_string(path).unwrap();
+    let start = format!("| {header} |");
+    let rows =
+        text.lines().skip_while(|line| !line.starts_with(&start)).take_while(|line| line.starts_with('|'));
+    rows.skip(2)
+        .map(|row| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+#[test]
+fn the_table_of_health_insights_is_that_of_the_code() {
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let code: Vec<Vec<String>> = health::CAUSES
+        .iter()
+        .map(|cause| {
+            let levels = cause.levels.iter().map(|level| word(&serde_json::to_value(level).unwrap()));
+            let levels = levels.collect::<Vec<_>>().join(", ");
+            vec![cause.name.to_owned(), levels, word(&serde_json::to_value(cause.impact).unwrap())]
+        })
+        .collect();
+    let table = documented("insight");
+    let told: Vec<Vec<String>> =
+        table.iter().map(|row| [0, 2, 3].map(|cell| row[cell].clone()).to_vec()).collect();
+    assert_eq!(told, code);
+    for (row, cause) in table.iter().zip(health::CAUSES) {
+        assert_eq!(row.len(), 6, "{}", cause.name);
+        assert!(row[5].contains(cause.reference), "{} is to be mended by {}", cause.name, cause.reference);
+    }
 }
 
 /// All documents of the controller's manifests.
@@ -231,10 +270,15 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
         "ServiceAccount",
         "Role",
         "RoleBinding",
+        "Role",
+        "RoleBinding",
         "ClusterRole",
         "ClusterRoleBinding",
         "ClusterRole",
         "ClusterRoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
         "Deployment",
     ];
     assert_eq!(kinds, wanted);
@@ -266,8 +310,11 @@ fn the_manifests_allow_what_the_controller_asks_for_and_nothing_else() {
     let wanted = [
         "Role: get,list,watch configmaps []",
         "Role: patch configmaps [status-api-cm-prototype]",
+        "Role: get,list,watch pods []",
+        "ClusterRole: create,get,list,watch updatestatuses []",
+        "ClusterRole: patch updatestatuses/status [cluster]",
         "ClusterRole: get,list,watch clusteroperators,clusterversions []",
-        "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io]",
+        "ClusterRole: get,list,watch customresourcedefinitions [clusterversions.config.openshift.io,updatestatuses.update.openshift.io]",
         "ClusterRole: get,list,watch deployments [machine-config-operator]",
         "ClusterRole: get,list,watch nodes []",
         "ClusterRole: get,list,watch machineconfigpools,machineconfigs []",
@@ -328,15 +375,22 @@ fn every_json_has_insights() {
     });
     let count = |whole: &Value| {
         let (cluster_version, crd) = (&whole["object"], whole.get("crd"));
-        let status = cluster_version::assess(cluster_version, now);
+        let operator = cluster_operator::Operator::read(cluster_version);
+        let object = Object::new(cluster_version.clone());
+        let progress = Progress::of(&object, [&operator].into_iter(), "", now);
+        let status = cluster_version::assess(cluster_version, progress.as_ref(), now);
         assert_eq!(status.conditions.len(), 1, "{whole}");
-        let facts = health::Facts { cluster_version, crd, kubernetes_minor: Some(27) };
-        health::assess(&facts, &health::Sight { now, earlier: &|_| None }).len()
+        let progress = progress.as_ref();
+        let facts =
+            health::Facts { crd, progress, kubernetes_minor: Some(27), ..health::Facts::of(cluster_version) };
+        let mut findings = health::Findings::new(health::Sight { now, earlier: &|_| None });
+        health::of_cluster_version(&facts, &mut findings);
+        findings.found.len()
     };
-    assert_eq!(count(&whole), 4);
+    assert_eq!(count(&whole), 5);
     let odds =
         [json!(null), json!(7), json!("\u{e9}\" \u{1f980}"), json!([[]]), json!({"": {}}), json!(true)];
     for object in odds.iter().flat_map(|odd| spoiled(&whole, odd)) {
-        assert!(count(&object) <= 4, "{object}");
+        assert!(count(&object) <= 5, "{object}");
     }
 }

@@ -12,3 +12,4 @@ mod oc;
 mod scenarios;
 mod status;
 mod tidy;
+mod update_status;

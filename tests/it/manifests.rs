@@ -58,6 +58,7 @@ fn differences(at: &str, ours: &Value, real: &Value, found: &mut Vec<String>) {
 const NOT_AT_HAND: &[&str] = &[
     "controllerconfigs",
     "infrastructures",
+    "machineconfignodes",
     "prometheusrules",
     "proxies",
     "securitycontextconstraints",

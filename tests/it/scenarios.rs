@@ -17,7 +17,7 @@ use windtunnel::scenario::plan::Plan;
 const NOWHERE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Name and text of all shipped files below a folder.
-fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
+pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
     fn collect(folder: &Path, extension: &str, files: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -26,6 +26,8 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
             }
             if path.is_dir() {
                 collect(&path, extension, files);
+            } else if path.to_string_lossy().ends_with(".steps.yaml") {
+                continue; // Steps that scenarios include.
             } else if path.extension().is_some_and(|found| found == extension) {
                 let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display().to_string();
                 files.push((name, fs::read_to_string(&path).unwrap()));
@@ -41,6 +43,10 @@ fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
 
 fn plan(file: &str, text: &str) -> Plan {
     scenario::read(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn plans(file: &str, text: &str) -> Vec<Plan> {
+    scenario::read_all(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A failure without the random end of a version pod's name.
@@ -213,7 +219,8 @@ fn who_finds_the_lease_in_other_hands_ends_and_takes_it_when_it_has_run_out() {
 
 #[test]
 fn every_shipped_scenario_passes_and_its_record_is_the_same_twice() {
-    let plans: Vec<Plan> = shipped("scenarios", "yaml").iter().map(|(file, text)| plan(file, text)).collect();
+    let plans: Vec<Plan> =
+        shipped("scenarios", "yaml").iter().flat_map(|(file, text)| plans(file, text)).collect();
     let failures: Vec<String> = thread::scope(|scope| {
         let runs: Vec<_> = plans.iter().map(|plan| scope.spawn(|| passes_and_repeats(plan))).collect();
         runs.into_iter().filter_map(|run| run.join().unwrap().err()).collect()
@@ -225,7 +232,9 @@ fn every_shipped_scenario_passes_and_its_record_is_the_same_twice() {
 fn shipped_scenarios_have_names_of_their_own() {
     let mut files_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, text) in shipped("scenarios", "yaml") {
-        files_by_name.entry(plan(&file, &text).name).or_default().push(file);
+        for plan in plans(&file, &text) {
+            files_by_name.entry(plan.name).or_default().push(file.clone());
+        }
     }
     files_by_name.retain(|_, files| files.len() > 1);
     assert_eq!(files_by_name, BTreeMap::new(), "scenarios with the same name");
@@ -320,7 +329,7 @@ fn a_record_written_and_parsed_again_gives_the_same_timeline() {
 
 #[cfg(feature = "gherkin")]
 mod features {
-    use windtunnel::steps::{ScenarioResult, Suite};
+    use windtunnel::steps::{Beside, Playing, ScenarioResult, Suite};
 
     use std::fs;
     use std::path::Path;
@@ -329,11 +338,12 @@ mod features {
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
-        let suite =
-            Suite::read_with_folders(files, yaml_beside).unwrap_or_else(|problems| panic!("{problems}"));
+        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
+        let beside = Beside { folder: yaml_beside, snapshot };
+        let suite = Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        runtime.block_on(suite.run(None, 1, cores))
+        runtime.block_on(suite.run(Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false }))
     }
 
     /// The YAML files of a folder that a feature names.

@@ -20,11 +20,12 @@ const MODULES: &[(&str, &[&str])] = &[
     ("record", &["base", "model"]),
     ("apiserver", &["base", "model"]),
     ("actors", &["base", "model"]),
-    ("insights", &["base", "model"]),
-    ("oc", &["base", "model"]),
-    ("scenario", &["base", "model", "oc"]),
-    ("backends", &["base", "model", "record", "apiserver"]),
     ("status", &["base", "model"]),
+    ("insights", &["base", "model", "status"]),
+    ("oc", &["base", "model"]),
+    ("scenario", &["base", "model", "oc", "status::Details"]),
+    ("backends", &["base", "model", "record", "apiserver"]),
+    ("dump", &["base", "model"]),
     (
         "engine",
         &[
@@ -41,7 +42,7 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &["base", "model", "record"]),
-    ("steps", &["base", "model", "record", "oc", "scenario", "engine"]),
+    ("steps", &["base", "model", "record", "oc", "status::Details", "scenario", "engine"]),
     (
         "cli",
         &[
@@ -56,6 +57,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "backends",
             "engine",
             "status",
+            "dump",
             "report",
             "steps",
         ],

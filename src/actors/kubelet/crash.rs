@@ -17,6 +17,8 @@ const CRASH_LOG: &str = "exec /usr/bin/sh: exec format error\n";
 /// The first back-off, in seconds; each later one is twice as long, up to the longest.
 const BACK_OFF_SECONDS: i64 = 10;
 const BACK_OFF_SECONDS_MAX: i64 = 300;
+/// A container that has been running for so long is tried again at once.
+const FORGIVEN_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 impl Look<'_> {
     fn fate(&self, index: usize) -> Containers {
@@ -105,7 +107,12 @@ impl Look<'_> {
         };
         let last = ended(&container.state).or_else(|| container.last.as_ref().and_then(ended));
         let (now, at, restarts) = (self.site.now, last.unwrap_or(self.site.now), container.restarts);
-        let back_off = back_off(restarts);
+        if matches!(&container.state, State::Ended { since, at, .. } if at.duration_since(*since) >= FORGIVEN_AFTER)
+        {
+            self.memory.forgiven.insert(container.name.clone(), restarts);
+        }
+        let forgiven = self.memory.forgiven.get(&container.name).copied().unwrap_or(0);
+        let back_off = back_off(restarts.saturating_sub(forgiven));
         if at + RESTART_PAUSE.max(back_off) <= now {
             return self.restart(index);
         }

@@ -2,7 +2,7 @@
 //!
 //! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
 //! it is said of their image that they do not.
-//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]). A pod annotated
+//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
 //! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
 //! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
 //! know: after a restart a kubelet may ask again.
@@ -10,7 +10,9 @@
 mod crash;
 mod ending;
 mod images;
+pub(crate) mod lease;
 mod node;
+mod probe;
 mod pull;
 mod status;
 mod worker;
@@ -21,6 +23,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use self::lease::NodeLease;
 use self::node::NodeStatus;
 pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
@@ -46,6 +49,8 @@ pub struct Kubelet {
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
     node_status: NodeStatus,
+    /// None where nobody wants to see that it lives.
+    lease: Option<NodeLease>,
     started: bool,
 }
 
@@ -55,6 +60,7 @@ impl Kubelet {
         Self {
             name: format!("kubelet/{node}"),
             node: node.to_owned(),
+            lease: world.node_leases.then(|| NodeLease::of(node)),
             world,
             streams: *streams,
             queue: WorkQueue::default(),
@@ -87,11 +93,21 @@ impl Kubelet {
             self.queue.add(key_of(pod));
         }
         self.queue.add(resources::NODES.key("", &self.node));
+        self.queue_lease();
+    }
+
+    fn queue_lease(&mut self) {
+        if let Some(lease) = &self.lease {
+            self.queue.add(lease.key());
+        }
     }
 
     fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
         if let Some(node) = input.changes.iter().find(|change| change.key.is(&resources::NODES)) {
             self.queue.add(node.key.clone());
+            if node.kind == ChangeKind::Added {
+                self.queue_lease();
+            }
         }
         for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
             if change.kind == ChangeKind::Deleted {
@@ -113,7 +129,9 @@ impl Kubelet {
             }
         }
         for (pod, _) in self.queue.answered(input.answers, input.now) {
-            if let Some(memory) = self.pods.get_mut(&pod) {
+            if let Some(lease) = self.lease.as_mut().filter(|_| pod.is(&resources::LEASES)) {
+                lease.refused();
+            } else if let Some(memory) = self.pods.get_mut(&pod) {
                 memory.sent = None;
                 memory.removed = false;
             }
@@ -135,6 +153,21 @@ impl Kubelet {
         }
         if let Some(at) = next {
             self.queue.add_at(key.clone(), at);
+        }
+    }
+
+    /// Shows that it lives.
+    fn look_at_lease(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+        // A machine without its node has nothing to show.
+        let Some(lease) =
+            self.lease.as_mut().filter(|_| site.view.get(&resources::NODES, "", &self.node).is_some())
+        else {
+            return;
+        };
+        let (write, next) = lease.look(site.view, site.now);
+        self.queue.add_at(key.clone(), next);
+        if let Some(write) = write {
+            self.queue.ask(key, write, &mut step.writes);
         }
     }
 
@@ -192,6 +225,8 @@ impl Actor for Kubelet {
         for subject in self.queue.take_due(input.now) {
             if subject.is(&resources::NODES) {
                 self.look_at_node(&subject, &site, &mut step);
+            } else if subject.is(&resources::LEASES) {
+                self.look_at_lease(&subject, &site, &mut step);
             } else {
                 self.look(&subject, &site, &mut step);
             }

@@ -108,6 +108,8 @@ pub(super) struct Container {
     pub(super) last: Option<State>,
     /// How often it was restarted.
     pub(super) restarts: u32,
+    /// Whether it runs and is not ready.
+    pub(super) fails_probe: bool,
 }
 
 impl Container {
@@ -127,7 +129,7 @@ impl Container {
     }
 
     fn is_ready(&self) -> bool {
-        if self.init { self.is_done() } else { self.is_running() }
+        if self.init { self.is_done() } else { self.is_running() && !self.fails_probe }
     }
 
     fn render(&self, uid: &str, streams: Streams) -> Value {
@@ -282,6 +284,7 @@ fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec
             state: State::read(&status["state"]).unwrap_or_else(|| State::waiting(none_yet)),
             last: State::read(&status["lastState"]),
             restarts: status["restartCount"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or(0),
+            fails_probe: false,
         }
     };
     pod.list(specs).iter().map(read).collect()

@@ -1,6 +1,8 @@
 //! A kubelet, seen through the pods of its node.
 
 mod failing;
+mod lease;
+mod probes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -36,6 +36,10 @@ pub(super) struct Memory {
     pub(super) pulls: BTreeMap<String, Pulling>,
     /// What was told of it as Events.
     pub(super) events: Recorder,
+    /// Since when probes of containers fail.
+    pub(super) failing: BTreeMap<String, Time>,
+    /// How often containers had been restarted when they had last run well for long.
+    pub(super) forgiven: BTreeMap<String, u32>,
     /// By when all processes of a deleted pod must have ended.
     pub(super) stop_by: Option<Time>,
     ends: BTreeMap<String, Time>,
@@ -171,6 +175,8 @@ impl Look<'_> {
             State::Running { since } => {
                 if let Some(code) = self.memory.exited.get(&container.name) {
                     self.status.containers[index].state = State::ended(since, self.site.now, *code);
+                } else {
+                    self.probe(index, since);
                 }
             }
             State::Ended { at, code: 0, .. } if !self.runs_to_its_end(index) => {
@@ -216,7 +222,11 @@ impl Look<'_> {
 
     fn phase(&self) -> &'static str {
         let mains = || self.status.containers.iter().filter(|container| !container.init);
-        if mains().any(|container| matches!(container.state, State::Waiting { .. })) {
+        // One that waits to be started again has been running.
+        let has_not_run = |container: &Container| {
+            matches!(container.state, State::Waiting { .. }) && container.last.is_none()
+        };
+        if mains().any(has_not_run) {
             "Pending"
         } else if self.pod.text("/spec/restartPolicy") == "Never"
             && self.status.containers.iter().any(Container::has_failed)
@@ -247,7 +257,7 @@ impl Look<'_> {
         !matches!(self.pod.text("/spec/restartPolicy"), "Never" | "OnFailure")
     }
 
-    fn run_time(&self, index: usize) -> SignedDuration {
+    pub(super) fn run_time(&self, index: usize) -> SignedDuration {
         draw(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
     }
 

@@ -9,11 +9,15 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
+use super::config_node::Teller;
+use super::config_node::told::{self, Told};
+use super::pace::{self, Pace};
 use super::{controller_line, node_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after};
+use crate::base::rng::Streams;
 use crate::model::manifests::Line;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
 use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, Write};
@@ -40,8 +44,9 @@ const TELLS_TIMEOUT: Line = (4, 19);
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The drain controller, a part of the machine-config controller.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DrainController {
+    streams: Streams,
     queue: WorkQueue,
     drains: BTreeMap<Key, Drain>,
     pods: BTreeMap<String, BTreeSet<Key>>,
@@ -86,8 +91,15 @@ impl Attempt {
 
 impl DrainController {
     /// One that has not seen any node yet.
-    pub(super) fn new() -> Self {
-        Self::default()
+    pub(super) fn new(streams: &Streams) -> Self {
+        Self {
+            streams: *streams,
+            queue: WorkQueue::default(),
+            drains: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            events: BTreeMap::new(),
+            started: false,
+        }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -159,21 +171,38 @@ impl DrainController {
         }
     }
 
-    /// Goes on with the drain of a node that is cordoned; `None`: nothing is left on it.
-    fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> Option<Vec<Write>> {
-        let drain =
-            self.drains.entry(key.clone()).or_insert_with(|| Drain { began: now, attempt: Attempt::at(now) });
+    /// Goes on with the drain of a node that is cordoned; gives whether nothing is left on it.
+    fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> (Vec<Write>, bool) {
+        let mut progress = Vec::new();
+        let drain = self.drains.entry(key.clone()).or_insert_with(|| {
+            progress.push(told::cordoned());
+            Drain { began: now, attempt: Attempt::at(now) }
+        });
         if drain.attempt.began > now {
             self.queue.add_at(key.clone(), drain.attempt.began);
-            return Some(Vec::new());
+            return (Vec::new(), false);
         }
         let here = self.pods.get(node.name()).into_iter().flatten().filter_map(|pod| view.get_key(pod));
+        let begins = drain.attempt.pods.is_none();
         let left = drain.attempt.left(here.filter(|pod| must_go(pod)).collect());
-        if left.is_empty() {
-            self.drains.remove(key);
-            return None;
+        let (desired, applied) = wishes(node);
+        if begins {
+            progress.push(told::draining(desired, applied));
         }
-        let (writes, next, failure) = drain.go_on(&left, now);
+        if left.is_empty() {
+            let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
+            let least = drain.began + pace::draw(&self.streams, &name, Pace::of(view).drain);
+            if least > now {
+                self.queue.add_at(key.clone(), least);
+                return (tell(node, &progress, view, now), false);
+            }
+            self.drains.remove(key);
+            progress.push(told::drained(desired));
+            return (tell(node, &progress, view, now), true);
+        }
+        let (mut writes, next, failure) = drain.go_on(&left, now);
+        progress.extend(failure.as_ref().map(|failure| told::drain_failed(failure, desired, applied)));
+        writes.extend(tell(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
         let notices =
             failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
@@ -182,7 +211,7 @@ impl DrainController {
             .entry(key.clone())
             .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
         let told = notices.into_iter().filter_map(|notice| events.tell(notice, now));
-        Some(writes.into_iter().chain(told).collect())
+        (writes.into_iter().chain(told).collect(), false)
     }
 }
 
@@ -224,6 +253,19 @@ impl Drain {
         }
         notices
     }
+}
+
+/// What the daemon wishes, and what it wished when that last came true.
+fn wishes(node: &Object) -> (&str, &str) {
+    let [desired, applied] = [DESIRED_DRAIN, LAST_APPLIED_DRAIN].map(|key| node.annotation(key));
+    (desired.unwrap_or_default(), applied.unwrap_or_default())
+}
+
+/// Tells in the node's MachineConfigNode, where it has one.
+fn tell(node: &Object, progress: &[Told], view: &View, now: Time) -> Vec<Write> {
+    let Some(mut teller) = Teller::of(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
+    progress.iter().for_each(|told| teller.tell(told, now));
+    teller.into_writes()
 }
 
 /// What the daemon wishes and has not got: the verb, and the wish itself.
@@ -286,7 +328,8 @@ impl Reconcile for DrainController {
             json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
         );
         if verb == "uncordon" {
-            return cordon(node, false).into_iter().chain([applied]).collect();
+            let told = tell(node, &[told::uncordoned()], view, now);
+            return cordon(node, false).into_iter().chain(told).chain([applied]).collect();
         }
         let line = controller_line(view);
         // Pods are listed when no new ones can come.
@@ -295,7 +338,9 @@ impl Reconcile for DrainController {
         {
             return vec![cordon];
         }
-        self.drain(key, node, line, view, now).unwrap_or_else(|| vec![applied])
+        let (mut writes, is_through) = self.drain(key, node, line, view, now);
+        writes.extend(is_through.then_some(applied));
+        writes
     }
 }
 

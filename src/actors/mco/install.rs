@@ -99,6 +99,7 @@ fn access() -> Vec<(Resource, Value)> {
         rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
         rule(&[""], &["events"], &["create", "patch", "update"]),
         rule(&[GROUP], &["machineconfigs", "controllerconfigs", "machineconfigpools"], &reads),
+        rule(&[GROUP], &["machineconfignodes", "machineconfignodes/status"], &changes),
     ]);
     let mut all = Vec::new();
     for (name, rules) in [(CONTROLLER, controller), (DAEMON, daemon)] {
@@ -165,7 +166,7 @@ impl Installed {
                 .iter()
                 .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
                 .filter(|node| role == membership::MASTER || !is_master(node))
-                .map(|node| (node.name().to_owned(), super::node::Member::of(node)))
+                .map(|node| (node.name().to_owned(), super::node::Member::of(node, None)))
                 .collect();
             object["status"] = pool::status(&shared, &members, self.release.line(), since);
             objects.push((MACHINE_CONFIG_POOLS, object));

@@ -1,17 +1,19 @@
 //! The machine-config operator, its controller and its daemons: how nodes get from one release to another.
 //!
 //! The operator ([`operator`]) waits for its Deployment to be of another release, then writes that release into the
-//! ControllerConfig. The controller's parts each do one thing: MachineConfigs of the release ([`template`]), one of them for
+//! ControllerConfig; it keeps an object for each node in which the others tell how far that is ([`config_node`]). The controller's parts each do one thing: MachineConfigs of the release ([`template`]), one of them for
 //! each pool ([`render`]), the turns of the pool's nodes ([`pool`]), cordons and drains ([`drain`]). The daemon of a node
 //! ([`daemon`]) walks it there. They meet in annotations of Nodes and in MachineConfigPools, nowhere else.
 
 pub mod annotations;
+mod config_node;
 mod daemon;
 mod drain;
 mod install;
 mod membership;
 mod node;
 mod operator;
+mod pace;
 mod pool;
 mod render;
 mod rendered;
@@ -48,23 +50,26 @@ const CONTROLLER: &str = "machine-config-controller";
 const DAEMON: &str = "machine-config-daemon";
 
 /// The parts of the machine-config controller.
-pub fn controller(world: &Arc<World>) -> Vec<Box<dyn Actor>> {
+pub fn controller(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(template::TemplateController::new(Arc::clone(world))),
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
-        Box::new(drain::DrainController::new()),
+        Box::new(drain::DrainController::new(streams)),
     ]
 }
 
-/// The operator with these facts.
+/// The parts of the operator with these facts.
 pub fn operator(
     facts: &crate::model::release::Operator,
     component: &str,
     world: &Arc<World>,
     streams: &Streams,
-) -> Box<dyn Actor> {
-    Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams))
+) -> Vec<Box<dyn Actor>> {
+    vec![
+        Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams)),
+        Box::new(config_node::keeper::MachineConfigNodes::new(facts)),
+    ]
 }
 
 fn controller_identity() -> Identity {

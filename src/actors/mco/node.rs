@@ -24,6 +24,8 @@ pub(super) struct Member {
     pub(super) degraded: bool,
     /// Why it failed.
     pub(super) reason: String,
+    /// The same as its MachineConfigNode tells it, if that tells anything.
+    pub(super) failure: Option<String>,
     /// Whether it has the taint of nodes that wait for their turn.
     pub(super) tainted: bool,
     /// Its zone; `None` goes last.
@@ -33,8 +35,8 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// What counts of `node`.
-    pub(super) fn of(node: &Object) -> Self {
+    /// What counts of `node`, whose MachineConfigNode tells of this failure.
+    pub(super) fn of(node: &Object, failure: Option<String>) -> Self {
         let text = |key: &str| node.annotation(key).unwrap_or_default();
         let (current, desired, state) = (text(CURRENT_CONFIG), text(DESIRED_CONFIG), text(STATE));
         let failed = matches!(state, "Degraded" | "Unreconcilable");
@@ -45,6 +47,7 @@ impl Member {
             failing: failed && current != desired,
             degraded: failed && !desired.is_empty(),
             reason: text(REASON).to_owned(),
+            failure,
             tainted: taints(node).any(|taint| taint["key"] == UPDATE_IN_PROGRESS),
             zone: node.label(ZONE).map(str::to_owned),
             created: node.text("/metadata/creationTimestamp").to_owned(),
@@ -89,7 +92,10 @@ mod tests {
 
     fn node(current: &str, desired: &str, state: &str, status: &Value) -> Member {
         let annotations = json!({ (CURRENT_CONFIG): current, (DESIRED_CONFIG): desired, (STATE): state });
-        Member::of(&Object::new(json!({ "metadata": { "annotations": annotations }, "status": status })))
+        Member::of(
+            &Object::new(json!({ "metadata": { "annotations": annotations }, "status": status })),
+            None,
+        )
     }
 
     fn ready(others: &[(&str, &str)]) -> Value {

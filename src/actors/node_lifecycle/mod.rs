@@ -1,8 +1,9 @@
 //! The node lifecycle controller: it tells of nodes whose kubelet is silent, taints nodes by their conditions, and has pods
 //! removed that do not tolerate that.
 //!
-//! Whether a kubelet is silent is told by its Lease in `kube-node-lease` alone: a node without one is believed. A kubelet
-//! that renews its Lease rarely says so in `leaseDurationSeconds`.
+//! A kubelet lives as long as it renews its Lease in `kube-node-lease` or posts the status of its node, whichever it did last. One
+//! that has no Lease is believed: where kubelets renew none, nobody is silent. A kubelet that renews its Lease rarely says so
+//! in `leaseDurationSeconds`.
 
 mod eviction;
 mod silence;
@@ -11,14 +12,12 @@ mod tainting;
 #[cfg(test)]
 mod tests;
 
+use super::kubelet::lease::NAMESPACE as LEASE_NAMESPACE;
 use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::resources::{LEASES, NODES, PODS};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
-
-/// The namespace of the Leases of nodes.
-const LEASE_NAMESPACE: &str = "kube-node-lease";
 
 /// The node lifecycle controller of kube-controller-manager.
 #[derive(Debug, Default)]

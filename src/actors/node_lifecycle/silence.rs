@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::LEASE_NAMESPACE;
-use crate::base::clock::{Time, after, rfc3339};
+use crate::base::clock::{Time, after, parse_rfc3339, rfc3339};
 use crate::model::condition;
 use crate::model::resources::{LEASES, NODES, PODS};
 use crate::model::{Object, View, Write};
@@ -15,11 +15,14 @@ const GRACE_SECONDS: i64 = 40;
 /// The conditions that a kubelet posts.
 const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/// When the kubelet of a node counts as silent, by its Lease; `None`: it has none.
+/// When the kubelet of a node counts as silent, by its Lease and by the status that it last posted; `None`: it has no Lease.
 pub(super) fn begins(node: &Object, view: &View) -> Option<Time> {
     let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
     let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
-    Some(after(lease.time("/spec/renewTime")?, SignedDuration::from_secs(seconds)))
+    let posted = condition::of(node, "Ready").and_then(|ready| ready["lastHeartbeatTime"].as_str());
+    let posted = posted.and_then(parse_rfc3339);
+    let lived = posted.into_iter().chain(lease.time("/spec/renewTime")).max()?;
+    Some(after(lived, SignedDuration::from_secs(seconds)))
 }
 
 /// Whether all that a kubelet posts is said to be unknown.

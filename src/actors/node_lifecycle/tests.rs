@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::NodeLifecycleController;
 use crate::actors::testing::{Rig, check_recovery};
-use crate::base::clock::rfc3339_micro;
+use crate::base::clock::{rfc3339, rfc3339_micro};
 use crate::model::resources::{LEASES, NODES, PODS};
 use crate::model::{Object, Write, condition};
 
@@ -138,6 +138,22 @@ fn a_kubelet_that_comes_back_in_time_keeps_its_pods() {
     rig.run(1000);
     assert_eq!(taints(&rig), ["own NoSchedule"]);
     assert_eq!(going(&rig), ["touchy"]);
+}
+
+#[test]
+fn a_kubelet_that_posts_its_status_lives_without_its_lease() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    renew(&mut rig, 40);
+    rig.run(30);
+    let ready = json!({ "type": "Ready", "status": "True", "lastHeartbeatTime": rfc3339(rig.now) });
+    let status = json!({ "status": { "conditions": [ready] } });
+    rig.write(&Write::merge_patch_status(&NODES, "", "n", status));
+    let status = |rig: &Rig| condition::of(node(rig), "Ready").unwrap()["status"].clone();
+    rig.run(39);
+    assert_eq!(status(&rig), "True");
+    rig.run(2);
+    assert_eq!(status(&rig), "Unknown");
 }
 
 #[test]

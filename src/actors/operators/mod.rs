@@ -156,9 +156,7 @@ impl Operator {
 
     /// Whether a release of this version has this operator.
     fn has_facts(&self, version: &str) -> bool {
-        let components = self.release(version).into_iter().flat_map(|release| &release.components);
-        let mut operators = components.filter_map(|component| component.operator.as_ref());
-        operators.any(|facts| facts.cluster_operator == self.facts.cluster_operator)
+        self.release(version).is_some_and(|release| release.operator(&self.facts.cluster_operator).is_some())
     }
 
     fn ask(&mut self, write: Write, step: &mut Step) {
@@ -193,12 +191,8 @@ impl Operator {
     }
 
     fn facts_of(&self, version: &str) -> &release::Operator {
-        self.release(version)
-            .and_then(|release| {
-                let operators = release.components.iter().filter_map(|component| component.operator.as_ref());
-                operators.into_iter().find(|facts| facts.cluster_operator == self.facts.cluster_operator)
-            })
-            .unwrap_or(&self.facts)
+        let release = self.release(version);
+        release.and_then(|release| release.operator(&self.facts.cluster_operator)).unwrap_or(&self.facts)
     }
 
     fn kubernetes_minor_served(&self, version: &str) -> Option<u32> {

@@ -46,6 +46,7 @@ fn world() -> World {
             manifests: 1,
             capabilities: Vec::new(),
             crds: Vec::new(),
+            previews: Vec::new(),
             objects: Vec::new(),
             operator: Some(facts()),
         }],

@@ -44,7 +44,9 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
         let plan = scenario::read(&path.display().to_string(), &text, &found);
-        return plan.map(|plan| Some(plan.cluster)).map_err(|problems| problems.to_string());
+        // Who watches a cluster that is served sees its kubelets live.
+        let served = plan.map(|plan| Some(ClusterPlan { node_leases: true, ..plan.cluster }));
+        return served.map_err(|problems| problems.to_string());
     }
     let Some(version) = &args.version else { return Ok(None) };
     let release = found.find(version).map_err(|error| format!("--version: {error}"))?;
@@ -66,6 +68,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         installed: true,
         control_plane_nodes: 3,
         worker_nodes: 3,
+        node_leases: true,
         platform: Platform::default(),
         kubernetes_minor: args.kubernetes,
         feature_set: String::new(),

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
+use super::dated::Dated;
 use crate::base::clock::Time;
-use crate::model::condition::Condition;
 use crate::model::insight::{ClusterOperatorStatusInsight, InsightCondition, ResourceRef};
 
 /// The operator whose image counts beside its version: it tells of it last, when all nodes of the control plane have it.
@@ -26,9 +26,12 @@ pub struct Operator {
     pub is_of_payload: bool,
     /// Name and version of all that it tells the version of.
     versions: Vec<(String, String)>,
-    available: Option<Condition>,
-    progressing: Option<Condition>,
-    degraded: Option<Condition>,
+    /// Its conditions, the last of each type.
+    pub available: Option<Dated>,
+    /// Whether it rolls something out.
+    pub progressing: Option<Dated>,
+    /// Whether it does not come where it should.
+    pub degraded: Option<Dated>,
 }
 
 impl Operator {
@@ -43,7 +46,7 @@ impl Operator {
         };
         let versions = status["versions"].as_array().into_iter().flatten();
         let conditions = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-        let last = |kind: &str| conditions.iter().rfind(|one| one["type"] == kind).map(Condition::read);
+        let last = |kind: &str| conditions.iter().rfind(|one| one["type"] == kind).map(Dated::read);
         Self {
             name: text(&metadata["name"]),
             is_of_payload: metadata["annotations"].as_object().is_some_and(|all| all.keys().any(profile)),
@@ -55,7 +58,7 @@ impl Operator {
     }
 
     /// Whether it tells the version `target` and, where it tells of an image, the image too.
-    fn is_updated(&self, target: &str, image: &str) -> bool {
+    pub fn is_updated(&self, target: &str, image: &str) -> bool {
         let told = |name: &'static str| {
             self.versions.iter().filter(move |(of, _)| of == name).map(|(_, version)| version.as_str())
         };

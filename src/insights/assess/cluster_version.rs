@@ -1,13 +1,15 @@
 //! The status insight of a ClusterVersion: is the control plane updating, from where to where, since when.
 //!
-//! The rules, their order and their texts are those of the update status controller that was part of the
-//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterVersion`).
+//! The rules of [`upstream`], their order and their texts are those of the update status controller that was part of the
+//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterVersion`). [`assess`] says more where that
+//! one says the same of every update.
 
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use crate::base::clock::{Time, parse_rfc3339};
-use crate::model::condition::{Condition, of};
+use super::progress::Progress;
+use crate::base::clock::{Time, after, parse_rfc3339};
+use crate::model::condition::{Condition, is_true, of};
 use crate::model::insight::{
     Assessment, ClusterVersionStatusInsight, ControlPlaneUpdateVersions, InsightCondition, ResourceRef,
     Version, VersionMetadata, VersionMetadataKey,
@@ -28,8 +30,45 @@ struct Updating {
     completed_at: Option<Time>,
 }
 
-/// Assesses a ClusterVersion at the moment `now`, which becomes the transition time of its one condition, `Updating`.
-pub fn assess(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsight {
+/// Assesses a ClusterVersion whose operators are at `progress`: as [`upstream`], but
+///
+/// * `completion` is the share of operators that are updated, and the estimate follows from it as that of `oc adm upgrade
+///   status` does; there is none once the update is complete,
+/// * an update that fails, or is stalled, is `Degraded`.
+pub fn assess(
+    cluster_version: &Value,
+    progress: Option<&Progress>,
+    now: Time,
+) -> ClusterVersionStatusInsight {
+    let mut insight = upstream(cluster_version, now);
+    if insight.assessment != Assessment::Progressing {
+        insight.estimated_completed_at = None;
+        return insight;
+    }
+    if let Some(progress) = progress.filter(|progress| progress.total > 0) {
+        // Operators are through before the operator that waits for them has said so.
+        insight.completion = progress.completion().min(99);
+        insight.estimated_completed_at = Some(after(now, progress.remaining));
+    }
+    if is_true(cluster_version, "Failing") || progress.is_some_and(Progress::is_stalled) {
+        insight.assessment = Assessment::Degraded;
+    }
+    insight
+}
+
+/// Whether the control plane updates.
+pub fn is_updating(cluster_version: &Value, now: Time) -> bool {
+    upstream(cluster_version, now).assessment == Assessment::Progressing
+}
+
+/// Since when the update goes on that is on its way, or was the last.
+pub fn started(cluster_version: &Value) -> Option<Time> {
+    time(&cluster_version["status"]["history"][0]["startedTime"])
+}
+
+/// Assesses a ClusterVersion at the moment `now`, which becomes the transition time of its one condition, `Updating`, as
+/// the upstream controller did.
+pub fn upstream(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsight {
     let history = cluster_version["status"]["history"].as_array().map_or(&[][..], Vec::as_slice);
     let updating = updating(of(cluster_version, "Progressing").map(Condition::read), history.first());
     let assessment = match updating.status.as_str() {
@@ -156,7 +195,7 @@ mod tests {
 
     fn check(status: &Value, wanted: &Value) {
         let cluster_version = json!({"metadata": {"name": "version"}, "status": status});
-        let insight = serde_json::to_value(assess(&cluster_version, NOW.parse().unwrap())).unwrap();
+        let insight = serde_json::to_value(upstream(&cluster_version, NOW.parse().unwrap())).unwrap();
         for (field, value) in wanted.as_object().unwrap() {
             assert_eq!(&insight[field], value, "{field} for {status}");
         }
@@ -224,7 +263,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(assess(&json!(null), NOW.parse().unwrap()).resource.name, "");
+        assert_eq!(upstream(&json!(null), NOW.parse().unwrap()).resource.name, "");
     }
 
     #[test]

@@ -2,5 +2,8 @@
 
 pub mod cluster_operator;
 pub mod cluster_version;
+pub mod dated;
 pub mod health;
 pub mod node;
+pub mod pool;
+pub mod progress;

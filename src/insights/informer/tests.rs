@@ -2,13 +2,15 @@
 
 use super::*;
 use crate::base::clock::Time;
-use crate::insights::assess::cluster_version::assess;
+use crate::insights::assess::cluster_version::upstream;
 use crate::model::insight::Detail;
 
+const NOW: &str = "2024-01-01T01:00:00Z";
+
 fn insight(name: &str) -> Insight {
-    let now: Time = "2024-01-01T01:00:00Z".parse().unwrap();
+    let now: Time = NOW.parse().unwrap();
     let object = json!({"metadata": {"name": name}});
-    let detail = Detail::ClusterVersion(assess(&object, now));
+    let detail = Detail::ClusterVersion(upstream(&object, now));
     Insight { uid: format!("cv-{name}"), acquired_at: now, detail }
 }
 
@@ -26,9 +28,9 @@ fn changes(informer: &mut Informer, data: &[(&str, &str)]) -> Value {
 
 #[test]
 fn a_patch_names_only_the_own_keys_that_change() {
-    let mut informer = Informer::new("usc.cpi.");
+    let mut informer = Informer::new("cpi");
     assert_eq!(changes(&mut informer, &[("usc.cpi.old", "x")]), json!({}), "before the first assessment");
-    informer.replace([insight("a"), insight("b")]).unwrap();
+    informer.replace([insight("a"), insight("b")], NOW.parse().unwrap()).unwrap();
     let both = json!({"usc.cpi.cv-a": "a", "usc.cpi.cv-b": "b"});
     assert_eq!(changes(&mut informer, &[]), both);
     let foreign = [("a", "1"), ("usc.cpi", "2"), ("usc.ni.node", "3"), ("zz", "4")];
@@ -46,8 +48,8 @@ fn a_patch_names_only_the_own_keys_that_change() {
 
 #[test]
 fn what_is_published_is_not_compared_again_until_it_is_in_doubt() {
-    let mut informer = Informer::new("usc.cpi.");
-    informer.replace([]).unwrap();
+    let mut informer = Informer::new("cpi");
+    informer.replace([], NOW.parse().unwrap()).unwrap();
     let stray = [("usc.cpi.stray", "x")];
     assert_eq!(changes(&mut informer, &[]), json!({}));
     assert_eq!(changes(&mut informer, &stray), json!({}));

@@ -1,5 +1,7 @@
 //! Events in, insights out. The upstream controller missed most of what these tests change.
 
+mod pools;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -24,7 +26,7 @@ impl Bench {
     fn new() -> Self {
         let mut bench = Self {
             nodes: Nodes::default(),
-            informer: Informer::new("usc.ni."),
+            informer: Informer::new("ni"),
             data: BTreeMap::new(),
             room: usize::MAX,
         };
@@ -69,21 +71,47 @@ impl Bench {
         let now = format!("2024-01-01T{hour}:00:00Z").parse().unwrap();
         self.informer.begin(Some(&self.data));
         self.nodes.assess(&mut self.informer, now).unwrap();
+        self.informer.expire(now);
         let mut changes = Map::new();
         self.informer.changes(&self.data, self.room, &mut changes);
-        let told = changes.into_iter().map(|(key, text)| {
-            let name = key.strip_prefix("usc.ni.node-").unwrap().to_owned();
-            let Some(text) = text.as_str() else {
-                self.data.remove(&key);
-                return format!("-{name}");
-            };
+        let told = changes.into_iter().filter_map(|(key, text)| {
+            match text.as_str() {
+                Some(text) => drop(self.data.insert(key.clone(), text.to_owned())),
+                None => drop(self.data.remove(&key)),
+            }
+            let name = key.strip_prefix("usc.ni.node-")?;
+            let Some(text) = text.as_str() else { return Some(format!("-{name}")) };
             let insight: Value = yaml::from_str(text).unwrap();
-            self.data.insert(key, text.to_owned());
             let node = &insight["node"];
             let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-            format!("{name} {} {}", word(&node["conditions"][0]["reason"]), word(&node["version"]))
+            Some(format!("{name} {} {}", word(&node["conditions"][0]["reason"]), word(&node["version"])))
         });
         told.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Assessment, completion and the summaries that are not 0 of a pool.
+    fn pool_told(&self, name: &str) -> String {
+        let insight: Value = yaml::from_str(&self.data[&format!("usc.ni.mcp-{name}")]).unwrap();
+        let pool = &insight["machineConfigPool"];
+        let summaries = pool["summaries"].as_array().unwrap().iter().filter(|one| one["count"] != 0);
+        let summaries: Vec<String> =
+            summaries.map(|one| format!("{} {}", one["count"], one["type"].as_str().unwrap())).collect();
+        let assessment = pool["assessment"].as_str().unwrap();
+        format!("{assessment} {}%: {}", pool["completion"], summaries.join(", "))
+    }
+
+    /// The summaries of all health insights on nodes and pools.
+    fn ailments(&self) -> Vec<String> {
+        let insights = self.data.values().map(|text| yaml::from_str::<Value>(text).unwrap());
+        let health = insights.filter(|insight| insight["type"] == "Health");
+        let mut told: Vec<String> = health
+            .map(|insight| {
+                let impact = &insight["health"]["impact"];
+                format!("{} {}", impact["level"].as_str().unwrap(), impact["summary"].as_str().unwrap())
+            })
+            .collect();
+        told.sort();
+        told
     }
 
     fn insight(&self, name: &str) -> Value {
@@ -247,7 +275,7 @@ fn times_of_conditions_move_with_their_status_only() {
     );
     let mut next = Bench {
         data: bench.data.clone(),
-        informer: Informer::new("usc.ni."),
+        informer: Informer::new("ni"),
         nodes: bench.nodes,
         room: usize::MAX,
     };

@@ -40,6 +40,13 @@ pub enum ScopeType {
     WorkerPool,
 }
 
+impl ScopeType {
+    /// That of a pool, by whether it is the one of the control plane.
+    pub fn of(is_control_plane: bool) -> Self {
+        if is_control_plane { Self::ControlPlane } else { Self::WorkerPool }
+    }
+}
+
 /// What a health insight means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Impact {

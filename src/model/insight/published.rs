@@ -6,6 +6,8 @@ use serde_json::Value;
 pub const NAMESPACE: &str = "openshift-update-status-controller";
 /// Name of the ConfigMap. An administrator who creates it asks for insights to be published.
 pub const CONFIG_MAP: &str = "status-api-cm-prototype";
+/// Name of the UpdateStatus.
+pub const UPDATE_STATUS: &str = "cluster";
 /// Data keys with this prefix are insights: `usc.<informer>.<uid>`.
 pub const KEY_PREFIX: &str = "usc.";
 
@@ -14,6 +16,19 @@ pub fn documents(config_map: &Value) -> impl Iterator<Item = (&str, &str)> {
     let data = config_map["data"].as_object().into_iter().flatten();
     data.filter(|(key, _)| key.starts_with(KEY_PREFIX))
         .map(|(key, document)| (key.as_str(), document.as_str().unwrap_or_default()))
+}
+
+/// The insights of the status of an UpdateStatus, each under the key that it has in the ConfigMap but for the prefix: `<informer>.<uid>`.
+pub fn in_status(status: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let pools = status["workerPools"].as_array().into_iter().flatten();
+    let parts = std::iter::once(&status["controlPlane"]).chain(pools);
+    let informers = parts.flat_map(|part| part["informers"].as_array().into_iter().flatten());
+    informers.flat_map(|informer| {
+        let name = informer["name"].as_str().unwrap_or_default();
+        let insights = informer["insights"].as_array().into_iter().flatten();
+        insights
+            .map(move |insight| (format!("{name}.{}", insight["uid"].as_str().unwrap_or_default()), insight))
+    })
 }
 
 /// The type of an insight, and the member of its envelope that is named after it.

@@ -13,10 +13,7 @@ const VERSION_VARIABLES: [&str; 2] = ["RELEASE_VERSION", "OPERATOR_IMAGE_VERSION
 /// One component for each ClusterOperator that the payload has a manifest of, and the operator's own, by the facts of
 /// `release` where they know it.
 pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component> {
-    let known = |name: &str| {
-        let operators = release.components.iter().filter_map(|component| component.operator.as_ref());
-        operators.into_iter().find(|operator| operator.cluster_operator == name)
-    };
+    let known = |name: &str| release.operator(name);
     let is_operator = |manifest: &&Manifest| {
         manifest.object["kind"] == "ClusterOperator"
             && manifest.object["apiVersion"]
@@ -36,6 +33,7 @@ pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component>
                 manifests: 0,
                 capabilities: manifest.capabilities(),
                 crds: Vec::new(),
+                previews: Vec::new(),
                 objects: Vec::new(),
                 operator: Some(operator),
             });

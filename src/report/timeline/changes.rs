@@ -6,7 +6,7 @@ mod openshift;
 use serde_json::Value;
 
 use super::one_line;
-use crate::model::condition::Condition;
+use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
 use crate::model::{Object, pod, resources};
 use crate::record::WriteEvent;
@@ -51,7 +51,9 @@ pub(super) fn of(write: &WriteEvent) -> Vec<Change> {
         && !write.key.is(&resources::LEASES)
         && !write.key.is(&resources::PODS)
         && !write.key.is(&resources::DEPLOYMENTS)
+        && !write.key.is(&resources::MACHINE_CONFIG_NODES)
         && !insights::is_home(&write.key)
+        && !insights::is_update_status(&write.key)
     {
         found.extend(generic::of(before, after));
     }
@@ -69,6 +71,9 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
     }
     if insights::is_home(key) {
         return insight_changes(before, after);
+    }
+    if insights::is_update_status(key) {
+        return update_status_changes(before, after);
     }
     let mut found = Vec::new();
     if key.is(&resources::CLUSTER_VERSIONS) {
@@ -88,6 +93,10 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
         return found;
     } else if key.is(&resources::NODES) {
         found.extend(openshift::of_node(before, after));
+    }
+    if key.is(&resources::MACHINE_CONFIG_NODES) {
+        found.extend(openshift::of_machine_config_node(before, after));
+        return found;
     }
     found.extend(condition_changes(before, after));
     found
@@ -177,6 +186,31 @@ fn short_image(image: &str) -> String {
         }
         _ => image.to_owned(),
     }
+}
+
+/// What the UpdateStatus tells of the control plane and of each pool in one word; its insights are those of the ConfigMap.
+fn update_status_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
+    let mut found = condition_changes(before, after);
+    let updating = |object: Option<&Object>, pool: Option<&str>| {
+        let status = &object?["status"];
+        let part = match pool {
+            None => &status["controlPlane"],
+            Some(name) => status["workerPools"].as_array()?.iter().find(|pool| pool["name"] == name)?,
+        };
+        let list = part["conditions"].as_array()?;
+        condition::find(list, "Updating").map(Condition::read)
+    };
+    let pools = after["status"]["workerPools"].as_array().into_iter().flatten();
+    let names = pools.filter_map(|pool| pool["name"].as_str()).map(Some);
+    for name in std::iter::once(None).chain(names) {
+        let (old, new) = (updating(before, name), updating(Some(after), name));
+        let told = |condition: &Condition| (condition.status.clone(), condition.reason.clone());
+        if let Some(new) = new.filter(|new| old.as_ref().map(told) != Some(told(new))) {
+            let part = name.map_or("controlPlane".to_owned(), |name| format!("pool {name}"));
+            found.push(change(part.clone(), format!("{part} Updating={} {}", new.status, new.reason)));
+        }
+    }
+    found
 }
 
 /// Insights that came, went or say something else; times and ids do not count. New ones that tell of nothing are counted.

@@ -7,6 +7,7 @@ use super::{CommandCheck, ObjectRef};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
 use crate::model::promql::Expr;
+use crate::status::Details;
 
 /// Something that must hold.
 #[derive(Debug, Clone)]
@@ -39,6 +40,8 @@ pub enum What {
     Insight(InsightRef, Vec<Check>),
     /// No such insight is published.
     NoInsight(InsightRef, Vec<Check>),
+    /// No such insight was published since the run began.
+    NeverInsight(InsightRef, Vec<Check>),
     /// The command that was run last came to this.
     Command(Vec<CommandCheck>),
     /// An alert like this is pending or fires.
@@ -51,6 +54,8 @@ pub enum What {
     NoMetric(MetricMatch),
     /// Writes like these were made since the run began, in this order (others may stand between them).
     Writes(Vec<WriteMatch>),
+    /// The text of `oc adm upgrade status` is like this.
+    Status(StatusMatch),
     /// A node is in this phase.
     Phase {
         /// Its name.
@@ -92,6 +97,8 @@ pub struct InsightRef {
     pub kind: String,
     /// Name of the resource it is about; empty: any.
     pub name: String,
+    /// The object that a health insight is about; `None`: any.
+    pub about: Option<ObjectRef>,
 }
 
 /// One check of an object or an insight.
@@ -137,6 +144,26 @@ pub struct AlertMatch {
     pub labels: Vec<(String, TextMatch)>,
     /// Annotations by name; a missing annotation is empty.
     pub annotations: Vec<(String, TextMatch)>,
+}
+
+/// What `oc adm upgrade status` would print.
+#[derive(Debug, Clone)]
+pub struct StatusMatch {
+    /// Which of its sections are shown in detail.
+    pub details: Details,
+    /// What it has in it.
+    pub has: Vec<TextMatch>,
+    /// What all of it is.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// A text that was kept in a file. Blanks at the ends of lines do not count: editors take them away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The file.
+    pub path: String,
+    /// What it holds; `None`: whatever comes out is to be written there.
+    pub text: Option<String>,
 }
 
 /// A query of metrics, and what it comes to.

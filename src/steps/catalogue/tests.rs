@@ -1,3 +1,5 @@
+//! The vocabulary is whole, and sentences are found in it.
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -31,7 +31,7 @@ fn feature(text: &str) -> String {
 
 #[test]
 fn the_help_says_what_there_is() {
-    insta::assert_snapshot!(check(&[], &["test", "--help"]), @"
+    insta::assert_snapshot!(check(&[], &["test", "--help"]), @r"
         exit 0
         Play Gherkin features
 
@@ -44,6 +44,12 @@ fn the_help_says_what_there_is() {
               --tags <EXPRESSION>  Play only scenarios whose tags fit, such as `@rollback and not @slow`
               --seed <SEED>        Seed of everything that is drawn at random [default: 1]
               --junit <FILE>       Write results as JUnit XML
+              --shard <I/N>        Play only this part of the scenarios, such as `2/3`: every third,
+                                   beginning with the second
+              --fail-fast          Begin no other scenario when one has failed; those that were not begun
+                                   are told of as skipped
+              --update-snapshots   Write the files that statuses are compared with (`the status is as in`)
+                                   instead of comparing
           -h, --help               Print help
         ");
 }

@@ -41,7 +41,7 @@ timeline:
 
 #[test]
 fn the_help_says_what_there_is() {
-    insta::assert_snapshot!(check(&[], &["--help"]), @"
+    insta::assert_snapshot!(check(&[], &["--help"]), @r"
         exit 0
         A wind tunnel for OpenShift updates: plays updates and rollbacks in a simulated cluster, in virtual
         time
@@ -49,13 +49,18 @@ fn the_help_says_what_there_is() {
         Usage: windtunnel <COMMAND>
 
         Commands:
-          run     Play scenarios and print their timelines
-          report  Print the timeline of a record that `run --record` wrote
-          status  Print what `oc adm upgrade status` would have printed at a moment of a record
-          adm     Talk to any cluster as `oc adm` does
-          serve   Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
-          test    Play Gherkin features
-          help    Print this message or the help of the given subcommand(s)
+          run          Play scenarios and print their timelines
+          report       Print the timeline of a record that `run --record` wrote
+          status       Print what `oc adm upgrade status` would have printed at a moment of a record
+          adm          Talk to any cluster as `oc adm` does
+          serve        Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
+          test         Play Gherkin features
+          steps        List the sentences that features may say, or tell which step a sentence is
+          lint         Tell what is wrong or odd about scenarios and features, without playing them
+          new          Write a scenario or a feature to begin with; without a path, list what there is
+          schema       Print the shape of a file as a JSON Schema, for editors
+          completions  Print what completes the commands of this program in a shell
+          help         Print this message or the help of the given subcommand(s)
 
         Options:
           -h, --help     Print help
@@ -81,6 +86,8 @@ fn the_help_says_what_there_is() {
                                        record each into the folder FILE
               --junit <FILE>           Write results as JUnit XML
               --check-determinism      Play each scenario twice and fail when the two records differ
+              --update-snapshots       Write the files that statuses are compared with (`matches`) instead
+                                       of comparing
               --quiet                  Leave the timelines out
               --width <COLUMNS>        Columns of a timeline; 0 prints every line in full [default: 160]
           -h, --help                   Print help

@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
-const CAMPAIGNS: [&str; 16] = [
+const CAMPAIGNS: [&str; 18] = [
     "requests::odd_requests_are_answered_without_panic_or_internal_error",
     "schemas::whatever_is_defined_objects_of_it_are_judged",
     "schemas::to_apply_again_changes_nothing_whatever_the_schema",
@@ -30,6 +30,8 @@ const CAMPAIGNS: [&str; 16] = [
     "properties::merge_and_strategic_merge_patches_of_maps_agree_with_a_model",
     "properties::lists_with_a_key_agree_with_a_map_by_that_key",
     "properties::lists_of_words_that_merge_agree_with_a_set",
+    "clusters::every_cluster_has_a_status_or_a_refusal",
+    "clusters::every_file_is_read_or_refused",
 ];
 /// A case that takes longer on the wall has met something that grows too fast.
 const SLOW: Duration = Duration::from_secs(60);

@@ -74,7 +74,7 @@ fn the_crate_root_is_no_way_around() {
     assert!(check_root(&known).is_empty());
     assert_eq!(
         check_root(&format!("{known}pub use engine::Session;\n")),
-        ["src/lib.rs:15: only `mod` lines stand here"]
+        ["src/lib.rs:16: only `mod` lines stand here"]
     );
     assert_eq!(check_root(&format!("{known}mod more;\n")).len(), 1);
     assert_eq!(check_file("src/more.rs", "//! x\n"), ["src/more.rs:1: `more` does not stand in MODULES"]);

@@ -30,8 +30,8 @@ pub(super) fn tasks(release: &Release, feature_set: &str) -> Vec<Task> {
 
 fn component_tasks(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
     let place = Place::new(&format!("{:02}", component.run_level), &component.name, &component.capabilities);
-    let crds =
-        component.crds.iter().filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
+    let crds = component.crds.iter().chain(&component.previews);
+    let crds = crds.filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
     let is_own = component.name == NAME && component.run_level == 0;
     let mut tasks: Vec<What> = is_own.then(own_namespace).flatten().into_iter().collect();
     let namespaces = tasks.len();

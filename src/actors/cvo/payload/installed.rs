@@ -66,9 +66,7 @@ impl<'r> Installed<'r> {
         let release = self.release;
         self.tasks().filter_map(move |task| {
             let What::ClusterOperator(operator) = &task.what else { return None };
-            let name = text(&operator.object["metadata"], "name");
-            let mut known = release.components.iter().filter_map(|component| component.operator.as_ref());
-            known.find(|known| known.cluster_operator == name)
+            release.operator(text(&operator.object["metadata"], "name"))
         })
     }
 }

@@ -12,8 +12,11 @@ mod tests;
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::annotations::{DESIRED_CONFIG, REASON, STATE};
+use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
+use super::config_node::told::{self, Told};
+use super::config_node::{self, Teller};
 use super::node_events;
+use super::pace::{self, Seconds};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
@@ -74,6 +77,10 @@ struct Looked {
     annotations: Map<String, Value>,
     notices: Vec<Notice>,
     effects: Vec<Effect>,
+    /// The MachineConfig that the node is to have from now on.
+    target: Option<String>,
+    /// What the MachineConfigNode is to tell, in this order.
+    progress: Vec<Told>,
 }
 
 impl Looked {
@@ -103,10 +110,12 @@ impl MachineConfigDaemon {
     }
 
     /// A span between two numbers of seconds, drawn for what is done on the way to the target.
-    fn draw(&self, what: &str, (low, high): (u64, u64)) -> SignedDuration {
-        let name = format!("machine-config-daemon/{}/{}/{what}", self.node, self.target);
-        let millis = self.streams.stream(&name).between(low * 1000, high * 1000);
-        SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    fn draw(&self, what: &str, seconds: Seconds) -> SignedDuration {
+        pace::draw(
+            &self.streams,
+            &format!("machine-config-daemon/{}/{}/{what}", self.node, self.target),
+            seconds,
+        )
     }
 
     /// Says that it failed, and tries again a while later.
@@ -135,12 +144,14 @@ impl MachineConfigDaemon {
         }
     }
 
-    fn writes(&mut self, node: &Object, looked: Looked, now: Time) -> Vec<Write> {
+    fn writes(&mut self, node: &Object, view: &View, looked: Looked, now: Time) -> Vec<Write> {
         let mut writes = Vec::new();
+        let progress = progress(node, view, &looked, now);
         if !looked.annotations.is_empty() {
             let patch = json!({ "metadata": { "annotations": looked.annotations } });
             writes.push(Write::merge_patch(&NODES, "", &self.node, patch));
         }
+        writes.extend(progress);
         let host = self.node.clone();
         let events =
             self.events.get_or_insert_with(|| node_events(node, &format!("machineconfigdaemon,{host}")));
@@ -164,7 +175,7 @@ impl MachineConfigDaemon {
             }
         }
         let effects = std::mem::take(&mut looked.effects);
-        Some((self.writes(&node, looked, now), effects))
+        Some((self.writes(&node, view, looked, now), effects))
     }
 }
 
@@ -178,7 +189,7 @@ impl Actor for MachineConfigDaemon {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Object(self.key())]
+        vec![Interest::Object(self.key()), Interest::Object(config_node::key(&self.node))]
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
@@ -206,12 +217,29 @@ impl Actor for MachineConfigDaemon {
     }
 }
 
+/// What is written into the node's MachineConfigNode, where it has one.
+fn progress(node: &Object, view: &View, looked: &Looked, now: Time) -> Vec<Write> {
+    if looked.progress.is_empty() {
+        return Vec::new();
+    }
+    let Some(mut teller) = Teller::of(node, view) else { return Vec::new() };
+    if let Some(current) = looked.annotations.get(CURRENT_CONFIG).and_then(Value::as_str) {
+        teller.has(current);
+    }
+    if let Some(target) = &looked.target {
+        teller.target(target);
+    }
+    looked.progress.iter().for_each(|told| teller.tell(told, now));
+    teller.into_writes()
+}
+
 /// Says that it failed.
 fn degrade(why: &str, node: &Object, out: &mut Looked) {
     let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
     if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(&why[..end]) {
         out.annotate(STATE, "Degraded");
         out.annotate(REASON, &why[..end]);
+        out.progress.push(told::degraded(node.name(), why));
     }
 }
 

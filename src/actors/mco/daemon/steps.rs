@@ -9,7 +9,9 @@ use crate::actors::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON,
     STATE,
 };
+use crate::actors::mco::config_node::{self, told};
 use crate::actors::mco::controller_line;
+use crate::actors::mco::pace::{Pace, Seconds};
 use crate::actors::recorder::Notice;
 use crate::base::clock::{Time, after};
 use crate::model::fault::{Fault, FaultKind};
@@ -30,11 +32,8 @@ const TELLS_REBOOT: Line = (4, 15);
 /// From this minor on an update of the operating system that failed is told in lower case.
 const LOWER_CASE: Line = (4, 22);
 
-/// Seconds until it has seen what is desired, until the files and the operating system are there, and of silence while the
-/// machine reboots.
-const NOTICE_SECONDS: (u64, u64) = (1, 2);
-const APPLY_SECONDS: (u64, u64) = (60, 120);
-const SILENCE_SECONDS: (u64, u64) = (60, 150);
+/// How long it takes to see what is desired.
+const NOTICE: Seconds = (1, 2);
 
 /// When a wish of that age is looked at next.
 pub(super) fn next_poll(since: Time, now: Time) -> Time {
@@ -65,6 +64,12 @@ fn os_update_failure(fault: &Fault, view: &View, target: &str) -> String {
     format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition")
 }
 
+/// Whether the way from one MachineConfig to another takes another operating system, and other keys.
+fn changes(from: &Object, to: &Object) -> (bool, bool) {
+    let differs = |pointer: &str| from.pointer(pointer) != to.pointer(pointer);
+    (differs("/spec/osImageURL"), differs("/spec/config/passwd"))
+}
+
 /// Whether what the daemon wished last came true.
 fn is_granted(node: &Object) -> bool {
     annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
@@ -75,9 +80,9 @@ impl MachineConfigDaemon {
     pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         match self.phase.clone() {
             Phase::Starting(at) if at <= now => self.start(node, now, out),
-            Phase::Idle => self.look_for_work(node, now, out),
+            Phase::Idle => self.look_for_work(node, view, now, out),
             Phase::Preparing(at) if at <= now => self.prepare(node, view, now, out),
-            Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, now, out),
+            Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, view, now, out),
             Phase::Draining(since) if polls_now(since, now) => {
                 self.look_at_drain(since, node, view, now, out);
             }
@@ -101,6 +106,7 @@ impl MachineConfigDaemon {
         if desired == self.disk.config {
             // It was rebooted into what is desired.
             desired.clone_into(&mut self.target);
+            out.progress.extend([told::rebooted(), told::resumed(desired)]);
             return self.ask_for_uncordon(node, now, out);
         }
         let node = &self.node;
@@ -110,7 +116,7 @@ impl MachineConfigDaemon {
         );
     }
 
-    fn look_for_work(&mut self, node: &Object, now: Time, out: &mut Looked) {
+    fn look_for_work(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         let desired = desired(node);
         if desired.is_empty() {
             return;
@@ -123,12 +129,19 @@ impl MachineConfigDaemon {
         } else if desired != self.disk.config {
             desired.clone_into(&mut self.target);
             self.back_off = BACK_OFF.0;
-            self.phase = Phase::Preparing(now + self.draw("notice", NOTICE_SECONDS));
+            self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
         } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
             // What was wanted meanwhile is no longer wanted, or what was wrong is right again.
             desired.clone_into(&mut self.target);
             out.tell("SkipReboot", "Config changes do not require reboot.");
+            out.progress.push(told::resumed(desired));
             self.ask_for_uncordon(node, now, out);
+        } else if config_node::is_untold(node.name(), view) {
+            out.progress.push(told::resumed(desired));
+            if annotation(node, LAST_APPLIED_DRAIN).starts_with("uncordon-") {
+                out.progress.push(told::uncordoned());
+            }
+            out.progress.push(told::updated(node.name()));
         }
     }
 
@@ -143,13 +156,20 @@ impl MachineConfigDaemon {
             return self.fail(&why, node, now, out);
         }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        out.target = Some(self.target.clone());
+        out.progress.push(told::needs_update(node.name()));
         if let Some(fault) = fault(node, FaultKind::Unreconcilable) {
             return self.refuse(&fault, from, to, node, now, out);
         }
+        let reboots = action(from, to) == Action::Reboot;
+        out.progress.push(told::prepared(reboots));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
         }
-        if action(from, to) != Action::Reboot {
+        if !reboots {
+            let (os, keys) = changes(from, to);
+            out.progress.push(told::not_drained());
+            out.progress.extend([told::applying(os, keys), told::applied(os, keys), told::not_rebooted()]);
             self.disk.config.clone_from(&self.target);
             out.tell("SkipReboot", "Config changes do not require reboot.");
             out.effects.push(Effect::WriteDisk(self.disk.clone()));
@@ -186,11 +206,11 @@ impl MachineConfigDaemon {
         }
     }
 
-    fn ask_for_drain(&mut self, node: &Object, now: Time, out: &mut Looked) {
+    fn ask_for_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         if annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica" {
             out.tell("Drain", "Drain not required, skipping");
-            self.phase = Phase::Applying(now + self.draw("apply", APPLY_SECONDS));
-            return;
+            out.progress.push(told::not_drained());
+            return self.apply(node, view, now, out);
         }
         let wish = format!("drain-{}", self.target);
         if annotation(node, DESIRED_DRAIN) != wish {
@@ -220,7 +240,9 @@ impl MachineConfigDaemon {
         if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
             out.tell("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
         }
-        self.phase = Phase::Applying(now + self.draw("apply", APPLY_SECONDS));
+        let (os, keys) = changes(from, to);
+        out.progress.push(told::applying(os, keys));
+        self.phase = Phase::Applying(now + self.draw("apply", Pace::of(view).apply));
     }
 
     fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
@@ -228,6 +250,10 @@ impl MachineConfigDaemon {
             let why = os_update_failure(&fault, view, &self.target);
             return self.fail(&why, node, now, out);
         }
+        let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        let (os, keys) = changes(from, to);
+        let through = told::succeeded(node.name());
+        out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
         out.tell("OSUpdateStaged", "Changes to OS staged");
         out.tell("Reboot", format!("Node will reboot into config {}", self.target));
         if controller_line(view) >= TELLS_REBOOT {
@@ -242,7 +268,7 @@ impl MachineConfigDaemon {
             target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
         let disk = Disk { config: self.target.clone(), os_image };
         let returns = fault(node, FaultKind::DoesNotReturn).is_none();
-        let silence = returns.then(|| self.draw("silence", SILENCE_SECONDS));
+        let silence = returns.then(|| self.draw("silence", Pace::of(view).silence));
         out.effects.push(Effect::Reboot { disk, silence });
     }
 
@@ -275,6 +301,7 @@ impl MachineConfigDaemon {
             out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
             out.annotate(STATE, "Unreconcilable");
             out.annotate(REASON, &why);
+            out.progress.push(told::degraded(node.name(), &why));
         }
         self.phase = Phase::Preparing(now + self.back_off);
         self.back_off = (self.back_off * 2).min(BACK_OFF.1);
@@ -305,6 +332,10 @@ impl MachineConfigDaemon {
             out.annotate(CURRENT_CONFIG, target);
             out.annotate(STATE, "Done");
             out.annotate(REASON, "");
+            if matches!(annotation(node, STATE), "Degraded" | "Unreconcilable") {
+                out.progress.push(told::succeeded(name));
+            }
+            out.progress.push(told::updated(name));
             self.phase = Phase::Idle;
         } else if now.duration_since(since) >= UNCORDON_TIMEOUT {
             let name = &self.node;

@@ -7,7 +7,7 @@ use crate::actors::mco::CONTROLLER_CONFIG;
 use crate::actors::mco::annotations::RELEASE_VERSION;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::model::DeleteOptions;
-use crate::model::resources::{CONTROLLER_CONFIGS, EVENTS, POD_DISRUPTION_BUDGETS};
+use crate::model::resources::{CONTROLLER_CONFIGS, EVENTS, INFRASTRUCTURES, POD_DISRUPTION_BUDGETS};
 
 const NEW: &str = "drain-b";
 
@@ -18,7 +18,7 @@ fn prepare(rig: &mut Rig, version: &str) {
     rig.put(&CONTROLLER_CONFIGS, config);
     let annotations = json!({ (DESIRED_DRAIN): "uncordon-a", (LAST_APPLIED_DRAIN): "uncordon-a" });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
-    rig.seat(|| Box::new(DrainController::new()));
+    rig.seat(|| Box::new(DrainController::new(&Streams::new(1))));
 }
 
 fn rig(version: &str) -> Rig {
@@ -270,4 +270,20 @@ fn a_controller_that_is_restarted_at_any_write_drains_all_the_same() {
         rig.run(30);
     };
     check_recovery(story, |rig| format!("{} {} {:?}", is_cordoned(rig), applied(rig), pods(rig)));
+}
+
+#[test]
+fn where_the_platform_is_known_moving_pods_takes_its_time() {
+    for (platform, least, most) in [("None", 0, 10), ("AWS", 30, 55), ("Azure", 60, 105)] {
+        let mut rig = rig("4.18.3");
+        let status = json!({ "platform": platform });
+        rig.put(&INFRASTRUCTURES, json!({ "metadata": { "name": "cluster" }, "status": status }));
+        rig.run(1);
+        wish(&mut rig, NEW);
+        let is_drained = |rig: &Rig| node(rig).annotation(LAST_APPLIED_DRAIN) == Some(NEW);
+        rig.run(least);
+        assert!(!is_drained(&rig), "{platform}");
+        rig.run(most - least);
+        assert!(is_drained(&rig), "{platform}");
+    }
 }

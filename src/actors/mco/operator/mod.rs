@@ -152,8 +152,7 @@ impl MachineConfigOperator {
 
     /// What is known of the operator in that release.
     fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::Operator {
-        let mut operators = release.components.iter().filter_map(|component| component.operator.as_ref());
-        operators.find(|facts| facts.cluster_operator == self.facts.cluster_operator).unwrap_or(&self.facts)
+        release.operator(&self.facts.cluster_operator).unwrap_or(&self.facts)
     }
 
     /// When the process of this release leads, and when daemons and controller are rolled.

@@ -60,7 +60,7 @@ mod tests {
         if !zone.is_empty() {
             labels["topology.kubernetes.io/zone"] = json!(zone);
         }
-        Member::of(&Object::new(json!({
+        let node = Object::new(json!({
             "metadata": {
                 "labels": labels,
                 "creationTimestamp": format!("2024-01-{day:02}T00:00:00Z"),
@@ -68,7 +68,8 @@ mod tests {
             },
             "spec": { "unschedulable": cordoned },
             "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
-        })))
+        }));
+        Member::of(&node, None)
     }
 
     fn pool(nodes: &[(&str, Member)]) -> BTreeMap<String, Member> {

@@ -1,5 +1,6 @@
 //! The node controller: it gives the nodes of each pool their turns and tells in the pool how far they are.
 
+mod certificates;
 mod choice;
 pub(super) mod conditions;
 mod status;
@@ -11,13 +12,13 @@ use serde_json::{Value, json};
 
 use super::annotations::{DESIRED_CONFIG, UPDATE_IN_PROGRESS};
 use super::node::{Member, taints};
-use super::{NAMESPACE, controller_line, membership, pool_events};
+use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
-use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES, PODS};
-use crate::model::{ChangeKind, Identity, Key, Object, View, Write, condition};
+use crate::model::resources::{MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
 pub(super) use status::status;
 
 /// How long it waits for further changes.
@@ -55,7 +56,8 @@ impl NodeController {
         if regroup {
             self.regroup(input);
         } else {
-            for change in input.changes.iter().filter(|change| change.key.is(&NODES)) {
+            let is_of_node = |change: &&Change| change.key.is(&NODES) || change.key.is(&MACHINE_CONFIG_NODES);
+            for change in input.changes.iter().filter(is_of_node) {
                 self.notice_node(&change.key.name, input);
             }
         }
@@ -90,7 +92,7 @@ impl NodeController {
             self.queue.add_by(MACHINE_CONFIG_POOLS.key("", &before), input.now + DEBOUNCE);
         }
         let (Some(node), Some(pool)) = (found, pool) else { return };
-        let member = Member::of(node);
+        let member = Member::of(node, config_node::failure(name, input.view));
         let members = self.pools.entry(pool.to_owned()).or_default();
         if members.get(name) != Some(&member) {
             members.insert(name.to_owned(), member);
@@ -210,7 +212,7 @@ impl Actor for NodeController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        [MACHINE_CONFIG_POOLS, NODES].map(Interest::Kind).into()
+        [MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES].map(Interest::Kind).into()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::conditions;
+use super::{certificates, conditions};
 use crate::actors::mco::node::Member;
 use crate::base::clock::Time;
 use crate::model::Object;
@@ -15,6 +15,8 @@ use crate::model::manifests::Line;
 const DEGRADED_TELLS: Line = (4, 19);
 /// From this minor on the status tells of pinned image sets.
 const PINNED_IMAGES: Line = (4, 20);
+/// From this minor on a degraded node is told of twice: as its MachineConfigNode has it, and as the node itself has it.
+const TELLS_TWICE: Line = (4, 21);
 
 /// How many nodes of a pool are how far.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -78,8 +80,13 @@ pub(in crate::actors::mco) fn status(
             "availableMachineCount": counts.total - counts.unavailable,
         }]);
     }
+    if status["certExpirys"].is_null()
+        && let Some(expirys) = certificates::expirys(line, now)
+    {
+        status["certExpirys"] = expirys;
+    }
     let mut list = pool.list("/status/conditions").to_vec();
-    let node_degraded = node_degraded(members);
+    let node_degraded = node_degraded(members, line);
     let degraded = degraded(&list, &node_degraded, line);
     let [updated, updating] = progress(&counts, config, pool["spec"]["paused"] == true);
     if updated.status == "True" {
@@ -108,14 +115,18 @@ fn progress(counts: &Counts, config: &str, paused: bool) -> [Condition; 2] {
 }
 
 /// The nodes that tell why they are degraded, in order of their names.
-fn node_degraded(members: &BTreeMap<String, Member>) -> Condition {
+fn node_degraded(members: &BTreeMap<String, Member>, line: Line) -> Condition {
     let degraded: Vec<_> = members.iter().filter(|(_, member)| member.degraded).collect();
     if degraded.is_empty() {
         return Condition::new("NodeDegraded", "False", "", "");
     }
-    let told = degraded.iter().filter(|(_, member)| !member.reason.is_empty());
+    // The first node of which nothing is told ends the list of those that are.
+    let told = members.iter().map_while(|(name, member)| Some((name, member.failure.as_ref()?)));
+    let twice = told.filter(|(_, failure)| line >= TELLS_TWICE && !failure.is_empty());
+    let reasons = degraded.iter().map(|(name, member)| (*name, &member.reason));
+    let reasons = reasons.filter(|(_, reason)| !reason.is_empty());
     let message: Vec<_> =
-        told.map(|(name, member)| format!("Node {name} is reporting: {:?}", member.reason)).collect();
+        twice.chain(reasons).map(|(name, reason)| format!("Node {name} is reporting: {reason:?}")).collect();
     let reason = format!("{} nodes are reporting degraded status on sync", degraded.len());
     Condition::new("NodeDegraded", "True", &reason, message.join(", "))
 }
@@ -138,13 +149,15 @@ mod tests {
 
     /// A node with these annotations: what it has, what it shall have, its state and its reason.
     fn node((current, desired, state, reason): (&str, &str, &str, &str)) -> Member {
-        Member::of(&Object::new(json!({
+        let node = Object::new(json!({
             "metadata": { "annotations": {
                 (CURRENT_CONFIG): current, (DESIRED_CONFIG): desired, (STATE): state, (REASON): reason,
             } },
             "spec": { "unschedulable": state == "Working" },
             "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
-        })))
+        }));
+        let failure = if reason.is_empty() { String::new() } else { format!("upgrade failure. {reason}") };
+        Member::of(&node, Some(failure))
     }
 
     /// `total/updated/ready/unavailable/degraded` and the conditions of a pool on its way to `b`.
@@ -221,5 +234,21 @@ mod tests {
         assert_eq!(conditions[..2], [node_degraded, "Degraded=True"]);
         let (_, conditions) = told(&nodes, false, (4, 19));
         assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" text""#);
+    }
+
+    #[test]
+    fn from_4_21_on_a_degraded_node_is_told_of_twice() {
+        let nodes = [("a", "b", "Degraded", "full"), IDLE, ("a", "b", "Degraded", "late")];
+        let twice = r#"Node w0 is reporting: "upgrade failure. full", Node w2 is reporting: "upgrade failure. late", "#;
+        let once = r#"Node w0 is reporting: "full", Node w2 is reporting: "late""#;
+        for (line, expected) in [((4, 20), once.to_owned()), ((4, 21), format!("{twice}{once}"))] {
+            let (_, conditions) = told(&nodes, false, line);
+            assert_eq!(conditions[1], format!("Degraded=True  {expected}"), "{line:?}");
+        }
+        let mut members: BTreeMap<_, _> =
+            nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
+        members.get_mut("w1").unwrap().failure = None;
+        let message = node_degraded(&members, (4, 21)).message;
+        assert_eq!(message, format!("Node w0 is reporting: \"upgrade failure. full\", {once}"), "up to w1");
     }
 }

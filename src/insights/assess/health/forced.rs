@@ -1,30 +1,33 @@
 //! A health insight that is asked for, so that consumers can be tested.
 
-use crate::model::insight::{HealthInsight, ImpactLevel, ImpactType};
+use crate::model::insight::{ImpactLevel, ImpactType, ResourceRef};
 
-use super::{Draft, Facts, Sight};
+use super::Facts;
+use super::cause::{Cause, Draft, Findings};
+
+/// Somebody asked for it.
+pub(super) const FORCED: Cause = Cause {
+    name: "Forced health insight",
+    levels: &[ImpactLevel::Info],
+    impact: ImpactType::None,
+    reference: "https://issues.redhat.com/browse/OTA-1418",
+};
 
 /// The annotation that asks for it; its value does not matter.
 const ANNOTATION: &str = "usc.openshift.io/force-health-insight";
 
 /// The insight while the annotation is there. Texts are those of the update status controller that was part of the
 /// cluster-version operator until April 2025.
-pub(super) fn assess(facts: &Facts<'_>, sight: &Sight<'_>) -> Option<HealthInsight> {
-    let metadata = &facts.cluster_version["metadata"];
-    metadata["annotations"].get(ANNOTATION)?;
-    let draft = Draft {
-        cluster_version: facts.cluster_version,
-        level: ImpactLevel::Info,
-        kind: ImpactType::None,
-        summary: format!(
-            "Forced health insight for ClusterVersion {}",
-            metadata["name"].as_str().unwrap_or_default()
+pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
+    if facts.cluster_version["metadata"]["annotations"].get(ANNOTATION).is_none() {
+        return;
+    }
+    findings.add(Draft {
+        summary: format!("Forced health insight for ClusterVersion {}", facts.name()),
+        description: format!(
+            "The resource has a {ANNOTATION:?} annotation which forces USC to generate this health insight for \
+             testing purposes."
         ),
-        reference: "https://issues.redhat.com/browse/OTA-1418",
-    };
-    let description = format!(
-        "The resource has a {ANNOTATION:?} annotation which forces USC to generate this health insight for \
-         testing purposes."
-    );
-    Some(draft.dated(None, &description, sight))
+        ..Draft::of(&FORCED, ResourceRef::cluster_version(facts.name()))
+    });
 }

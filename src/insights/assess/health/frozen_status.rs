@@ -8,10 +8,19 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::base::clock::rfc3339;
-use crate::model::insight::{HealthInsight, ImpactLevel, ImpactType};
+use crate::base::clock::{Time, rfc3339};
+use crate::model::insight::{ImpactLevel, ImpactType, ResourceRef};
 
-use super::{Draft, Facts, Sight};
+use super::Facts;
+use super::cause::{Cause, Draft, Findings};
+
+/// Nobody can write it.
+pub(super) const FROZEN: Cause = Cause {
+    name: "Status is frozen",
+    levels: &[ImpactLevel::Critical],
+    impact: ImpactType::UpdateStalled,
+    reference: "https://issues.redhat.com/browse/OTA-1223",
+};
 
 /// The first Kubernetes 1.x whose API server, as OpenShift ships it (4.18), lets a value that is not allowed stay in a
 /// status when it was there before (`CRDValidationRatcheting` on the status subresource).
@@ -49,41 +58,40 @@ fn storage_schema(crd: &Value) -> Option<&Value> {
 }
 
 /// The insight while the status holds foreign values and the API server does not let them stay.
-pub(super) fn assess(facts: &Facts<'_>, sight: &Sight<'_>) -> Option<HealthInsight> {
-    let minor = facts.kubernetes_minor.filter(|minor| *minor < RATCHETING_MINOR)?;
-    let foreign = foreign_values(facts.cluster_version, facts.crd?);
+pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
+    let Some(minor) = facts.kubernetes_minor.filter(|minor| *minor < RATCHETING_MINOR) else { return };
+    let foreign = facts.crd.map(|crd| foreign_values(facts.cluster_version, crd)).unwrap_or_default();
     if foreign.is_empty() {
-        return None;
+        return;
     }
     let capabilities: BTreeSet<&str> =
         foreign.iter().flat_map(|(_, values)| values.iter().copied()).collect();
     let capabilities: Vec<&str> = capabilities.into_iter().collect();
-    let draft = Draft {
-        cluster_version: facts.cluster_version,
-        level: ImpactLevel::Critical,
-        kind: ImpactType::UpdateStalled,
-        summary: format!(
-            "ClusterVersion {} can no longer be written: its CRD does not know capabilities {}",
-            facts.cluster_version["metadata"]["name"].as_str().unwrap_or_default(),
-            capabilities.join(", ")
-        ),
-        reference: "https://issues.redhat.com/browse/OTA-1223",
-    };
+    let mut draft = Draft::of(&FROZEN, ResourceRef::cluster_version(facts.name()));
+    draft.summary = format!(
+        "ClusterVersion {} can no longer be written: its CRD does not know capabilities {}",
+        facts.name(),
+        capabilities.join(", ")
+    );
+    let seen = findings.seen(&draft);
+    draft.description = describe(&foreign, minor, seen);
+    draft.since = Some(seen);
+    findings.add(draft);
+}
+
+fn describe(foreign: &[(&str, Vec<&str>)], minor: u32, seen: Time) -> String {
     let remedy =
         if foreign.iter().any(|(field, _)| *field == ENABLED) { REMEDY_ENABLED } else { REMEDY_KNOWN };
     let fields: Vec<String> = foreign
         .iter()
         .map(|(field, values)| format!("status.capabilities.{field} holds {}", values.join(", ")))
         .collect();
-    let describe = |seen| {
-        format!(
-            "{}, which the enum of CustomResourceDefinition clusterversions.config.openshift.io does not allow \
-             (seen since {}). The API server (Kubernetes 1.{minor}) checks the whole status at each write, so it \
-             refuses every status update that leaves them there: conditions, versions and history are as old as \
-             that. {remedy}",
-            fields.join("; "),
-            rfc3339(seen)
-        )
-    };
-    Some(draft.described(sight, |seen| (seen, describe(seen))))
+    format!(
+        "{}, which the enum of CustomResourceDefinition clusterversions.config.openshift.io does not allow \
+         (seen since {}). The API server (Kubernetes 1.{minor}) checks the whole status at each write, so it \
+         refuses every status update that leaves them there: conditions, versions and history are as old as \
+         that. {remedy}",
+        fields.join("; "),
+        rfc3339(seen)
+    )
 }

@@ -1,23 +1,52 @@
-//! Health insights: what a cluster administrator may have to act on. One cause, one file, one row of `ALL`.
+//! Health insights: what a cluster administrator may have to act on. One cause, one constant, one row of [`CAUSES`].
+//!
+//! What `oc adm upgrade status` tells too is told at the same thresholds and in the same words.
 
-mod failing;
+mod alert;
+mod cause;
+mod cluster_version;
 mod forced;
 pub mod frozen_status;
-mod unretrievable_payload;
+mod node;
+mod operator;
+mod pool;
+mod release;
+mod stalled;
+
+pub use alert::assess as of_alerts;
+pub use cause::{Cause, Finding, Findings, Outcome, Sight};
+pub use node::assess as of_node;
+pub use operator::assess as of_operator;
+pub use pool::assess as of_pool;
 
 use serde_json::Value;
 
+use super::progress::Progress;
 use crate::base::clock::Time;
-use crate::base::text::truncate;
-use crate::insights::uid;
-use crate::model::insight::{
-    HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, ResourceRef, Scope, ScopeType,
-};
 
-/// Most characters of a summary, by the API.
-const SUMMARY_CHARACTERS_MAX: usize = 256;
-/// Most characters of a description, by the API.
-const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
+/// All causes, in the order of the table in `docs/insights.md`.
+pub const CAUSES: &[&Cause] = &[
+    &forced::FORCED,
+    &release::UNRETRIEVABLE,
+    &release::UNVERIFIED,
+    &release::PRECONDITIONS,
+    &release::REFUSED,
+    &cluster_version::FAILING,
+    &cluster_version::UNCLEAR,
+    &stalled::STALLED,
+    &cluster_version::PARTIAL,
+    &frozen_status::FROZEN,
+    &operator::UNAVAILABLE,
+    &operator::DEGRADED,
+    &alert::FIRING,
+    &pool::OUTDATED,
+    &pool::PAUSED,
+    &pool::DEGRADED,
+    &node::UNAVAILABLE,
+    &node::DEGRADED,
+    &node::DRAINING,
+    &node::AWAY,
+];
 
 /// What the health of one ClusterVersion is judged by.
 #[derive(Debug, Clone, Copy)]
@@ -28,66 +57,34 @@ pub struct Facts<'a> {
     pub crd: Option<&'a Value>,
     /// Minor of the Kubernetes 1.x that the API server is; `None` while that is not known.
     pub kubernetes_minor: Option<u32>,
+    /// How far the operators are, if that is known.
+    pub progress: Option<&'a Progress>,
+    /// What the pods that fetch payloads suffer from.
+    pub version_pods: &'a [String],
 }
 
-/// When things were first seen, for causes that carry no time themselves.
-#[derive(Clone, Copy)]
-pub struct Sight<'a> {
-    /// The current moment.
-    pub now: Time,
-    /// Since when the insight of this uid has been there, if it was there before.
-    pub earlier: &'a dyn Fn(&str) -> Option<Time>,
-}
-
-type Assess = fn(&Facts<'_>, &Sight<'_>) -> Option<HealthInsight>;
-
-/// All causes, in the order of their insights.
-const ALL: &[Assess] =
-    &[forced::assess, unretrievable_payload::assess, failing::assess, frozen_status::assess];
-
-/// All health insights of one ClusterVersion.
-pub fn assess(facts: &Facts<'_>, sight: &Sight<'_>) -> Vec<HealthInsight> {
-    ALL.iter().filter_map(|assess| assess(facts, sight)).collect()
-}
-
-/// A health insight on the control plane, about one ClusterVersion.
-struct Draft<'a> {
-    cluster_version: &'a Value,
-    level: ImpactLevel,
-    kind: ImpactType,
-    summary: String,
-    reference: &'static str,
-}
-
-impl Draft<'_> {
-    /// The insight of a cause that tells since when it is so; if it fails to, since it was first seen.
-    fn dated(self, since: Option<Time>, description: &str, sight: &Sight<'_>) -> HealthInsight {
-        self.described(sight, |seen| (since.unwrap_or(seen), description.to_owned()))
+impl<'a> Facts<'a> {
+    /// Of this ClusterVersion, with nothing else known.
+    pub fn of(cluster_version: &'a Value) -> Self {
+        Self { cluster_version, crd: None, kubernetes_minor: None, progress: None, version_pods: &[] }
     }
 
-    /// The insight; `tell` gets the moment of the first sight and gives the start and the description.
-    fn described(self, sight: &Sight<'_>, tell: impl FnOnce(Time) -> (Time, String)) -> HealthInsight {
-        let name = self.cluster_version["metadata"]["name"].as_str().unwrap_or_default();
-        let mut insight = HealthInsight {
-            started_at: sight.now,
-            scope: Scope {
-                kind: ScopeType::ControlPlane,
-                resources: vec![ResourceRef::cluster_version(name)],
-            },
-            impact: Impact {
-                level: self.level,
-                kind: self.kind,
-                summary: truncate(&self.summary, SUMMARY_CHARACTERS_MAX),
-                description: String::new(),
-            },
-            remediation: Remediation { reference: self.reference.to_owned(), estimated_finish: None },
-        };
-        let seen = (sight.earlier)(&uid::of_health(&insight)).unwrap_or(sight.now);
-        let (since, description) = tell(seen);
-        insight.started_at = since;
-        insight.impact.description = truncate(&description, DESCRIPTION_CHARACTERS_MAX);
-        insight
+    fn name(&self) -> &'a str {
+        self.cluster_version["metadata"]["name"].as_str().unwrap_or_default()
     }
+
+    fn is_updating(&self, now: Time) -> bool {
+        super::cluster_version::is_updating(self.cluster_version, now)
+    }
+}
+
+/// Adds what one ClusterVersion suffers from.
+pub fn of_cluster_version(facts: &Facts<'_>, findings: &mut Findings<'_>) {
+    forced::assess(facts, findings);
+    release::assess(facts, findings);
+    cluster_version::assess(facts, findings);
+    stalled::assess(facts, findings);
+    frozen_status::assess(facts, findings);
 }
 
 #[cfg(test)]

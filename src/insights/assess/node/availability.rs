@@ -23,7 +23,7 @@ pub(super) fn unavailable(node: &Node, pool: &Pool) -> Option<InsightCondition> 
     if node.annotation("desiredImage") != pool.image {
         return None;
     }
-    let since = node.lacks.iter().filter_map(|(_, since)| *since).min();
+    let since = node.lacks.iter().filter_map(|(_, found)| found.since).min();
     let (reasons, messages): (Vec<&str>, Vec<&str>) = reasons.into_iter().unzip();
     Some(condition("Available", "False", &reasons.join(" | "), &messages.join(" | "), since))
 }

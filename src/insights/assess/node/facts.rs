@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::base::clock::{Time, parse_rfc3339};
-use crate::model::condition::Condition;
+use crate::insights::assess::dated::Dated;
+use crate::model::condition::of;
 use crate::model::selector;
 
 /// What the annotations of the machine-config operator begin with.
@@ -13,6 +14,9 @@ const PREFIX: &str = "machineconfiguration.openshift.io/";
 
 /// The MachineConfig annotation that tells the release which it was made by.
 const RELEASE_VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
+
+/// The taint of nodes that are unschedulable.
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// The pool of the control plane, which wins over any other.
 const MASTER: &str = "master";
@@ -28,13 +32,15 @@ pub struct Node {
     /// Annotations of the machine-config operator, without their prefix.
     annotations: BTreeMap<String, String>,
     pub(super) unschedulable: bool,
-    /// What it lacks by its conditions, in their order, and since when.
-    pub(super) lacks: Vec<(Lack, Option<Time>)>,
+    /// Since when pods are kept away from it, by the taint that follows from being unschedulable.
+    pub(in crate::insights) cordoned_since: Option<Time>,
+    /// What it lacks by its conditions, in their order, each with its condition.
+    pub(in crate::insights) lacks: Vec<(Lack, Dated)>,
 }
 
 /// Something that a node lacks so that pods could run there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lack {
+pub enum Lack {
     /// It is not ready.
     Ready,
     /// Its disks may be full.
@@ -58,8 +64,20 @@ impl Node {
                 })
                 .collect(),
             unschedulable: node["spec"]["unschedulable"] == true,
+            cordoned_since: cordoned_since(node),
             lacks: conditions.filter_map(lack).collect(),
         }
+    }
+
+    /// Whether its daemon wants its pods to leave, and not all of them have left.
+    pub(in crate::insights) fn asks_for_drain(&self) -> bool {
+        let (desired, applied) = (self.annotation("desiredDrain"), self.annotation("lastAppliedDrain"));
+        desired.starts_with("drain-") && desired != applied
+    }
+
+    /// Whether its daemon let it reboot and is not back.
+    pub(in crate::insights) fn reboots(&self) -> bool {
+        self.annotation("post-config-action") == "Rebooting"
     }
 
     /// An annotation of the machine-config operator; empty where there is none.
@@ -73,16 +91,21 @@ impl Node {
     }
 }
 
-fn lack(condition: &Value) -> Option<(Lack, Option<Time>)> {
-    let Condition { kind, status, .. } = Condition::read(condition);
-    let (lack, good) = match kind.as_str() {
+fn lack(condition: &Value) -> Option<(Lack, Dated)> {
+    let (lack, good) = match condition["type"].as_str()? {
         "Ready" => (Lack::Ready, "True"),
         "DiskPressure" => (Lack::DiskSpace, "False"),
         "NetworkUnavailable" => (Lack::Network, "False"),
         _ => return None,
     };
-    let since = condition["lastTransitionTime"].as_str().and_then(parse_rfc3339);
-    (status != good).then_some((lack, since))
+    let found = Dated::read(condition);
+    (!found.is(good)).then_some((lack, found))
+}
+
+fn cordoned_since(node: &Value) -> Option<Time> {
+    let taints = node["spec"]["taints"].as_array()?;
+    let taint = taints.iter().find(|taint| taint["key"] == UNSCHEDULABLE)?;
+    taint["timeAdded"].as_str().and_then(parse_rfc3339)
 }
 
 /// What counts of a pool.
@@ -94,6 +117,8 @@ pub struct Pool {
     pub(super) paused: bool,
     /// The image that its nodes shall run where the operating system comes in layers of somebody's own; empty where not.
     pub(super) image: String,
+    /// What the pool says of itself while it is degraded.
+    pub degraded: Option<Dated>,
 }
 
 impl Pool {
@@ -107,12 +132,24 @@ impl Pool {
             selector: spec["nodeSelector"].clone(),
             paused: spec["paused"] == true,
             image: image.as_str().filter(|_| layered).unwrap_or_default().to_owned(),
+            degraded: of(pool, "Degraded").map(Dated::read).filter(|found| found.is("True")),
         }
     }
 
+    /// Whether its nodes are left out of updates.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
     /// Whether it is the pool of the control plane.
-    pub(super) fn is_control_plane(&self) -> bool {
+    pub fn is_control_plane(&self) -> bool {
         self.name == MASTER
+    }
+
+    /// Whether it is all the same for nodes if this pool becomes `other`.
+    pub fn is_same_for_nodes(&self, other: &Self) -> bool {
+        let of_nodes = |pool: &Self| (pool.selector.clone(), pool.paused, pool.image.clone());
+        of_nodes(self) == of_nodes(other)
     }
 }
 

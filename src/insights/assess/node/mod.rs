@@ -10,8 +10,27 @@ use jiff::SignedDuration;
 
 use crate::base::clock::Time;
 use crate::model::insight::{InsightCondition, NodeStatusInsight, ResourceRef, ScopeType};
+use crate::model::node_phase::Phase;
 
-pub use facts::{Node, Pool, pool_of, release_of};
+pub use facts::{Lack, Node, Pool, pool_of, release_of};
+
+/// Where a node stands, as its pool counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Where it is on its way.
+    pub phase: Phase,
+    /// Whether pods can run on it and its daemon rests, also where that is part of its update.
+    pub is_available: bool,
+    /// Whether its daemon failed.
+    pub is_degraded: bool,
+}
+
+impl Standing {
+    /// Whether it began and is not there.
+    pub fn is_on_its_way(&self) -> bool {
+        matches!(self.phase, Phase::Draining | Phase::Updating | Phase::Rebooting)
+    }
+}
 
 /// How long a node is thought to take once it began.
 const UPDATE_ESTIMATE: SignedDuration = SignedDuration::from_mins(10);
@@ -27,7 +46,7 @@ pub struct Releases<'a> {
 
 /// Where a node is on its way to the newest release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum Progress {
     /// It is there.
     Updated,
     /// It is on its way.
@@ -38,70 +57,85 @@ enum Phase {
 
 /// Assesses a node of `pool` at the moment `now`, which becomes the transition time of its conditions.
 pub fn assess(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> NodeStatusInsight {
+    assess_standing(node, pool, releases, now).0
+}
+
+/// The same, and where it stands.
+pub fn assess_standing(
+    node: &Node,
+    pool: &Pool,
+    releases: Releases<'_>,
+    now: Time,
+) -> (NodeStatusInsight, Standing) {
     let version = (releases.of)(node.annotation("currentConfig"));
-    let phase = phase(node, version, releases);
-    let (updating, mut est_to_complete) = updating(node, pool, phase, now);
+    let progress = progress(node, version, releases);
+    let phase = phase(node, pool, progress);
+    let (updating, mut est_to_complete) = updating(phase, now);
     let mut available = as_expected("Available", "True", "The node is available", now);
     let mut degraded = as_expected("Degraded", "False", "The node is not degraded", now);
     let (mut message, mut troubled) = (String::new(), false);
+    let unavailable = availability::unavailable(node, pool);
+    let failure = failure(node);
+    let standing = Standing { phase, is_available: unavailable.is_none(), is_degraded: failure.is_some() };
     // To be away for a while is part of an update.
-    if let Some(unavailable) = availability::unavailable(node, pool)
-        && phase != Phase::Updating
-    {
+    if let Some(unavailable) = unavailable.filter(|_| progress != Progress::Updating) {
         message.clone_from(&unavailable.message);
         (available, troubled) = (unavailable, true);
     }
-    if let Some(reason) = failure(node) {
+    if let Some(reason) = failure {
         reason.clone_into(&mut message);
         degraded = condition("Degraded", "True", reason, reason, Some(now));
         troubled = true;
     }
     if troubled {
-        est_to_complete = (phase == Phase::Updated).then_some(SignedDuration::ZERO);
+        est_to_complete = (progress == Progress::Updated).then_some(SignedDuration::ZERO);
     }
-    NodeStatusInsight {
+    let insight = NodeStatusInsight {
         conditions: vec![updating, available, degraded],
         name: node.name.clone(),
         resource: ResourceRef::node(&node.name),
         pool_resource: ResourceRef::machine_config_pool(&pool.name),
-        scope_type: if pool.is_control_plane() { ScopeType::ControlPlane } else { ScopeType::WorkerPool },
+        scope_type: ScopeType::of(pool.is_control_plane()),
         version: version.unwrap_or_default().to_owned(),
         est_to_complete,
         message,
+    };
+    (insight, standing)
+}
+
+fn progress(node: &Node, version: Option<&str>, releases: Releases<'_>) -> Progress {
+    let (current, desired) = (node.annotation("currentConfig"), node.given("desiredConfig"));
+    let Some(version) = version else { return Progress::Behind };
+    if version == releases.newest && desired.is_none_or(|desired| desired == current) {
+        Progress::Updated
+    } else if desired.and_then(releases.of) == Some(releases.newest) {
+        Progress::Updating
+    } else {
+        Progress::Behind
     }
 }
 
-fn phase(node: &Node, version: Option<&str>, releases: Releases<'_>) -> Phase {
-    let (current, desired) = (node.annotation("currentConfig"), node.given("desiredConfig"));
-    let Some(version) = version else { return Phase::Behind };
-    if version == releases.newest && desired.is_none_or(|desired| desired == current) {
-        Phase::Updated
-    } else if desired.and_then(releases.of) == Some(releases.newest) {
-        Phase::Updating
-    } else {
-        Phase::Behind
+fn phase(node: &Node, pool: &Pool, progress: Progress) -> Phase {
+    match (progress, node.annotation("state")) {
+        (Progress::Updating, _) if is_draining(node) => Phase::Draining,
+        (Progress::Updating, "Rebooting") => Phase::Rebooting,
+        (Progress::Updating, "Done") | (Progress::Updated, _) => Phase::Updated,
+        (Progress::Updating, _) => Phase::Updating,
+        (Progress::Behind, _) if pool.paused => Phase::Paused,
+        (Progress::Behind, _) => Phase::Pending,
     }
 }
 
 /// The condition `Updating`, and how long it may take yet.
-fn updating(node: &Node, pool: &Pool, phase: Phase, now: Time) -> (InsightCondition, Option<SignedDuration>) {
-    let on_its_way = |reason| ("True", reason, Some(UPDATE_ESTIMATE));
-    let through = ("False", "Completed", Some(SignedDuration::ZERO));
-    let (status, reason, estimate) = match (phase, node.annotation("state")) {
-        (Phase::Updating, _) if is_draining(node) => on_its_way("Draining"),
-        (Phase::Updating, "Rebooting") => on_its_way("Rebooting"),
-        (Phase::Updating, "Done") | (Phase::Updated, _) => through,
-        (Phase::Updating, _) => on_its_way("Updating"),
-        (Phase::Behind, _) if pool.paused => ("False", "Paused", Some(SignedDuration::ZERO)),
-        (Phase::Behind, _) => ("False", "Pending", None),
-    };
-    let message = match reason {
-        "Draining" => "The node is draining",
-        "Rebooting" => "The node is rebooting",
-        "Completed" => "The node is updated",
-        "Updating" => "The node is updating",
-        "Paused" => "The update of the node is paused",
-        _ => "The update of the node is pending",
+fn updating(phase: Phase, now: Time) -> (InsightCondition, Option<SignedDuration>) {
+    let (estimate, zero) = (Some(UPDATE_ESTIMATE), Some(SignedDuration::ZERO));
+    let (status, reason, message, estimate) = match phase {
+        Phase::Draining => ("True", "Draining", "The node is draining", estimate),
+        Phase::Rebooting => ("True", "Rebooting", "The node is rebooting", estimate),
+        Phase::Updating => ("True", "Updating", "The node is updating", estimate),
+        Phase::Updated => ("False", "Completed", "The node is updated", zero),
+        Phase::Paused => ("False", "Paused", "The update of the node is paused", zero),
+        Phase::Pending => ("False", "Pending", "The update of the node is pending", None),
     };
     (condition("Updating", status, reason, message, Some(now)), estimate)
 }
@@ -114,7 +148,7 @@ fn is_draining(node: &Node) -> bool {
 }
 
 /// Why the daemon failed, if it did.
-fn failure(node: &Node) -> Option<&str> {
+pub(in crate::insights) fn failure(node: &Node) -> Option<&str> {
     let failed = has_failed(node) && !node.annotation("desiredConfig").is_empty();
     failed.then(|| node.annotation("reason"))
 }

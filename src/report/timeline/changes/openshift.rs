@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Change, change, text_change};
+use super::{Change, change, condition_changes, text_change};
 use crate::model::Object;
 
 pub(super) fn of_cluster_version(before: Option<&Object>, after: &Object) -> Vec<Change> {
@@ -89,4 +89,12 @@ pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
         }
     }
     found
+}
+
+/// Phases that a node enters and those that it is through with, and when it needs an update; that all of them are over when
+/// it is updated goes without saying.
+pub(super) fn of_machine_config_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
+    let says =
+        |change: &Change| !change.text.contains("=False ") || change.text.starts_with("Updated=False ");
+    condition_changes(before, after).into_iter().filter(says).collect()
 }

@@ -4,47 +4,47 @@ use http::Request;
 use kube::{Client, Config};
 use serde_json::Value;
 
-use crate::oc::Alert;
-
 const ROUTE: &str = "/apis/route.openshift.io/v1/namespaces/openshift-monitoring/routes/thanos-querier";
 
-/// The alerts, from the first of the Route's hosts that answers.
+/// The body of what `/api/v1/alerts` answers at the first of the Route's hosts that does.
 ///
 /// # Errors
 /// Why they could not be asked for.
-pub(super) async fn get(client: &Client, config: &Config) -> Result<Vec<Alert>, String> {
+pub(in crate::cli) async fn alerts(client: &Client, config: &Config) -> Result<String, String> {
     if config.auth_info.token.is_none() && config.auth_info.token_file.is_none() {
         return Err("no token is currently in use for this session".to_owned());
     }
-    let route = ask(client, ROUTE).await.map_err(|why| format!("failed to get alerts from Thanos: {why}"))?;
+    let failed = |why: String| format!("failed to get alerts from Thanos: {why}");
+    let route = route(client).await.map_err(failed)?;
     let hosts = route["status"]["ingress"].as_array().into_iter().flatten();
     let hosts: Vec<&str> = hosts.filter_map(|ingress| ingress["host"].as_str()).collect();
     let place = "in the openshift-monitoring/thanos-querier Route";
     let mut last = format!("unable to get /api/v1/alerts from any of 0 URIs {place}: %!s(<nil>)");
     for host in hosts {
-        match ask_host(config, host).await {
-            Ok(answer) => {
-                let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
-                return Ok(alerts.map(Alert::read).collect());
-            }
+        match ask(config, host).await {
+            Ok(answer) => return Ok(answer),
             Err(why) => last = format!("unable to get /api/v1/alerts from URI {place}: {host}->{why}"),
         }
     }
-    Err(format!("failed to get alerts from Thanos: {last}"))
+    Err(failed(last))
 }
 
-async fn ask_host(config: &Config, host: &str) -> Result<Value, String> {
+async fn route(client: &Client) -> Result<Value, String> {
+    let request = Request::get(ROUTE).body(Vec::new()).map_err(|error| error.to_string())?;
+    client.request::<Value>(request).await.map_err(|error| match error {
+        kube::Error::Api(status) if status.code == 404 => super::not_found(&status, ROUTE),
+        kube::Error::Api(status) => status.message,
+        other => super::causes(&other),
+    })
+}
+
+async fn ask(config: &Config, host: &str) -> Result<String, String> {
     let mut config = config.clone();
     config.cluster_url =
         format!("https://{host}").parse().map_err(|error: http::uri::InvalidUri| error.to_string())?;
     let client = Client::try_from(config).map_err(|error| error.to_string())?;
-    ask(&client, "/api/v1/alerts").await
-}
-
-async fn ask(client: &Client, path: &str) -> Result<Value, String> {
-    let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
-    client.request::<Value>(request).await.map_err(|error| match error {
-        kube::Error::Api(status) if path == ROUTE => status.message,
+    let request = Request::get("/api/v1/alerts").body(Vec::new()).map_err(|error| error.to_string())?;
+    client.request_text(request).await.map_err(|error| match error {
         kube::Error::Api(status) => format!("GET status code={}", status.code),
         other => super::causes(&other),
     })

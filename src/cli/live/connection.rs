@@ -1,6 +1,6 @@
 //! Which cluster, and as whom: the flags that every `oc` command has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use kube::Config;
@@ -18,7 +18,7 @@ const OURS: &str = "windtunnel";
 /// Flags that may stand anywhere among the words of a command.
 #[derive(Debug, Default, Parser)]
 #[command(name = "windtunnel adm upgrade", disable_help_flag = true, no_binary_name = true)]
-pub(super) struct Connection {
+pub(in crate::cli) struct Connection {
     /// The kubeconfig; otherwise those that KUBECONFIG names, or the one in the home folder.
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
@@ -51,7 +51,7 @@ const FLAGS: [(&str, bool); 7] = [
 ];
 
 /// Words that say where the cluster is, and all others.
-pub(super) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
+pub(in crate::cli) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -71,11 +71,17 @@ pub(super) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
 }
 
 impl Connection {
+    /// That of a kubeconfig and of nothing else, in its current context or another.
+    pub(in crate::cli) fn of(kubeconfig: &Path, context: Option<&str>) -> Self {
+        let context = context.map(str::to_owned);
+        Self { kubeconfig: Some(kubeconfig.to_owned()), context, ..Self::default() }
+    }
+
     /// How to reach the cluster.
     ///
     /// # Errors
     /// The kubeconfig cannot be read, or says nothing of this context.
-    pub(super) async fn config(&self) -> Result<Config, Said> {
+    pub(in crate::cli) async fn config(&self) -> Result<Config, Said> {
         let mut kubeconfig = match (&self.kubeconfig, &self.server) {
             (Some(path), _) => Kubeconfig::read_from(path),
             (None, None) => Kubeconfig::read(),

@@ -1,0 +1,193 @@
+@insights
+Feature: Health insights
+  What stands in the way of an update is published as a health insight, from when it lasts long enough until it is over. A
+  healthy update has none.
+
+  Scenario: An update that goes well has no health insights
+    Given a 4.18.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.18.7 exists
+    When I ask for published insights
+    And I update to 4.18.7
+    Then within 10 minutes the insight about ClusterVersion/version has condition Updating True
+    And the insight about ClusterVersion/version has "assessment" "Progressing"
+    And within 40 minutes the insight about ClusterVersion/version has "completion" /^[4-9]\d$/
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 1 minute the insight about ClusterVersion/version has "completion" "100"
+    And within 2 hours the insight about MachineConfigPool/worker has "completion" "100"
+    And there was never a health insight
+
+  Scenario: One that somebody asks for
+    Given a 4.18.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    When I ask for published insights
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version, annotations: {usc.openshift.io/force-health-insight: ""}}
+      """
+    Then within 1 minute there is a health insight about ClusterVersion/version with level "Info" and impact "None" and summary "Forced health insight for ClusterVersion version"
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: ClusterVersion
+      metadata: {name: version, annotations: {usc.openshift.io/force-health-insight: null}}
+      """
+    Then throughout 50 seconds there is a health insight about ClusterVersion/version
+    And within 20 seconds there is no health insight
+
+  # OTA-1321, OCP-21771
+  Scenario: A digest that nobody has, in the words of the pod where the operator only knows of a deadline
+    Given a 4.18.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    When I ask for published insights
+    And I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /Job was active longer than specified deadline"$/
+    And within 2 minutes there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io.* cannot be retrieved$/ and description /deadline.* \| pod version-.*manifest unknown/
+    When I clear the update request
+    Then within 10 minutes there is no health insight
+
+  # OCP-24663
+  Scenario: A release that nobody has signed
+    Given a 4.20.1 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.20.3 exists
+    And release 4.20.3 has no OpenPGP signature
+    When I ask for published insights
+    And I update to 4.20.3
+    Then within 2 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.20.3" and description /The update cannot be verified: unable to verify sha256:/
+    And there is no health insight with summary /cannot be retrieved/
+
+  Scenario: Preconditions that are not met
+    Given a 4.19.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.21.1 exists but is not recommended
+    When I ask for published insights
+    And I update to 4.21.1
+    Then within 5 minutes there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.21.1" and description /MultipleMinorVersionsUpdate/
+
+  Scenario: A payload that is another one
+    Given a 4.18.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.18.7 exists
+    And the payload of release 4.18.7 is of version 4.18.8
+    When I ask for published insights
+    And I update to 4.18.7
+    Then within 5 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /^Release 4\.18\.7 is not accepted \(VerifyPayloadVersion\)$/
+
+  Scenario: An operator that is not available fails and stalls the update, and gets worse with time
+    Given a 4.18.1 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.18.5 exists
+    When I ask for published insights
+    And operator storage becomes unavailable with reason "NoProvisioner" and message "No storage provisioner is running"
+    Then throughout 5 minutes there is no health insight about ClusterOperator/storage
+    And within 30 seconds there is a health insight about ClusterOperator/storage with level "Warning" and impact "API Availability" and summary "Cluster Operator storage is unavailable (NoProvisioner)" and description "No storage provisioner is running"
+    And throughout 14 minutes there is no health insight about ClusterOperator/storage with level "Error"
+    And within 2 minutes there is a health insight about ClusterOperator/storage with level "Error"
+    When I update to 4.18.5
+    Then within 2 hours there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /is failing to proceed with the update \(ClusterOperatorNotAvailable\)$/
+    And the insight about ClusterVersion/version has "assessment" "Degraded"
+    And within 6 hours there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /is stalled$/ and description /these are not: dns, machine-config, network$/
+    # It is told by Prometheus as well, but that began before the update.
+    And there is no health insight with summary /^Alert is firing/
+    When operator storage recovers
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
+    And within 2 minutes there is no health insight
+
+  Scenario: An operator that is degraded, and the alert that begins during the update
+    Given a 4.20.1 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.20.5 exists
+    When I ask for published insights
+    And I update to 4.20.5
+    And 1 minute passes
+    And operator image-registry degrades with reason "NoReplicas" and message "no replicas"
+    Then within 7 minutes there is a health insight about ClusterOperator/image-registry with level "Warning" and summary "Cluster Operator image-registry is degraded (NoReplicas)"
+    And throughout 30 minutes there is no health insight about ClusterOperator/image-registry with level "Error"
+    And within 10 minutes there is a health insight about ClusterOperator/image-registry with level "Error"
+    And there is a health insight with level "Warning" and impact "Unknown" and summary "Alert is firing: Cluster operator has been degraded for 30 minutes." and description /^Alert started firing during the update\. The alert description is: The image-registry operator is degraded because NoReplicas/
+    When operator image-registry recovers
+    Then within 3 minutes there is no health insight with summary /^Alert is firing/
+
+  Scenario: An update that begins before another one is done
+    Given a 4.18.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.18.7 exists
+    And release 4.18.9 exists
+    When I ask for published insights
+    And I update to 4.18.7
+    And 10 minutes pass
+    And I update to 4.18.9
+    Then within 5 minutes there is a health insight about ClusterVersion/version with level "Warning" and impact "None" and summary "Previous update to 4.18.7 never completed, last complete update was 4.18.3"
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.9"
+    And within 2 minutes there is no health insight
+
+  Scenario: Nodes that are not ready, and a node that does not come back from its reboot
+    Given a 4.18.3 cluster with 3 control-plane nodes and 2 workers
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.18.7 exists
+    When I ask for published insights
+    And node worker-1 becomes not ready with message "container runtime is down"
+    Then throughout 4 minutes there is no health insight about Node/worker-1
+    And within 2 minutes there is a health insight about Node/worker-1 with level "Warning" and impact "Update Speed" and summary "Node worker-1 is not ready" and description /message ".*container runtime is down/
+    And there is a health insight about MachineConfigPool/worker
+    When node worker-1 recovers
+    Then within 3 minutes there is no health insight
+    When node worker-0 does not return
+    And I update to 4.18.7
+    Then within 3 hours Node/worker-0 annotation "machineconfiguration.openshift.io/post-config-action" is "Rebooting"
+    And throughout 14 minutes there is no health insight about Node/worker-0
+    # The controller is drained from masters meanwhile, and has seen the reboot since it is back.
+    And within 8 minutes there is a health insight about Node/worker-0 with level "Warning" and impact "Update Speed" and summary "Node worker-0 does not come back from its reboot"
+    And within 1 hour there is a health insight about Node/worker-0 with level "Error"
+    When node worker-0 recovers
+    Then within 1 hour there is no health insight about Node/worker-0
+
+  Scenario: A drain that does not end
+    Given a 4.19.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.19.7 exists
+    And this object:
+      """
+      apiVersion: policy/v1
+      kind: PodDisruptionBudget
+      metadata: {name: one, namespace: openshift-cluster-version}
+      spec: {minAvailable: 1, selector: {matchLabels: {k8s-app: cluster-version-operator}}}
+      """
+    When I ask for published insights
+    And I update to 4.19.7
+    Then within 3 hours the insight about Node/master-0 has condition Updating True with reason "Draining"
+    And throughout 9 minutes there is no health insight about Node/master-0
+    And within 2 minutes there is a health insight about Node/master-0 with level "Warning" and impact "Update Speed" and summary "Node master-0 drains for too long"
+    And within 1 hour there is a health insight about Node/master-0 with level "Error" and summary "Node master-0 drains for too long"
+    And within 5 minutes there is a health insight about Node/master-0 with level "Error" and impact "Update Stalled" and summary "Node master-0 is degraded" and description /^failed to drain node: master-0 after 1 hour/
+    And within 5 minutes there is a health insight about MachineConfigPool/master with level "Error" and summary "Pool 'master' is degraded"
+
+  Scenario: Pools that are paused
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And the feature set "DevPreviewNoUpgrade"
+    And release 4.18.7 exists
+    And this object:
+      """
+      apiVersion: machineconfiguration.openshift.io/v1
+      kind: MachineConfigPool
+      metadata: {name: infra}
+      spec: {paused: true, nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ""}}}
+      """
+    When I ask for published insights
+    And I pause pool worker
+    And I update to 4.18.7
+    Then within 2 minutes there is a health insight about MachineConfigPool/worker with level "Warning" and impact "Update Stalled" and summary "Outdated nodes in a paused pool 'worker' will not be updated"
+    And within 2 minutes there is a health insight about MachineConfigPool/infra with level "Info" and impact "None" and summary "Pool 'infra' is paused"
+    When I unpause pool worker
+    Then within 2 minutes there is no health insight about MachineConfigPool/worker
+
+  Scenario: Whoever lost the ConfigMap finds the same in the resource UpdateStatus
+    Given a 4.18.3 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    When operator etcd degrades with reason "Bad"
+    Then within 7 minutes there is a health insight about ClusterOperator/etcd with level "Warning" and summary "Cluster Operator etcd is degraded (Bad)"
+    When operator etcd recovers
+    Then within 3 minutes there is no health insight

@@ -1,0 +1,34 @@
+Feature: Pods that are not well
+  Probes of a pod's containers fail, or its programs end again and again, as long as somebody tells it so.
+
+  Scenario: A pod that is not ready is not available, and is again when it recovers
+    Given a 4.18.3 cluster
+    When pod openshift-cluster-version/cluster-version-operator-* becomes unready with message "dial tcp 10.0.0.1:9099: connect: connection refused"
+    # A probe has to fail three times.
+    Then throughout 29 seconds Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
+    And within 2 seconds Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is False with reason "ContainersNotReady" and message "containers with unready status: [cluster-version-operator]"
+    And Event/openshift-cluster-version/cluster-version-operator-* field "message" is /^Readiness probe failed: dial tcp 10\.0\.0\.1:9099/
+    And Pod/openshift-cluster-version/cluster-version-operator-* has status "Running"
+    And Deployment/openshift-cluster-version/cluster-version-operator condition Available is False
+    When pod openshift-cluster-version/cluster-version-operator-* recovers
+    Then within 1 second Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
+    And Deployment/openshift-cluster-version/cluster-version-operator condition Available is True
+
+  Scenario: A program that crashes is started again ever more seldom
+    Given a 4.18.3 cluster
+    When pod openshift-cluster-version/cluster-version-operator-* crashes
+    Then within 5 seconds Pod/openshift-cluster-version/cluster-version-operator-* has status "Error"
+    And within 1 minute Pod/openshift-cluster-version/cluster-version-operator-* has status "CrashLoopBackOff"
+    And Pod/openshift-cluster-version/cluster-version-operator-* field "status.phase" is "Running"
+    And Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].state.waiting.message" is /^back-off 10s restarting failed container=cluster-version-operator pod=cluster-version-operator-/
+    And within 15 minutes Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].state.waiting.message" is /^back-off 5m0s restarting failed container/
+    When pod openshift-cluster-version/cluster-version-operator-* recovers
+    Then within 6 minutes Pod/openshift-cluster-version/cluster-version-operator-* has status "Running"
+    And throughout 20 minutes Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
+
+  Scenario: A container that is not live is restarted
+    Given a 4.18.3 cluster
+    When pod openshift-cluster-version/cluster-version-operator-* is not live
+    Then within 40 seconds Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"
+    And Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].lastState.terminated.exitCode" is "143"
+    And within 40 seconds Pod/openshift-cluster-version/cluster-version-operator-* has status "CrashLoopBackOff"

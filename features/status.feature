@@ -1,0 +1,25 @@
+@update @status
+Feature: What oc adm upgrade status tells
+  Whoever watches an update asks the client, which asks the API server and Prometheus and draws its own conclusions.
+
+  Background:
+    Given a 4.16.1 cluster
+    And the update channel "stable-4.16"
+    And release 4.16.5 exists
+
+  Scenario: Progress and what stands in its way
+    Then the status contains "The cluster is not updating."
+    When I pause pool worker
+    And I update to 4.16.5
+    Then within 10 minutes the status contains "Target Version:  4.16.5 (from 4.16.1)"
+    And the status contains /(?m)^Completion: +\d+% \(\d+ operators updated, \d+ updating, \d+ waiting\)$/
+    And the status contains "Outdated nodes in a paused pool 'worker' will not be updated"
+    When operator etcd degrades with reason "EtcdMembersDegraded" and message "2 of 3 members are available"
+    Then within 10 minutes the status contains "Cluster Operator etcd is degraded (EtcdMembersDegraded)"
+    And the status with details "health" contains "  Description: 2 of 3 members are available"
+
+  Scenario: The end of an update
+    When I update to 4.16.5
+    Then within 2 hours the status contains "Update to 4.16.5 successfully completed at "
+    And the status contains "All control plane nodes successfully updated to 4.16.5"
+    And within 1 hour the status contains "The cluster is not updating."

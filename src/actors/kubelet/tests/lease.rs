@@ -1,0 +1,62 @@
+//! Whether a kubelet shows that it lives.
+
+use super::*;
+use crate::model::resources::LEASES;
+
+/// A node and its kubelet, which renews a Lease or does not.
+fn rig(node_leases: bool) -> Rig {
+    let mut rig = Rig::new();
+    rig.put(&NODES, json!({ "metadata": { "name": "w" } }));
+    let world = Arc::new(World { node_leases, ..World::default() });
+    rig.seat(move || Box::new(Kubelet::new("w", Arc::clone(&world), &Streams::new(1))));
+    rig
+}
+
+fn lease(rig: &Rig) -> Option<&Object> {
+    rig.view.get(&LEASES, "kube-node-lease", "w")
+}
+
+#[test]
+fn a_lease_is_the_nodes_own_and_renewed_every_ten_seconds() {
+    let mut rig = rig(true);
+    rig.run(1);
+    let made = lease(&rig).unwrap().clone();
+    let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "w", "uid": "uid-of-w" }]);
+    assert_eq!(made["metadata"]["ownerReferences"], owner);
+    let spec = json!({ "holderIdentity": "w", "leaseDurationSeconds": 40, "renewTime": "2024-01-01T00:00:00.000000Z" });
+    assert_eq!(made["spec"], spec);
+    rig.run(9);
+    assert_eq!(lease(&rig).unwrap().text("/spec/renewTime"), "2024-01-01T00:00:10.000000Z");
+    rig.run(590);
+    assert_eq!(rig.writes, 61, "one at the start and one every ten seconds");
+}
+
+#[test]
+fn a_restarted_kubelet_renews_at_once_what_it_finds() {
+    let mut rig = rig(true);
+    rig.run(1);
+    rig.crash_after_writes = Some(2);
+    rig.run(10);
+    // It was renewed when the first process was about to, and then by the second.
+    assert_eq!(
+        (rig.writes, lease(&rig).unwrap().text("/spec/renewTime")),
+        (3, "2024-01-01T00:00:10.000000Z")
+    );
+}
+
+#[test]
+fn without_being_asked_to_it_renews_none() {
+    let mut rig = rig(false);
+    rig.run(600);
+    assert!(lease(&rig).is_none() && rig.writes == 0);
+}
+
+#[test]
+fn a_kubelet_whose_node_is_gone_shows_nothing() {
+    let mut rig = rig(true);
+    rig.run(1);
+    rig.write(&Write::delete(&NODES, "", "w"));
+    rig.write(&Write::delete(&LEASES, "kube-node-lease", "w"));
+    rig.run(60);
+    assert!(lease(&rig).is_none());
+}

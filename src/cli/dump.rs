@@ -1,0 +1,71 @@
+//! Dumps of clusters on disk: folders, archives and single files, plain or compressed.
+
+mod archive;
+
+use std::fs;
+use std::path::Path;
+
+use super::files;
+use crate::dump::{Dump, Source, select};
+use crate::model::Resource;
+
+/// Reads the objects of `wanted` kinds from a folder with everything below it, from a tar archive, or from one file.
+///
+/// # Errors
+/// What cannot be read, and a dump in which there are none.
+pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
+    let sources = if path.is_dir() {
+        folder(path, wanted)?
+    } else if archive::is_one(path) {
+        archive::read(path, wanted).map_err(|error| format!("{}: {error}", path.display()))?
+    } else {
+        vec![Source { path: path.display().to_string(), text: text(path)? }]
+    };
+    let count = sources.len();
+    let dump = Dump::read(sources, wanted).map_err(|problems| problems.join("\n"))?;
+    if dump.is_empty() {
+        let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
+        return Err(format!(
+            "{}: expected objects of a cluster ({}), found none in {count} YAML and JSON files",
+            path.display(),
+            kinds.join(", ")
+        ));
+    }
+    Ok(dump)
+}
+
+fn folder(path: &Path, wanted: &[&Resource]) -> Result<Vec<Source>, String> {
+    let mut found = Vec::new();
+    walk(path, "", &mut found)?;
+    let read = |name: String| {
+        let path = path.join(&name);
+        Ok(Source { text: text(&path)?, path: path.display().to_string() })
+    };
+    select(found, wanted).into_iter().map(read).collect()
+}
+
+/// Finds files by their names from the root. Folders that are linked to are not searched: links may go in circles.
+fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), String> {
+    let folder = root.join(below);
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // What has no name in UTF-8 is of no cluster.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let name = if below.is_empty() { name } else { format!("{below}/{name}") };
+        if entry.file_type().map_err(failed)?.is_dir() {
+            walk(root, &name, found)?;
+        } else if !entry.path().is_dir() {
+            found.push(name);
+        }
+    }
+    Ok(())
+}
+
+/// The text of a file, whether or not it is compressed.
+fn text(path: &Path) -> Result<String, String> {
+    if archive::is_compressed(path) {
+        return archive::decompress(path).map_err(|error| format!("{}: {error}", path.display()));
+    }
+    files::read(path)
+}

@@ -1,0 +1,69 @@
+//! Compressed files, and archives of many: `.gz`, `.tar`, `.tar.gz`, `.tgz`.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::dump::{Source, select};
+use crate::model::Resource;
+
+/// Whether a file is an archive, by its name.
+pub(super) fn is_one(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    [".tar", ".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a file is compressed, by its name.
+pub(super) fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
+/// The text of a compressed file.
+pub(super) fn decompress(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    MultiGzDecoder::new(BufReader::new(File::open(path)?)).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The files of an archive that may hold objects of `wanted` kinds. It is gone through twice, first for the names: a
+/// must-gather is mostly logs, of which nothing is kept.
+pub(super) fn read(path: &Path, wanted: &[&Resource]) -> io::Result<Vec<Source>> {
+    let mut names = Vec::new();
+    each(path, |name, _| {
+        names.push(name);
+        Ok(())
+    })?;
+    let selected = select(names, wanted);
+    let mut sources = Vec::with_capacity(selected.len());
+    each(path, |name, file| {
+        if selected.binary_search(&name).is_ok() {
+            let mut text = String::new();
+            if is_compressed(Path::new(&name)) {
+                MultiGzDecoder::new(file).read_to_string(&mut text)?;
+            } else {
+                file.read_to_string(&mut text)?;
+            }
+            sources.push(Source { path: format!("{}:{name}", path.display()), text });
+        }
+        Ok(())
+    })?;
+    sources.sort_by(|one: &Source, other| one.path.cmp(&other.path));
+    Ok(sources)
+}
+
+/// Visits the files of an archive, each with its name.
+fn each(path: &Path, mut visit: impl FnMut(String, &mut dyn Read) -> io::Result<()>) -> io::Result<()> {
+    let file = BufReader::new(File::open(path)?);
+    let is_plain = path.extension().is_some_and(|extension| extension == "tar");
+    let bytes: Box<dyn Read> = if is_plain { Box::new(file) } else { Box::new(MultiGzDecoder::new(file)) };
+    for entry in tar::Archive::new(bytes).entries()? {
+        let mut entry = entry?;
+        if entry.header().entry_type().is_file() {
+            let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
+            visit(name, &mut entry)?;
+        }
+    }
+    Ok(())
+}

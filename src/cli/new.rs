@@ -1,0 +1,65 @@
+//! `windtunnel new`: a scenario or a feature to begin with.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::args::NewArgs;
+use super::{Exit, files, say};
+
+/// What there is to begin with: name, what it is, extension, text.
+pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
+    ("update", "an update within a minor that completes", "yaml", include_str!("templates/update.yaml")),
+    ("bad-digest", "a release image that nobody has", "yaml", include_str!("templates/bad-digest.yaml")),
+    ("rollback", "a minor update, and the way back", "yaml", include_str!("templates/rollback.yaml")),
+    ("operator", "an operator that degrades in the middle", "yaml", include_str!("templates/operator.yaml")),
+    (
+        "nodes",
+        "a pool that is paused while the cluster updates",
+        "yaml",
+        include_str!("templates/nodes.yaml"),
+    ),
+    ("matrix", "one scenario for a table of releases", "yaml", include_str!("templates/matrix.yaml")),
+    ("feature", "an update in Gherkin", "feature", include_str!("templates/update.feature")),
+];
+
+/// Writes a file by a template.
+pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
+    let Some(path) = &args.path else {
+        let width = TEMPLATES.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        say(&TEMPLATES.iter().map(|(name, what, ..)| format!("{name:width$}  {what}\n")).collect::<String>());
+        return Ok(Exit::Passed);
+    };
+    let (template, text) = chosen(path, args.from_template.as_deref())?;
+    if path.exists() {
+        return Err(format!("{}: there is a file already", path.display()));
+    }
+    files::write(path, &text.replace("NAME", &name_of(path)))?;
+    let command = if path.extension() == Some(OsStr::new("feature")) { "test" } else { "run" };
+    say(&format!(
+        "{}: written by template `{template}`\nplay it: windtunnel {command} {0}\n",
+        path.display()
+    ));
+    Ok(Exit::Passed)
+}
+
+/// The template of this name, or the first one for files like that.
+fn chosen(path: &Path, name: Option<&str>) -> Result<(&'static str, &'static str), String> {
+    let extension = path.extension().unwrap_or_default();
+    let fits = |template: &str| *extension == *template;
+    let found = match name {
+        Some(name) => TEMPLATES.iter().find(|(template, ..)| *template == name),
+        None => TEMPLATES.iter().find(|(_, _, extension, _)| fits(extension)),
+    };
+    match found {
+        Some((name, _, extension, text)) if fits(extension) => Ok((name, text)),
+        Some((name, _, extension, _)) => {
+            Err(format!("{}: template `{name}` is for files named *.{extension}", path.display()))
+        }
+        None => Err(format!("{}: expected a file named *.yaml or *.feature", path.display())),
+    }
+}
+
+/// What a file is called, as words.
+fn name_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().replace(['-', '_'], " ")
+}

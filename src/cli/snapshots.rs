@@ -1,0 +1,43 @@
+//! Files beside scenarios and features that statuses are compared with, or kept in.
+
+use std::path::Path;
+
+use super::files;
+use crate::scenario::plan::Snapshot;
+
+/// The file that `file` names, to be compared with.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn kept(file: &str, name: &str) -> Result<Snapshot, String> {
+    let snapshot = to_be_written(file, name)?;
+    let text = files::read(Path::new(&snapshot.path))
+        .map_err(|error| format!("{error}; `--update-snapshots` writes it"))?;
+    Ok(Snapshot { text: Some(text), ..snapshot })
+}
+
+/// The file that `file` names, to be written.
+///
+/// # Errors
+/// It is a folder.
+pub(super) fn to_be_written(file: &str, name: &str) -> Result<Snapshot, String> {
+    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
+    let path_text = path.display().to_string();
+    if path.is_dir() {
+        return Err(format!("{path_text}: expected a file, found a folder"));
+    }
+    Ok(Snapshot { path: path_text, text: None })
+}
+
+/// Writes texts into their files.
+///
+/// # Errors
+/// All that cannot be written.
+pub(super) fn write<'a>(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Result<(), String> {
+    let written = snapshots.into_iter().filter_map(|Snapshot { path, text }| {
+        let text = text.as_deref()?;
+        files::write(Path::new(path), text).err()
+    });
+    let errors: Vec<String> = written.collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+}

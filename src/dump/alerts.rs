@@ -1,0 +1,21 @@
+//! Answers of Prometheus among the files of a dump.
+
+use serde_json::{Value, json};
+
+/// Whether a file is one by its name.
+pub(super) fn is_answer(path: &str) -> bool {
+    path.ends_with("alerts.json")
+}
+
+/// The body of an answer to `/api/v1/alerts`, if this is one: as it is, or made of the answer to `/api/v1/rules`, which
+/// a must-gather has instead.
+pub(super) fn of_answer(answer: &Value) -> Option<String> {
+    let data = answer.get("data")?;
+    if data.get("alerts").is_some() {
+        return Some(answer.to_string());
+    }
+    let groups = data.get("groups")?.as_array()?;
+    let rules = groups.iter().filter_map(|group| group["rules"].as_array()).flatten();
+    let alerts: Vec<&Value> = rules.filter_map(|rule| rule["alerts"].as_array()).flatten().collect();
+    Some(json!({ "status": "success", "data": { "alerts": alerts } }).to_string())
+}

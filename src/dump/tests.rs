@@ -1,0 +1,109 @@
+//! Dumps in a few words.
+
+use super::*;
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, NAMESPACES, NODES};
+
+const WANTED: &[&Resource] = &[&CLUSTER_OPERATORS, &CLUSTER_VERSIONS, &DEPLOYMENTS, &NODES];
+
+fn read(files: &[(&str, &str)]) -> Result<Dump, Vec<String>> {
+    let source = |(path, text): &(&str, &str)| Source { path: (*path).to_owned(), text: (*text).to_owned() };
+    Dump::read(files.iter().map(source), WANTED)
+}
+
+fn check(files: &[(&str, &str)], resource: &Resource, expected: &[&str]) {
+    let dump = read(files).unwrap();
+    let names: Vec<&str> = dump.list(resource).map(Object::name).collect();
+    assert_eq!(names, expected, "{files:?}");
+}
+
+const OPERATOR: &str = "apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {name: dns}\n";
+
+#[test]
+fn objects_are_found_by_their_kind_in_files_of_every_form() {
+    check(&[("whatever.yaml", OPERATOR)], &CLUSTER_OPERATORS, &["dns"]);
+    check(
+        &[("a", &format!("{OPERATOR}---\n---\n{}", OPERATOR.replace("dns", "etcd")))],
+        &CLUSTER_OPERATORS,
+        &["dns", "etcd"],
+    );
+    let json = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "b"}},
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}]}"#;
+    check(&[("x.json", json)], &NODES, &["b", "a"]);
+    let typed =
+        "apiVersion: config.openshift.io/v1\nkind: ClusterOperatorList\nitems: [{metadata: {name: dns}}]";
+    check(&[("x.yaml", typed)], &CLUSTER_OPERATORS, &["dns"]);
+    let other_group = "apiVersion: example.io/v1\nkind: ClusterOperator\nmetadata: {name: dns}\n";
+    check(
+        &[("x.yaml", other_group), ("empty.yaml", ""), ("other.json", "{\"a\": 1}")],
+        &CLUSTER_OPERATORS,
+        &[],
+    );
+}
+
+#[test]
+fn of_two_states_the_newer_counts_and_two_clusters_are_no_dump() {
+    let state = |kind: &str, version: u32, uid: &str, label: &str| {
+        format!(
+            "apiVersion: {kind}\nmetadata: {{name: n, uid: {uid}, resourceVersion: '{version}', labels: {{l: {label}}}}}"
+        )
+    };
+    let labels = |kind: &str, one: (u32, &str, &str), other: (u32, &str, &str)| {
+        let texts = [one, other].map(|(version, uid, label)| state(kind, version, uid, label));
+        let dump = read(&[("a", &texts[0]), ("b", &texts[1])])?;
+        Ok::<String, Vec<String>>(dump.list(&NODES).filter_map(|node| node.label("l")).collect())
+    };
+    let node = "v1\nkind: Node";
+    assert_eq!(labels(node, (9, "u", "old"), (10, "u", "new")).unwrap(), "new");
+    assert_eq!(labels(node, (10, "u", "new"), (9, "u", "old")).unwrap(), "new");
+    assert_eq!(labels(node, (9, "u", "old"), (10, "v", "again")).unwrap(), "again");
+    assert_eq!(
+        labels("config.openshift.io/v1\nkind: ClusterVersion", (9, "u", "a"), (9, "v", "b")).unwrap_err(),
+        [
+            "b: clusterversions.config.openshift.io/n is of another cluster than the one in a; expected the files of one cluster"
+        ]
+    );
+    assert_eq!(read(&[("a", OPERATOR), ("b", OPERATOR)]).unwrap().list(&CLUSTER_OPERATORS).count(), 1);
+    let other = OPERATOR.replace("{name: dns}", "{name: dns, labels: {a: b}}");
+    assert_eq!(read(&[("a", OPERATOR), ("b", &other)]).unwrap_err().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place() {
+    let errors = read(&[("a.yaml", "kind: [\n"), ("b.json", "{\n \"a\": }")]).unwrap_err();
+    assert!(errors[0].starts_with("a.yaml:"), "{errors:?}");
+    assert_eq!(errors[1], "b.json:2:7: expected JSON: expected value");
+}
+
+#[test]
+fn alerts_are_those_of_prometheus_or_of_its_rules() {
+    let alerts = |path: &str, text: &str| read(&[(path, text)]).unwrap().alerts.unwrap();
+    let rules = r#"{"data": {"groups": [{"rules": [{"record": "r"}, {"alerts": [{"state": "firing"}]}]}]}}"#;
+    assert_eq!(alerts("r.json", rules), r#"{"data":{"alerts":[{"state":"firing"}]},"status":"success"}"#);
+    assert_eq!(alerts("a.json", r#"{"data":{"alerts":[]}}"#), r#"{"data":{"alerts":[]}}"#);
+    assert_eq!(alerts("x-alerts.json", "{"), "{");
+}
+
+#[test]
+fn of_a_must_gather_only_what_is_wanted_is_read() {
+    let wanted = [
+        "g/image/cluster-scoped-resources/config.openshift.io/clusteroperators.yaml",
+        "g/image/cluster-scoped-resources/config.openshift.io/clusteroperators/dns.yaml",
+        "g/image/cluster-scoped-resources/core/nodes/a.yaml",
+        "g/image/monitoring/prometheus/rules.json",
+        "g/image/namespaces/openshift-machine-config-operator/apps/deployments.yaml",
+    ];
+    let others = [
+        "g/image/cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
+        "g/image/cluster-scoped-resources/example.io/nodes/a.yaml",
+        "g/image/etcd_info/endpoint_health.json",
+        "g/image/namespaces/a/a.yaml",
+        "g/image/namespaces/a/pods/p/p.yaml",
+        "g/timestamp",
+    ];
+    let all = || others.iter().chain(&wanted).map(|path| (*path).to_owned());
+    assert_eq!(select(all(), WANTED), wanted);
+    assert_eq!(select(all(), &[&NAMESPACES])[1..], ["g/image/namespaces/a/a.yaml"]);
+    let plain = ["a/nodes.yaml", "b.json.gz", "c.txt", "output"].map(str::to_owned);
+    assert_eq!(select(plain, WANTED), ["a/nodes.yaml", "b.json.gz"]);
+}

@@ -1,0 +1,64 @@
+//! Whether `oc adm upgrade status` would print what a scenario expects.
+
+use similar::TextDiff;
+
+use super::simulation::Simulation;
+use crate::scenario::plan::{Snapshot, StatusMatch, What};
+use crate::status::{Alerts, Details, Inputs, Moment, render};
+
+/// Lines around a difference that are shown with it.
+const CONTEXT: usize = 2;
+
+/// The text at this moment.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
+    let now = simulation.now();
+    let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
+    let status = inputs.and_then(|mut inputs| {
+        let told = simulation.told_alerts.borrow();
+        inputs.alerts = Alerts::of(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
+        render(&inputs, Moment::at(now), details)
+    });
+    status.map(|report| report.text).map_err(|refusal| format!("there is no status: {refusal}"))
+}
+
+/// Checks the text; the error says how it differs.
+pub(super) fn check(simulation: &Simulation, wanted: &StatusMatch) -> Result<(), String> {
+    let seen = text(simulation, wanted.details)?;
+    if let Some(missing) = wanted.has.iter().find(|wanted| !wanted.fits(&seen)) {
+        return Err(format!("the status is not {missing}:\n{}", seen.trim_end()));
+    }
+    let snapshot = wanted.snapshot.as_ref();
+    let Some((path, kept)) = snapshot.and_then(|Snapshot { path, text }| Some((path, text.as_ref()?))) else {
+        return Ok(());
+    };
+    let [kept, seen] = [kept, &seen].map(|text| trimmed(text));
+    if kept == seen {
+        return Ok(());
+    }
+    let diff = TextDiff::from_lines(&kept, &seen);
+    let diff = diff.unified_diff().context_radius(CONTEXT).header(path, "the status").to_string();
+    Err(format!(
+        "the status is not as in {path} (`--update-snapshots` writes what it is):\n{}",
+        diff.trim_end()
+    ))
+}
+
+/// Keeps the text of an expectation that asks for it.
+pub(super) fn keep(simulation: &mut Simulation, what: &What) {
+    let What::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) = what
+    else {
+        return;
+    };
+    if let Ok(text) = text(simulation, *details) {
+        simulation.snapshots.push(Snapshot { path: path.clone(), text: Some(text) });
+    }
+}
+
+/// A text without blanks at the ends of its lines and lines without anything at its end.
+fn trimmed(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,70 @@
+//! An alert that began to fire during the update, or that is known to stand in the way of updates.
+
+use crate::base::clock::Time;
+use crate::model::alert::{ActiveAlert, AlertState};
+use crate::model::insight::{ImpactLevel, ImpactType, ResourceRef};
+
+use super::cause::{Cause, Draft, Findings};
+
+/// It fires.
+pub(super) const FIRING: Cause = Cause {
+    name: "Alert is firing",
+    levels: &[ImpactLevel::Warning, ImpactLevel::Critical],
+    impact: ImpactType::Unknown,
+    reference: "<alert does not have a runbook_url annotation>",
+};
+
+/// Alerts that stand in the way of updates whenever they began.
+const KNOWN: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
+
+/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`.
+pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Findings<'_>) {
+    for active in alerts.iter().filter(|active| active.alert.state == AlertState::Firing) {
+        let name = active.alert.name();
+        let level = match active.alert.label("severity") {
+            "warning" => ImpactLevel::Warning,
+            "critical" => ImpactLevel::Critical,
+            _ => continue,
+        };
+        let is_known = KNOWN.contains(&name);
+        let is_of_update = started.is_some_and(|started| active.active_at.is_some_and(|at| at > started));
+        if name.is_empty() || !(is_known || is_of_update) {
+            continue;
+        }
+        let why = match (is_known, is_of_update) {
+            (true, true) => "Alert known to affect updates started firing during the update.",
+            (true, false) => "Alert known to affect updates has been firing since before the update started.",
+            (false, _) => "Alert started firing during the update.",
+        };
+        add(active, level, why, findings);
+    }
+}
+
+fn add(active: &ActiveAlert, level: ImpactLevel, why: &str, findings: &mut Findings<'_>) {
+    let alert = &active.alert;
+    let summary = match alert.annotation("summary") {
+        "" => alert.name(),
+        summary => summary,
+    };
+    let texts: Vec<&str> = [alert.annotation("description"), alert.annotation("message")]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect();
+    let told = if texts.is_empty() {
+        "The alert has no description.".to_owned()
+    } else {
+        format!("The alert description is: {}", texts.join(" | "))
+    };
+    let labels: Vec<String> = alert.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let resource =
+        ResourceRef { namespace: alert.label("namespace").to_owned(), ..ResourceRef::alert(alert.name()) };
+    findings.add(Draft {
+        level,
+        apart: &labels.join("\n"),
+        reference: alert.annotation("runbook_url"),
+        summary: format!("Alert is firing: {summary}"),
+        description: format!("{why} {told}"),
+        since: active.active_at,
+        ..Draft::of(&FIRING, resource)
+    });
+}

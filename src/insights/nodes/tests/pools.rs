@@ -1,0 +1,106 @@
+//! Nodes in, insights on pools and on what nodes suffer from out.
+
+use super::*;
+
+#[test]
+fn a_pool_counts_its_nodes_wherever_they_come_from_and_go() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.pool_told("worker"), "Completed 100%: 2 Total, 2 Available");
+    bench.nodes.newest(Some("4.18.7"));
+    bench.round("01");
+    assert_eq!(bench.pool_told("worker"), "Pending 0%: 2 Total, 2 Available, 2 Outdated");
+    bench.config("new", &config("4.18.7"));
+    bench.node("w0", &node("new"));
+    assert_eq!(bench.round("02"), "w0 Completed 4.18.7");
+    assert_eq!(bench.pool_told("worker"), "Progressing 50%: 2 Total, 2 Available, 1 Outdated");
+    let mut moved = node("old");
+    moved["metadata"]["labels"] = json!({"infra": ""});
+    bench.pool("infra", &pool("infra", "infra"));
+    bench.node("w1", &moved);
+    bench.round("03");
+    assert_eq!(bench.pool_told("worker"), "Completed 100%: 1 Total, 1 Available");
+    assert_eq!(bench.pool_told("infra"), "Pending 0%: 1 Total, 1 Available, 1 Outdated");
+    bench.nodes.node(of(Event::Delete(("w1".to_owned(), json!({}))), Node::read));
+    bench.round("04");
+    assert_eq!(bench.pool_told("infra"), "Completed 100%: ");
+    bench.nodes.pool(of(Event::Delete(("infra".to_owned(), json!({}))), Pool::read));
+    bench.round("05");
+    assert!(!bench.data.contains_key("usc.ni.mcp-infra"));
+}
+
+#[test]
+fn a_node_that_changes_costs_the_work_of_one_node() {
+    let mut bench = Bench::behind();
+    let mut cordoned = node("old");
+    cordoned["spec"]["unschedulable"] = json!(true);
+    bench.node("w0", &cordoned);
+    assert_eq!((bench.nodes.stale.len(), bench.nodes.all_stale), (1, false));
+    bench.round("02");
+    let mut degraded = pool("worker", "worker");
+    degraded["status"] = json!({"conditions": [{"type": "Degraded", "status": "True", "message": "m"}]});
+    bench.pool("worker", &degraded);
+    let Nodes { stale, stale_pools, all_stale, .. } = &bench.nodes;
+    assert_eq!((stale.len(), stale_pools.len(), *all_stale), (0, 1, false));
+}
+
+#[test]
+fn what_nodes_and_pools_suffer_from_comes_in_time_and_leaves_after_a_while() {
+    let mut bench = Bench::behind();
+    let mut away = node("old");
+    away["status"]["conditions"][0] = json!({"type": "Ready", "status": "False", "lastTransitionTime": "2024-01-01T02:00:00Z", "message": "m"});
+    bench.node("w0", &away);
+    bench.round("02");
+    assert_eq!(bench.ailments(), [""; 0]);
+    assert_eq!(bench.nodes.look_again().unwrap().to_string(), "2024-01-01T02:05:01Z");
+    bench.round("03");
+    assert_eq!(bench.ailments(), ["Warning Node w0 is not ready"]);
+    bench.node("w0", &node("old"));
+    bench.round("04");
+    assert_eq!(bench.ailments(), ["Warning Node w0 is not ready"], "its cause may come back");
+    assert_eq!(bench.informer.next_expiry().unwrap().to_string(), "2024-01-01T04:01:00Z");
+    bench.round("05");
+    assert_eq!(bench.ailments(), [""; 0]);
+    let mut paused = pool("worker", "worker");
+    paused["spec"]["paused"] = json!(true);
+    bench.pool("worker", &paused);
+    bench.round("06");
+    assert_eq!(bench.ailments(), ["Warning Outdated nodes in a paused pool 'worker' will not be updated"]);
+}
+
+#[test]
+fn what_a_node_suffered_from_leaves_with_the_node() {
+    let mut bench = Bench::behind();
+    let mut broken = node("old");
+    broken["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
+    bench.node("w0", &broken);
+    bench.round("02");
+    assert_eq!(bench.ailments(), ["Error Node w0 is degraded"]);
+    bench.nodes.node(of(Event::Delete(("w0".to_owned(), json!({}))), Node::read));
+    assert_eq!(bench.round("02"), "-w0");
+    assert_eq!(bench.ailments(), [""; 0]);
+}
+
+#[test]
+fn a_node_whose_drain_does_not_end_is_told_of_twice_as_loud() {
+    let mut bench = Bench::behind();
+    bench.config("new", &config("4.18.7"));
+    let mut draining = node("old");
+    let annotations = [
+        ("desiredConfig", "new"),
+        ("state", "Working"),
+        ("desiredDrain", "drain-new"),
+        ("lastAppliedDrain", "uncordon-old"),
+    ];
+    for (name, text) in annotations {
+        draining["metadata"]["annotations"][format!("{PREFIX}{name}")] = json!(text);
+    }
+    draining["spec"] = json!({"unschedulable": true, "taints": [
+        {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule", "timeAdded": "2024-01-01T01:55:00Z"},
+    ]});
+    bench.node("w0", &draining);
+    bench.round("02");
+    assert_eq!(bench.ailments(), [""; 0]);
+    assert_eq!(bench.nodes.look_again().unwrap().to_string(), "2024-01-01T02:05:01Z");
+    bench.round("03");
+    assert_eq!(bench.ailments(), ["Error Node w0 drains for too long"]);
+}

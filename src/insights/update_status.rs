@@ -1,0 +1,230 @@
+//! The singleton `UpdateStatus`: all insights grouped by what they are about and who tells them, in the limits of its API.
+
+mod fit;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::informer::Informer;
+use crate::base::clock::{Time, rfc3339};
+use crate::model::insight::{Detail, Insight, ResourceRef, published};
+
+/// Most bytes of its status. etcd takes 1.5 MiB in a request, and the object is stored with who wrote which field.
+pub(super) const ROOM: usize = 640 * 1024;
+
+/// Most insights of one informer, by the API.
+const CONTROL_PLANE_MAX: usize = 128;
+const WORKER_POOL_MAX: usize = 1024;
+/// Most worker pools, by the API.
+const POOLS_MAX: usize = 32;
+
+/// The pool of the control plane.
+const MASTER: &str = "master";
+
+/// Less room than any insight takes.
+const SMALLEST: usize = 256;
+
+/// A part of the cluster: the control plane, or a pool of workers.
+#[derive(Default)]
+struct Part {
+    /// What is told, by informer.
+    informers: BTreeMap<String, Vec<Value>>,
+    /// Whether and why it updates.
+    updating: Option<Value>,
+}
+
+/// Where insights go, and how much room is left.
+struct Builder {
+    control_plane: Part,
+    resource: Option<ResourceRef>,
+    pool_resource: Option<ResourceRef>,
+    pools: BTreeMap<String, Part>,
+    room: usize,
+    left_out: usize,
+}
+
+/// The status that tells what `informers` know, as far as `room` bytes suffice. What other informers told in `before` stays.
+/// `None` where there is no ClusterVersion: without one there is no status, by the API.
+pub(super) fn status(informers: [&Informer; 2], before: &Value, room: usize, now: Time) -> Option<Value> {
+    let mut builder = Builder {
+        control_plane: Part::default(),
+        resource: None,
+        pool_resource: None,
+        pools: BTreeMap::new(),
+        room,
+        left_out: 0,
+    };
+    let own = informers.map(|informer| informer.name);
+    builder.keep_foreign(before, &own);
+    for informer in informers {
+        informer.insights().for_each(|insight| builder.add(informer.name, insight));
+    }
+    builder.build(before, now)
+}
+
+/// The insights that an UpdateStatus has of an informer, to go on with their times.
+pub(super) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
+    let own = published::in_status(status)
+        .filter(|(key, _)| key.strip_prefix(informer).is_some_and(|rest| rest.starts_with('.')));
+    own.filter_map(|(_, insight)| fit::read(insight)).collect()
+}
+
+impl Builder {
+    /// Takes over what informers told that are not ours.
+    fn keep_foreign(&mut self, before: &Value, own: &[&str]) {
+        self.control_plane.informers = foreign(&before["controlPlane"], own);
+        for pool in before["workerPools"].as_array().into_iter().flatten() {
+            let informers = foreign(pool, own);
+            if let Some(name) = pool["name"].as_str().filter(|_| !informers.is_empty()) {
+                self.pools.insert(name.to_owned(), Part { informers, updating: None });
+            }
+        }
+        let parts = std::iter::once(&self.control_plane).chain(self.pools.values());
+        let foreign = parts.flat_map(|part| part.informers.values().flatten());
+        let size: usize = foreign.map(|insight| insight.to_string().len()).sum();
+        self.room = self.room.saturating_sub(size);
+    }
+
+    fn add(&mut self, informer: &str, insight: &Insight) {
+        let pool = pool_of(insight).map(str::to_owned);
+        let is_new = pool.as_ref().is_some_and(|pool| !self.pools.contains_key(pool));
+        if is_new && self.pools.len() == POOLS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (part, most) = match pool {
+            Some(name) => (self.pools.entry(name).or_default(), WORKER_POOL_MAX),
+            None => (&mut self.control_plane, CONTROL_PLANE_MAX),
+        };
+        let told = part.informers.entry(informer.to_owned()).or_default();
+        if told.len() == most || self.room < SMALLEST {
+            self.left_out += 1;
+            return;
+        }
+        let fit = fit::fit(insight).map(|fit| (fit.to_string().len(), fit));
+        match fit.filter(|(size, _)| *size <= self.room) {
+            Some((size, fit)) => {
+                self.room -= size;
+                let updating = updating(insight, &fit).cloned();
+                told.push(fit);
+                part.updating = part.updating.take().or(updating);
+                self.refer_to(insight);
+            }
+            None => self.left_out += 1,
+        }
+    }
+
+    /// Notes which objects the control plane is.
+    fn refer_to(&mut self, insight: &Insight) {
+        match &insight.detail {
+            Detail::ClusterVersion(found) => self.resource = Some(found.resource.clone()),
+            Detail::MachineConfigPool(found) if found.name == MASTER => {
+                self.pool_resource = Some(found.resource.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn build(self, before: &Value, now: Time) -> Option<Value> {
+        let resource = self.resource?;
+        let mut control_plane = self.control_plane.build(&before["controlPlane"]);
+        control_plane["resource"] = json!(resource);
+        // A merge patch leaves what it does not name.
+        control_plane["poolResource"] = json!(self.pool_resource);
+        let old = |name: &str| {
+            let pools = before["workerPools"].as_array();
+            pools.and_then(|pools| pools.iter().find(|pool| pool["name"] == name)).unwrap_or(&Value::Null)
+        };
+        let pools = self.pools.into_iter().map(|(name, part)| {
+            let mut pool = part.build(old(&name));
+            pool["resource"] = json!(ResourceRef::machine_config_pool(&name));
+            pool["name"] = json!(name);
+            pool
+        });
+        let mut conditions = conditions(&before["conditions"], &["Available", "Complete"]);
+        conditions.extend(operational(self.left_out, &before["conditions"], now));
+        Some(json!({
+            "conditions": conditions,
+            "controlPlane": control_plane,
+            "workerPools": pools.collect::<Vec<Value>>(),
+        }))
+    }
+}
+
+impl Part {
+    fn build(self, before: &Value) -> Value {
+        let mut conditions = conditions(&before["conditions"], &["Updating"]);
+        conditions.extend(self.updating);
+        let informers = self.informers.into_iter().map(|(name, mut insights)| {
+            insights.sort_by(|a, b| a["uid"].as_str().cmp(&b["uid"].as_str()));
+            json!({"name": name, "insights": insights})
+        });
+        json!({"conditions": conditions, "informers": informers.collect::<Vec<Value>>()})
+    }
+}
+
+/// What informers tell of a part that are not ours.
+fn foreign(part: &Value, own: &[&str]) -> BTreeMap<String, Vec<Value>> {
+    let informers = part["informers"].as_array().into_iter().flatten();
+    let foreign = informers.filter_map(|informer| {
+        let name = informer["name"].as_str().filter(|name| !own.contains(name))?;
+        let insights = informer["insights"].as_array().cloned().unwrap_or_default();
+        Some((name.to_owned(), insights))
+    });
+    foreign.collect()
+}
+
+/// The conditions of a list that are of none of these types: others wrote them.
+fn conditions(before: &Value, own: &[&str]) -> Vec<Value> {
+    let list = before.as_array().into_iter().flatten();
+    list.filter(|condition| !own.iter().any(|own| condition["type"] == *own)).cloned().collect()
+}
+
+/// How the controller itself is: it works, and tells all that it knows, or why not.
+fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
+    let condition = |kind: &str, is_so: bool, reason: &str, message: String| {
+        let status = if is_so { "True" } else { "False" };
+        let old = before.as_array().and_then(|list| list.iter().find(|one| one["type"] == kind));
+        let old = old.filter(|old| old["status"] == status).map(|old| old["lastTransitionTime"].clone());
+        let since = old.unwrap_or_else(|| json!(rfc3339(now)));
+        json!({"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message})
+    };
+    let complete = match left_out {
+        0 => condition("Complete", true, "AsExpected", String::new()),
+        _ => {
+            let message = format!(
+                "{left_out} insights do not fit into the limits of the API; those on nodes that wait or are done are left \
+                 out first, and pools count them"
+            );
+            condition("Complete", false, "TooManyInsights", message)
+        }
+    };
+    [condition("Available", true, "AsExpected", String::new()), complete]
+}
+
+/// The worker pool that an insight belongs to; `None`: the control plane.
+fn pool_of(insight: &Insight) -> Option<&str> {
+    let name = match &insight.detail {
+        Detail::ClusterVersion(_) | Detail::ClusterOperator(_) => return None,
+        Detail::MachineConfigPool(pool) => &pool.name,
+        Detail::Node(node) => &node.pool_resource.name,
+        Detail::Health(health) => {
+            let pools = |resource: &&ResourceRef| resource.resource == "machineconfigpools";
+            &health.scope.resources.iter().find(pools)?.name
+        }
+    };
+    (name != MASTER).then_some(name)
+}
+
+/// The condition of an insight that tells of the whole part of the cluster: of the ClusterVersion for the control plane, of
+/// the pool for workers.
+fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
+    let tells = match &insight.detail {
+        Detail::ClusterVersion(_) => true,
+        Detail::MachineConfigPool(pool) => pool.name != MASTER,
+        _ => false,
+    };
+    let conditions = fit[fit::member(insight)]["conditions"].as_array().filter(|_| tells)?;
+    conditions.iter().find(|condition| condition["type"] == "Updating")
+}

@@ -1,0 +1,58 @@
+//! `include`: steps that several scenarios have in common, from a file of their own.
+
+use super::parameters;
+use super::plan::PlannedStep;
+use super::reader::Reader;
+use super::step;
+use crate::base::yaml::{self, Kind, Node};
+use semver::Version;
+
+/// How deep files may include others: enough for who groups steps, and an end for those that include themselves.
+const DEPTH_MAX: usize = 4;
+
+/// The steps of `include: FILE` or `include: {steps: FILE, with: {name: value}}`. They are told of at the place where they
+/// are included; what is wrong in the file itself, at its place there.
+pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
+    let Some((file, values)) = asked(reader, node) else { return Vec::new() };
+    if reader.depth() >= DEPTH_MAX {
+        reader.problem(node, format!("files include each other more than {DEPTH_MAX} deep"));
+        return Vec::new();
+    }
+    let (name, text) = match reader.text_of(&file) {
+        Ok(found) => found,
+        Err(problem) => {
+            reader.problem(node, problem);
+            return Vec::new();
+        }
+    };
+    let found = reader.in_file(&name, |reader| {
+        let mut tree = match yaml::tree(&text) {
+            Ok((tree, None)) => tree,
+            Ok((_, Some(error))) | Err(error) => {
+                reader.problem_at(error.line, error.column, error.message);
+                return None;
+            }
+        };
+        let used = parameters::fill_in(&mut tree, values);
+        Some((step::timeline(reader, &tree, versions), used))
+    });
+    let Some((steps, used)) = found else { return Vec::new() };
+    parameters::tell_unused(reader, values, &used);
+    let at = |step: PlannedStep| PlannedStep { line: node.line, column: node.column, ..step };
+    steps.into_iter().map(at).collect()
+}
+
+/// Which file is asked for, and with which values.
+fn asked<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<(String, parameters::Row<'n>)> {
+    let what = "a file with a list of steps, such as `steps/rollback.yaml`";
+    if !matches!(node.kind, Kind::Map(_)) {
+        return Some((reader.text(node, what)?, &[]));
+    }
+    let map = reader.map(node, "what is included", &["steps", "with"])?;
+    let file = map.required(reader, "steps", what).and_then(|node| reader.text(node, what));
+    let values = match map.get("with") {
+        Some(node) => reader.entries(node, "values by name")?,
+        None => &[],
+    };
+    Some((file?, values))
+}

@@ -1,0 +1,93 @@
+//! `insight`: what the update status controller publishes, or does not, or never did.
+
+use super::object::{self, Star};
+use super::plan::{Check, InsightRef, TextMatch, What};
+use super::reader::{Map, Reader};
+use crate::base::text::did_you_mean;
+use crate::base::yaml::Node;
+
+const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
+const LEVELS: &[&str] = &["Unknown", "Info", "Warning", "Error", "Critical"];
+
+/// What health insights are asked for by, and where it stands in them.
+const IMPACT: &[(&str, &str)] = &[
+    ("level", "impact.level"),
+    ("impact", "impact.type"),
+    ("summary", "impact.summary"),
+    ("description", "impact.description"),
+];
+
+/// An expectation about the insight that `node` names.
+pub(super) fn expected(
+    reader: &mut Reader<'_>,
+    map: &Map<'_>,
+    node: &Node,
+    mut checks: Vec<Check>,
+    absent: bool,
+) -> Option<What> {
+    let mut insight = reference(reader, node)?;
+    if insight.kind == "Health" {
+        insight.about = map.get("about").and_then(|at| object::reference(reader, at, Star::Allowed));
+        checks.extend(impact(reader, map));
+    } else {
+        let others = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
+        for (key, at) in others.filter_map(|key| Some((key, map.get(key)?))) {
+            reader.problem(at, format!("`{key}` is for insights `Health`"));
+        }
+    }
+    let never = map.get("never").and_then(|at| Some((at, reader.flag(at)?)));
+    match never {
+        None => Some(if absent { What::NoInsight(insight, checks) } else { What::Insight(insight, checks) }),
+        Some((at, false)) => {
+            reader.problem(at, "expected `never: true`; without it, the insight must be there");
+            None
+        }
+        Some((at, true)) => {
+            for key in ["absent", "within", "throughout"].into_iter().filter(|key| map.get(key).is_some()) {
+                reader.problem(
+                    at,
+                    format!("`never` looks back at the whole run: it cannot stand beside `{key}`"),
+                );
+            }
+            Some(What::NeverInsight(insight, checks))
+        }
+    }
+}
+
+/// Reports what only stands beside insights.
+pub(super) fn refuse(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
+    let keys = ["about", "never"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
+    for (key, at) in keys.filter_map(|key| Some((key, map.get(key)?))) {
+        reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
+    }
+}
+
+fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (key, path) in IMPACT {
+        let Some(at) = map.get(key) else { continue };
+        let value = match *key {
+            "level" => reader.word(at, LEVELS).map(|level| TextMatch::Equals(level.to_owned())),
+            _ => reader.text_match(at),
+        };
+        checks.extend(value.map(|value| Check::Field { path: (*path).to_owned(), value }));
+    }
+    checks
+}
+
+/// `ClusterVersion/version`, or `Health` for any.
+pub(super) fn reference(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
+    let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
+    let (kind, name) = text.split_once('/').unwrap_or((&text, ""));
+    if INSIGHTS.contains(&kind) && (!name.is_empty() || kind.len() == text.len()) && !name.contains('/') {
+        return Some(InsightRef { kind: kind.to_owned(), name: name.to_owned(), about: None });
+    }
+    let hint =
+        if INSIGHTS.contains(&kind) { String::new() } else { did_you_mean(kind, INSIGHTS.iter().copied()) };
+    let kinds = INSIGHTS.join("`, `");
+    reader.problem(
+        node,
+        format!("expected an insight (`{kinds}`, with `/<name>` or without), found `{text}`{hint}"),
+    );
+    None
+}

@@ -1,0 +1,68 @@
+//! What is odd about a feature that can be played.
+
+use cucumber::gherkin::{Feature, StepType};
+
+use super::gherkin::scenarios;
+use crate::scenario::{Problem, is_id};
+
+/// What stands in a comment before the id of a test case.
+const CASE: &str = "@case_id";
+
+/// What is odd about a feature, whose text is this.
+pub(super) fn warnings(feature: &Feature, text: &str) -> Vec<Problem> {
+    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let problem = |(line, column, message): (usize, usize, String)| Problem {
+        file: file.clone(),
+        line,
+        column,
+        message,
+    };
+    let mut found: Vec<Problem> = idle(feature).chain(malformed_ids(text)).map(problem).collect();
+    found.sort();
+    found.dedup(); // Rows of examples stand where their scenario does.
+    found
+}
+
+/// Scenarios that expect nothing.
+fn idle(feature: &Feature) -> impl Iterator<Item = (usize, usize, String)> {
+    let expects = |step: &cucumber::gherkin::Step| {
+        let runs = ["I run ", "I try to "].iter().any(|begin| step.value.starts_with(begin));
+        step.ty == StepType::Then || runs
+    };
+    scenarios(feature).filter(move |scenario| !scenario.steps.iter().any(expects)).map(|scenario| {
+        let place = scenario.position;
+        let message = "nothing is expected: this scenario passes whatever happens".to_owned();
+        (place.line, place.col, message)
+    })
+}
+
+/// Ids of test cases, in comments, that are none.
+fn malformed_ids(text: &str) -> impl Iterator<Item = (usize, usize, String)> {
+    let comments = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with('#'));
+    comments.filter_map(|(index, line)| {
+        let at = line.find(CASE)?;
+        let id = line[at + CASE.len()..].trim();
+        let message = format!("expected an id such as `OCP-22641` after `{CASE}`, found `{id}`");
+        (!is_id(id)).then(|| (index + 1, line[..at].chars().count() + 1, message))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::steps::Suite;
+
+    #[test]
+    fn what_expects_nothing_and_malformed_ids_are_odd() {
+        let text = "Feature: f\n  # @case_id OCP-22641\n  Scenario: s\n    Given a 4.20.1 cluster\n    When 5 minutes pass\n  \
+                    # @case_id 22641\n  Scenario: t\n    Given a 4.20.1 cluster\n    Then ClusterVersion/version exists\n";
+        let suite = Suite::read(&[("f".to_owned(), text.to_owned())]).unwrap();
+        let found: Vec<String> = suite.warnings(text).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "f:3:3: nothing is expected: this scenario passes whatever happens",
+                "f:6:5: expected an id such as `OCP-22641` after `@case_id`, found `22641`",
+            ]
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! What helps people to write scenarios and features.
+
+use super::environment::{TestEnvironment, check};
+use super::scenarios::{CALM, WRONG};
+
+#[test]
+fn every_template_passes_and_has_nothing_odd() {
+    let list = check(&[], &["new"]);
+    let names: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 7, "{list}");
+    let environment = TestEnvironment::new();
+    for name in names {
+        let file = if name == "feature" {
+            "new/a-feature.feature".to_owned()
+        } else {
+            format!("new/the-{name}.yaml")
+        };
+        let written = environment.run(&["new", &file, "--from-template", name]);
+        assert_eq!(written.code, Some(0), "{}", written.stderr);
+    }
+    let linted = environment.run(&["lint", "new"]);
+    assert_eq!((linted.code, linted.stderr.as_str()), (Some(0), ""), "{}", linted.stdout);
+    let run = environment.run(&["run", "new", "--quiet"]);
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    assert!(run.stdout.contains("PASS  the operator  "), "{}", run.stdout);
+    if cfg!(feature = "gherkin") {
+        let test = environment.run(&["test", "new"]);
+        assert_eq!(test.code, Some(0), "{}", test.stdout);
+    }
+}
+
+#[test]
+fn nothing_is_written_over_and_templates_are_for_their_kind_of_file() {
+    let environment = TestEnvironment::with(&[("a.yaml", "mine")]);
+    insta::assert_snapshot!(environment.run(&["new", "a.yaml"]).stderr, @"error: a.yaml: there is a file already");
+    assert_eq!(environment.read("a.yaml"), "mine");
+    insta::assert_snapshot!(
+        environment.run(&["new", "b.feature", "--from-template", "rollback"]).stderr,
+        @"error: b.feature: template `rollback` is for files named *.yaml"
+    );
+    insta::assert_snapshot!(
+        environment.run(&["new", "b.txt"]).stderr,
+        @"error: b.txt: expected a file named *.yaml or *.feature"
+    );
+}
+
+#[test]
+fn what_is_wrong_or_odd_is_told_for_all_files_at_once() {
+    let odd = "name: odd\ncluster: {version: 4.20.1}\ntimeline:\n- advance: 1h\n";
+    let wrong = "name: wrong\ncluster: {version: 4.20.1}\ntimeline:\n- advanse: 1h\n";
+    let files = [("s/calm.yaml", CALM), ("s/odd.yaml", odd), ("s/also.yaml", odd), ("s/wrong.yaml", wrong)];
+    insta::assert_snapshot!(check(&files, &["lint", "s"]), @r"
+    exit 2
+    error: s/wrong.yaml:4:3: unknown step `advanse`; did you mean `advance`?
+    warning: s/also.yaml:1:1: nothing is expected: this scenario passes whatever happens
+    warning: s/also.yaml:4:3: nothing is expected of the time that passes at the end
+    warning: s/odd.yaml:1:1: nothing is expected: this scenario passes whatever happens
+    warning: s/odd.yaml:4:3: nothing is expected of the time that passes at the end
+    warning: s/also.yaml and s/odd.yaml are both called `odd`
+    4 files: 1 error, 5 warnings
+    ");
+    insta::assert_snapshot!(check(&files[..1], &["lint", "s"]), @r"
+    exit 0
+    1 file: 0 errors, 0 warnings
+    ");
+}
+
+#[test]
+fn parts_of_a_suite_are_all_of_it_together() {
+    let named = |name: &str| CALM.replace("name: calm", &format!("name: {name}"));
+    let texts = ["a", "b", "c"].map(|name| (format!("s/{name}.yaml"), named(name)));
+    let environment = TestEnvironment::new();
+    for (file, text) in &texts {
+        environment.write(file, text);
+    }
+    let played = |shard: &str| {
+        let run = environment.run(&["run", "s", "--quiet", "--shard", shard]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let names = run.stdout.lines().filter_map(|line| line.strip_prefix("PASS  "));
+        names.map(|line| line[..1].to_owned()).collect::<String>()
+    };
+    assert_eq!(["1/2", "2/2", "4/4"].map(played), ["ac", "b", ""]);
+    let wrong = environment.run(&["run", "s", "--shard", "3/2"]);
+    assert!(wrong.stderr.contains("expected a part of all, such as 2/3"), "{}", wrong.stderr);
+}
+
+#[test]
+fn with_fail_fast_what_was_not_begun_is_skipped() {
+    let environment = TestEnvironment::new();
+    for number in 0..6 {
+        environment
+            .write(&format!("s/{number}.yaml"), WRONG.replace("a wrong hope", &format!("hope {number}")));
+    }
+    let run = environment.run(&["run", "s", "--quiet", "--fail-fast", "--junit", "junit.xml"]);
+    assert_eq!(run.code, Some(1));
+    let skipped = run.stdout.lines().filter(|line| line.starts_with("SKIP")).count();
+    assert!(skipped > 0, "{}", run.stdout);
+    assert!(run.stdout.contains(&format!("{skipped} skipped;")), "{}", run.stdout);
+    let xml = environment.read("junit.xml");
+    assert!(xml.contains(&format!("skipped=\"{skipped}\"")), "{xml}");
+}
+
+#[test]
+fn a_part_of_the_commands_can_be_completed() {
+    let script = check(&[], &["completions", "bash"]);
+    assert!(script.contains("_windtunnel()") && script.contains("--check-determinism"), "{script}");
+}
+
+#[cfg(feature = "gherkin")]
+mod steps {
+    use super::check;
+
+    #[test]
+    fn a_sentence_is_explained_or_its_neighbours_are_told() {
+        insta::assert_snapshot!(check(&[], &["steps", "--match", "And I pause pool worker"]), @r"
+        exit 0
+        When I (pause|unpause) pool <name>
+
+        Has a pool of nodes stay where it is, or go on.
+
+          value 1: `pause`
+          value 2: `worker`
+          example: When I pause pool worker
+        ");
+        insta::assert_snapshot!(check(&[], &["steps", "--match", "the pool worker is paused"]), @"");
+        let list = check(&[], &["steps"]);
+        assert!(list.contains("\n  When I clear the update request\n"), "{list}");
+    }
+}
+
+#[test]
+fn the_schema_takes_what_can_be_read_and_knows_every_key() {
+    let schema = windtunnel::scenario::schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: serde_json::Value = serde_json::json!({ "name": "n", "cluster": { "version": "4.20.1" }, "timeline": [{ "advanse": "1h" }] });
+    assert!(!validator.is_valid(&wrong));
+    for (file, text) in crate::scenarios::shipped("scenarios", "yaml") {
+        let (value, _) = windtunnel::base::yaml::lenient(&text).unwrap();
+        let problems: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "{file}: {}", problems.join("\n"));
+    }
+}

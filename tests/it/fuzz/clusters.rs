@@ -1,0 +1,175 @@
+//! Clusters in any state, and files of any content: there is a status of them, or it is told why not.
+
+use serde_json::{Value, json};
+use windtunnel::base::clock::Time;
+use windtunnel::dump::{Dump, Source};
+use windtunnel::model::Object;
+use windtunnel::status::{Alerts, Details, Inputs, KINDS, Moment, Report, render};
+
+use super::campaign::campaign;
+use super::dice::Dice;
+
+const TIMES: &[&str] = &[
+    "2024-01-01T00:00:00Z",
+    "2024-01-01T00:05:00Z",
+    "2024-01-01T01:00:00.000368975Z",
+    "2024-01-01T02:00:00+02:00",
+    "0001-01-01T00:00:00Z",
+    "-009999-01-02T00:00:00Z",
+    "9999-12-30T22:00:00Z",
+    "yesterday",
+    "",
+];
+const STATUSES: &[&str] = &["True", "False", "Unknown", ""];
+const TEXTS: &[&str] =
+    &["", "a", "one\ntwo", "tab\there", "\u{b}\u{c}", "\u{e9}\u{200b}", "machine-0001 \"x\" \\"];
+const VERSIONS: &[&str] = &["4.16.1", "4.16.2", ""];
+const CONFIGS: &[&str] = &["old", "new", "lost", ""];
+const DETAILS: [Details; 5] =
+    [Details::None, Details::All, Details::Nodes, Details::Health, Details::Operators];
+
+fn condition(dice: &mut Dice, kinds: &[&str]) -> Value {
+    json!({ "type": dice.pick(kinds), "status": dice.pick(STATUSES), "reason": dice.pick(TEXTS),
+        "message": dice.pick(TEXTS), "lastTransitionTime": dice.pick(TIMES) })
+}
+
+fn several(dice: &mut Dice, most: usize, one: impl Fn(&mut Dice) -> Value) -> Vec<Value> {
+    (0..dice.count(0, most)).map(|_| one(dice)).collect()
+}
+
+fn cluster_version(dice: &mut Dice) -> Value {
+    let conditions = several(dice, 4, |dice| condition(dice, &["Failing", "Progressing", "Upgradeable"]));
+    let history = several(dice, 4, |dice| {
+        json!({ "state": dice.pick(&["Completed", "Partial", ""]), "version": dice.pick(VERSIONS),
+            "image": dice.pick(&["a", "b"]), "startedTime": dice.pick(TIMES), "completionTime": dice.pick(TIMES) })
+    });
+    let progressing = json!({ "type": "Progressing", "status": dice.pick(STATUSES) });
+    let conditions: Vec<Value> = conditions.into_iter().chain([progressing]).collect();
+    json!({ "metadata": { "name": "version" }, "status": {
+        "desired": { "version": dice.pick(VERSIONS) }, "history": history, "conditions": conditions } })
+}
+
+fn operator(dice: &mut Dice) -> Value {
+    let conditions = several(dice, 4, |dice| condition(dice, &["Available", "Degraded", "Progressing"]));
+    let name = dice.pick(&["machine-config", "dns", "etcd", ""]);
+    json!({ "metadata": { "name": name, "annotations": { "include.release.openshift.io/x": "true" } },
+        "status": { "conditions": conditions, "versions": [
+            { "name": dice.pick(&["operator", "operator-image"]), "version": dice.pick(VERSIONS) } ] } })
+}
+
+fn pool(dice: &mut Dice, name: &str) -> Value {
+    json!({ "metadata": { "name": name }, "spec": { "paused": dice.one_in(3),
+        "configuration": { "name": dice.pick(CONFIGS) },
+        "nodeSelector": { "matchLabels": { "role": name } } } })
+}
+
+fn node(dice: &mut Dice, index: usize) -> Value {
+    let prefix = "machineconfiguration.openshift.io";
+    let mut annotations = json!({});
+    for (name, values) in [
+        ("currentConfig", CONFIGS),
+        ("desiredConfig", CONFIGS),
+        ("state", &["Done", "Working", "Rebooting", "Degraded", "Unreconcilable", ""]),
+        ("reason", TEXTS),
+        ("desiredDrain", &["drain-x", "uncordon-x", ""]),
+        ("lastAppliedDrain", &["drain-x", "uncordon-x", ""]),
+        ("desiredImage", &["", "", "i"]),
+    ] {
+        if !dice.one_in(4) {
+            annotations[format!("{prefix}/{name}")] = json!(dice.pick(values));
+        }
+    }
+    let kinds = ["Ready", "DiskPressure", "NetworkUnavailable", "PIDPressure"];
+    let conditions = several(dice, 4, |dice| condition(dice, &kinds));
+    json!({ "metadata": { "name": format!("machine-{index:04}"), "annotations": annotations,
+            "labels": { "role": dice.pick(&["master", "worker", "infra", "worker"]) } },
+        "spec": { "unschedulable": dice.one_in(4) }, "status": { "conditions": conditions } })
+}
+
+fn alert(dice: &mut Dice) -> Value {
+    json!({ "labels": { "alertname": dice.pick(&["PodDisruptionBudgetLimit", "A", ""]),
+            "severity": dice.pick(&["warning", "critical", "none"]) },
+        "annotations": { "summary": dice.pick(TEXTS), "description": dice.pick(TEXTS) },
+        "state": dice.pick(&["firing", "pending"]), "activeAt": dice.pick(TIMES) })
+}
+
+/// A cluster, in most cases one whose objects look like what they are.
+fn cluster(dice: &mut Dice) -> Inputs {
+    let damage = dice.one_in(3);
+    let object =
+        |dice: &mut Dice, value: Value| Object::new(if damage { dice.damaged_seldom(value) } else { value });
+    let version = cluster_version(dice);
+    let mut inputs = Inputs::new(object(dice, version), Vec::new());
+    for _ in 0..dice.count(0, 6) {
+        let operator = operator(dice);
+        inputs.cluster_operators.push(object(dice, operator));
+    }
+    for name in ["infra", "master", "worker"] {
+        let pool = pool(dice, name);
+        if !dice.one_in(10) {
+            inputs.machine_config_pools.push(object(dice, pool));
+        }
+    }
+    for (name, version) in [("old", "4.16.1"), ("new", "4.16.2")] {
+        let annotations = json!({ "machineconfiguration.openshift.io/release-image-version": version });
+        let config = json!({ "metadata": { "name": name, "annotations": annotations } });
+        inputs.machine_configs.push(object(dice, config));
+    }
+    let most = if dice.one_in(4) { 150 } else { 15 };
+    for index in 0..dice.count(0, most) {
+        let node = node(dice, index);
+        inputs.nodes.push(object(dice, node));
+    }
+    let alerts = several(dice, 30, alert);
+    inputs.alerts = Alerts::Answer(dice.damaged_seldom(json!({ "data": { "alerts": alerts } })));
+    inputs
+}
+
+/// What must hold of every text.
+fn check(inputs: &Inputs, at: Moment, details: Details) -> Result<(), String> {
+    let Ok(report) = render(inputs, at, details) else { return Ok(()) };
+    if report.is_quiet() {
+        return Ok(());
+    }
+    let Report { text, .. } = &report;
+    let sections = ["= Control Plane =\n", "= Update Health =\n"].map(|title| text.find(title));
+    if !matches!(sections, [Some(0), Some(_)]) || !text.ends_with('\n') {
+        return Err(format!("{details:?}: {text}"));
+    }
+    if render(inputs, at, details).as_ref() != Ok(&report) {
+        return Err(format!("{details:?}: another text for the same cluster: {text}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn every_cluster_has_a_status_or_a_refusal() {
+    campaign("clusters::every_cluster_has_a_status_or_a_refusal", 300, |seed| {
+        let mut dice = Dice::new("clusters", seed);
+        let inputs = cluster(&mut dice);
+        let now = [inputs.mock_now(), Time::MIN, Time::MAX, "2024-01-01T01:00:00Z".parse().unwrap()];
+        let at = Moment { now: now[dice.index(4)], wall: now[dice.index(4)] };
+        DETAILS.iter().try_for_each(|details| check(&inputs, at, *details))
+    });
+}
+
+#[test]
+fn every_file_is_read_or_refused() {
+    campaign("clusters::every_file_is_read_or_refused", 200, |seed| {
+        let mut dice = Dice::new("files", seed);
+        let inputs = cluster(&mut dice);
+        let objects = inputs.nodes.iter().chain([&inputs.cluster_version]).map(Object::to_value);
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects.collect::<Vec<_>>() });
+        let whole = dice.damaged(list, 5).to_string();
+        let length = if dice.one_in(2) { dice.index(whole.len()) } else { whole.len() };
+        let text: String = whole.chars().take(length).collect();
+        let path = dice.pick(&["a.yaml", "alerts.json", "b.json"]).to_owned();
+        let sources = [Source { path, text: text.clone() }, Source { path: "again".to_owned(), text }];
+        if let Err(errors) = Dump::read(sources, KINDS)
+            && errors.is_empty()
+        {
+            return Err("refused without a reason".to_owned());
+        }
+        Ok(())
+    });
+}
