@@ -197,7 +197,7 @@ fn components_may_do_what_their_roles_say_and_nothing_else() {
              resource \"jobs\" in API group \"batch\" in the namespace \"default\"",
         ),
     ] {
-        let told = door.write(&who, &write, now()).err().map(|refusal| refusal.message);
+        let told = door.write("test", &who, &write, now()).err().map(|refusal| refusal.message);
         assert_eq!(told.unwrap_or_default(), refusal, "{who:?} {write:?}");
     }
 }
