@@ -115,6 +115,8 @@ pub enum Signal {
         pod: Key,
         /// The container's name.
         container: String,
+        /// The exit code.
+        code: i64,
     },
 }
 

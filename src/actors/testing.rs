@@ -95,7 +95,7 @@ impl Rig {
 
     /// A process ends by itself.
     pub(super) fn process_ends(&mut self, pod: &Key, container: &str) {
-        let signal = Signal::Exited { pod: pod.clone(), container: container.to_owned() };
+        let signal = Signal::Exited { pod: pod.clone(), container: container.to_owned(), code: 0 };
         self.signal_at(self.now, signal);
     }
 
@@ -127,7 +127,7 @@ impl Rig {
             assert!(round < 1_000, "no end of steps: {:#?}", self.log);
             while let Some(entry) = self.signals.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let signal = entry.remove();
-                if let Signal::Exited { pod, container } = &signal {
+                if let Signal::Exited { pod, container, .. } = &signal {
                     self.running.entry(pod.clone()).or_default().retain(|one| one != container);
                 }
                 self.seats.iter_mut().for_each(|seat| seat.signals.push(signal.clone()));
@@ -187,7 +187,7 @@ impl Rig {
                 self.note(&format!("terminate {pod}"));
                 let Some(after) = self.exits_after else { return };
                 for container in self.running.get(pod).cloned().unwrap_or_default() {
-                    let signal = Signal::Exited { pod: pod.clone(), container };
+                    let signal = Signal::Exited { pod: pod.clone(), container, code: 0 };
                     self.signal_at(self.now + after, signal);
                 }
             }

@@ -174,6 +174,7 @@ impl Builder {
             git_version: self.git_version,
             access,
             log: WriteLog::default(),
+            faults: Vec::new(),
         };
         if let Some(saved) = self.saved {
             server.restore(saved);

@@ -143,6 +143,11 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether nothing was asked for it yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.answers.is_empty()
+    }
+
     /// The answer to a call, the last one made or not.
     pub fn answered(&mut self, call: HookCall, answer: Result<Value, HookError>) {
         self.answers.push((call, answer));

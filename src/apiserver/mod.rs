@@ -61,6 +61,7 @@ mod duplicates;
 mod encode;
 mod endpoint;
 mod etcd;
+mod faults;
 mod field;
 mod gotext;
 mod held;

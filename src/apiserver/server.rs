@@ -1,5 +1,6 @@
 //! The server: its parts, and the way of a request through it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use super::store::{Event, Store, TableId};
 use super::verbs::PriorityClass;
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
+use crate::model::fault::RequestFault;
 use crate::model::{Identity, Object, Refusal, Resource, Write};
 
 /// An in-memory Kubernetes API server.
@@ -61,6 +63,8 @@ pub struct ApiServer {
     pub(crate) git_version: Option<String>,
     pub(crate) access: Access,
     pub(crate) log: WriteLog,
+    /// Requests that are answered with trouble.
+    pub(super) faults: Vec<RequestFault>,
 }
 
 /// The history asked for is forgotten.
@@ -104,6 +108,12 @@ impl ApiServer {
             Ok(kind) => kind,
             Err(missing) => return Step::Done(Reply::refused(&access.err().unwrap_or(missing))),
         };
+        // A request that is run again has met its trouble.
+        if attempt.is_new()
+            && let Some(refused) = self.trouble(request, &kind, path)
+        {
+            access = Err(refused);
+        }
         loop {
             // Whoever may not ask ends in the first round.
             let access = std::mem::replace(&mut access, Ok(()));
@@ -181,7 +191,22 @@ impl ApiServer {
     /// # Errors
     /// The server's refusal.
     pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
-        self.handle(&Request::from_write(write, who), now).into_object()
+        self.write_by("", write, who, now)
+    }
+
+    /// The same for a client of this user agent.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn write_by(
+        &mut self,
+        agent: &str,
+        write: &Write,
+        who: &Identity,
+        now: Time,
+    ) -> Result<Object, Refusal> {
+        let request = Request { user_agent: Cow::Borrowed(agent), ..Request::from_write(write, who) };
+        self.handle(&request, now).into_object()
     }
 
     /// An object as it is read in the version of `resource`.

@@ -192,6 +192,14 @@ impl Shared {
         self.with(|server| server.write(write, who, now))
     }
 
+    /// The same for a client of this user agent.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn write_by(&self, agent: &str, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+        self.with(|server| server.write_by(agent, write, who, now))
+    }
+
     /// The moment on the clock of its clients.
     pub fn now(&self) -> Time {
         self.clock.now()

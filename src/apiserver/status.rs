@@ -256,13 +256,17 @@ impl Refused {
         refused
     }
 
+    /// 429 of a server that wants to be asked again in so many seconds (`NewTooManyRequests`).
+    pub(crate) fn overloaded(message: &str, seconds: u32) -> Self {
+        let details = json!({ "retryAfterSeconds": seconds });
+        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
+        refused.retry_after = Some(seconds);
+        refused
+    }
+
     /// 429 of a kind whose storage is being made anew; `why` follows as it is.
     pub(crate) fn initialising(why: &str) -> Self {
-        let details = json!({ "retryAfterSeconds": 1 });
-        let message = format!("storage is (re)initializing{why}");
-        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
-        refused.retry_after = Some(1);
-        refused
+        Self::overloaded(&format!("storage is (re)initializing{why}"), 1)
     }
 
     /// 503 of something behind the server that does not answer.

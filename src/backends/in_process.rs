@@ -9,6 +9,7 @@ use super::Door;
 use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
+use crate::model::fault::{RequestFault, Requests};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
 
@@ -56,8 +57,16 @@ impl InProcess {
 }
 
 impl Door for InProcess {
-    fn write(&mut self, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
-        self.shared.write(write, who, now)
+    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
+        self.shared.write_by(by, write, who, now)
+    }
+
+    fn fail(&mut self, fault: RequestFault) {
+        self.shared.with(|server| server.fail(fault));
+    }
+
+    fn heal(&mut self, requests: Option<&Requests>) {
+        self.shared.with(|server| server.heal(requests));
     }
 
     fn changes(&mut self, known: &View) -> Vec<Change> {

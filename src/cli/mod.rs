@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
         #[cfg(feature = "gherkin")]
-        Command::Steps(args) => steps::steps(&args),
+        Command::Steps(args) => Ok(steps::steps(&args)),
         Command::Lint(args) => lint::lint(&args),
         Command::New(args) => new::new(&args),
         Command::Schema { of } => schema::schema(of),

@@ -7,14 +7,14 @@ use super::{Exit, say};
 use crate::steps::catalogue::{self, Found, StepDoc};
 
 /// Lists the steps, or tells which one a sentence is.
-pub(super) fn steps(args: &StepsArgs) -> Result<Exit, String> {
+pub(super) fn steps(args: &StepsArgs) -> Exit {
     if let Some(sentence) = &args.sentence {
         let (text, exit) = told(sentence);
         say(&text);
-        return Ok(exit);
+        return exit;
     }
     say(&if args.markdown { catalogue::markdown() } else { list() });
-    Ok(Exit::Passed)
+    Exit::Passed
 }
 
 /// All steps by topic, an example each.

@@ -20,12 +20,12 @@ impl Simulation {
             Effect::Terminate { pod } => self.terminate_processes(&pod),
             Effect::Kill { pod } => {
                 for container in self.processes.of_pod(&pod) {
-                    self.end_process(&pod, &container);
+                    self.end_process(&pod, &container, 0);
                 }
             }
             Effect::Exit => {
                 if let Some((pod, container)) = self.processes.of_actor(id) {
-                    self.end_process(&pod, &container);
+                    self.end_process(&pod, &container, 0);
                 }
             }
             Effect::Count(counter) => {
@@ -106,19 +106,23 @@ impl Simulation {
             let running = self.processes.get(pod, &container).map(|process| &process.running);
             match running {
                 Some(Running::Actor(id)) if self.is_running(*id) => self.signal(*id, Signal::Terminate),
-                _ => self.end_process(pod, &container),
+                _ => self.end_process(pod, &container, 0),
             }
         }
     }
 
-    pub(super) fn end_process(&mut self, pod: &Key, container: &str) {
+    /// The process of a container has ended with this exit code.
+    pub(super) fn end_process(&mut self, pod: &Key, container: &str, code: i64) {
         let Some(process) = self.processes.remove(pod, container) else { return };
         match process.running {
             Running::Actor(id) => self.remove(id),
             Running::Task(task) => task.abort(),
             Running::Idle => {}
         }
-        self.signal(process.kubelet, Signal::Exited { pod: pod.clone(), container: container.to_owned() });
+        self.signal(
+            process.kubelet,
+            Signal::Exited { pod: pod.clone(), container: container.to_owned(), code },
+        );
         if let Some(program) = process.program {
             self.note(Event::Process { program, pod: pod.name.clone(), started: false });
         }

@@ -2,11 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::actors::{self, Actor};
 use crate::base::clock::{Time, after};
+use crate::model::fault::{Fault, FaultKind};
 use crate::model::machine::{Boot, Disk};
+use crate::model::resources::NODES;
+use crate::model::{Change, View};
+use crate::record::Event;
+
+/// How long a machine is up that reboots in a loop: its kubelet has reported, and its machine-config daemon is not there yet.
+const UP_IN_LOOP: SignedDuration = SignedDuration::from_secs(12);
 
 /// One machine.
 #[derive(Debug, Default)]
@@ -17,6 +26,11 @@ struct Machine {
     boot: Option<Boot>,
     /// What runs on it; nothing while it reboots.
     runs: Vec<ActorId>,
+    /// How long nothing ran at its last reboot, and how often it rebooted again since.
+    silence: SignedDuration,
+    loops: u32,
+    /// How much its clock is ahead.
+    ahead: SignedDuration,
 }
 
 /// All machines, by the names of their nodes.
@@ -25,12 +39,14 @@ pub(super) struct Machines {
     by_node: BTreeMap<String, Machine>,
     /// When machines that reboot are back.
     boots: BTreeSet<(Time, String)>,
+    /// When those that reboot in a loop go down again.
+    falls: BTreeSet<(Time, String)>,
 }
 
 impl Machines {
-    /// When the next one is back.
-    pub(super) fn next_boot(&self) -> Option<Time> {
-        self.boots.first().map(|(at, _)| *at)
+    /// When the next one is back, or down again.
+    pub(super) fn next(&self) -> Option<Time> {
+        [&self.boots, &self.falls].into_iter().filter_map(|times| times.first()).map(|(at, _)| *at).min()
     }
 
     /// The one that an actor runs on.
@@ -51,16 +67,19 @@ impl Simulation {
         if let Some(machine) = self.machines.by_node.get_mut(node) {
             machine.runs = runs;
         }
+        self.set_clock(node);
     }
 
     /// What a machine runs, as it is right after having been started.
     fn programs_of(&self, node: &str) -> Vec<Box<dyn Actor>> {
-        let Some(Machine { disk, boot, .. }) = self.machines.by_node.get(node) else { return Vec::new() };
-        actors::on_machine(node, disk, boot.clone(), &self.world, &self.streams, self.now())
+        let Some(Machine { disk, boot, ahead, .. }) = self.machines.by_node.get(node) else {
+            return Vec::new();
+        };
+        let now = after(self.now(), *ahead);
+        actors::on_machine(node, disk, boot.clone(), &self.world, &self.streams, now)
     }
 
     /// What replaces an actor that runs on a machine and died.
-    #[cfg(test)]
     pub(super) fn program_again(&self, id: ActorId) -> Option<Box<dyn Actor>> {
         let (node, machine) = self.machines.by_node.iter().find(|(_, machine)| machine.runs.contains(&id))?;
         let index = machine.runs.iter().position(|run| *run == id)?;
@@ -76,18 +95,25 @@ impl Simulation {
 
     /// The machine of the actor `id` goes down with all that runs on it, to come back after `silence`; without that, only
     /// when somebody starts it.
-    pub(super) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<jiff::SignedDuration>) {
-        let up = silence.map(|silence| after(self.now(), silence));
+    pub(super) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<SignedDuration>) {
         let Some((node, machine)) = self.machines.of(id) else { return };
-        machine.disk = disk;
-        let (node, runs) = (node.clone(), std::mem::take(&mut machine.runs));
-        for actor in runs {
+        (machine.disk, machine.loops) = (disk, 0);
+        machine.silence = silence.unwrap_or_default();
+        let node = node.clone();
+        self.take_down(&node);
+        let up = silence.map(|silence| after(self.now(), silence));
+        self.machines.boots.extend(up.map(|up| (up, node)));
+    }
+
+    /// Ends all that runs on the machine of a node.
+    fn take_down(&mut self, node: &str) {
+        let Some(machine) = self.machines.by_node.get_mut(node) else { return };
+        for actor in std::mem::take(&mut machine.runs) {
             for (pod, container) in self.processes.started_by(actor) {
-                self.end_process(&pod, &container);
+                self.end_process(&pod, &container, 0);
             }
             self.remove(actor);
         }
-        self.machines.boots.extend(up.map(|up| (up, node)));
     }
 
     /// Somebody starts the machine of a node, if nothing runs on it.
@@ -98,19 +124,65 @@ impl Simulation {
         }
     }
 
-    /// Starts the machines whose time has come.
+    /// Starts the machines whose time has come, and has those go down again that reboot in a loop.
     pub(super) fn boot(&mut self) {
         let now = self.now();
-        while let Some((at, node)) = self.machines.boots.pop_first() {
-            if at > now {
-                self.machines.boots.insert((at, node));
-                return;
-            }
+        while let Some((_, node)) = pop_due(&mut self.machines.boots, now) {
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
             machine.boots += 1;
             let id = self.streams.stream(&format!("boot/{node}/{}", machine.boots)).uuid();
             machine.boot = Some(Boot { id, os_image: machine.disk.os_image.clone() });
+            let told = fault(&self.view, &node).filter(|fault| fault.kind == FaultKind::RebootLoop);
+            if told.is_some_and(|fault| machine.loops < fault.times) {
+                machine.loops += 1;
+                self.machines.falls.insert((after(now, UP_IN_LOOP), node.clone()));
+            }
             self.run_machine(&node);
         }
+        while let Some((_, node)) = pop_due(&mut self.machines.falls, now) {
+            let silence =
+                self.machines.by_node.get(&node).map_or(SignedDuration::ZERO, |machine| machine.silence);
+            self.note(Event::Fault { text: format!("node {node} reboots again") });
+            self.take_down(&node);
+            self.machines.boots.insert((after(now, silence), node));
+        }
     }
+
+    /// Has the clocks of machines go as their Nodes are told.
+    pub(super) fn notice_node(&mut self, change: &Change) {
+        if !change.key.is(&NODES)
+            || Fault::told(&change.object) == change.old.as_ref().and_then(|old| Fault::told(old))
+        {
+            return;
+        }
+        if let Some(machine) = self.machines.by_node.get_mut(&change.key.name) {
+            machine.ahead = match Fault::told(&change.object).flatten() {
+                Some(fault) if fault.kind == FaultKind::ClockAhead => fault.by,
+                Some(fault) if fault.kind == FaultKind::ClockBehind => -fault.by,
+                _ => SignedDuration::ZERO,
+            };
+        }
+        self.set_clock(&change.key.name);
+    }
+
+    /// Gives all that runs on a machine its clock.
+    fn set_clock(&mut self, node: &str) {
+        let Some(machine) = self.machines.by_node.get(node) else { return };
+        for id in &machine.runs {
+            if let Some(slot) = self.slots.get_mut(id).filter(|slot| slot.ahead != machine.ahead) {
+                slot.ahead = machine.ahead;
+                self.ready.insert(*id);
+            }
+        }
+    }
+}
+
+/// The first whose time has come.
+fn pop_due(times: &mut BTreeSet<(Time, String)>, now: Time) -> Option<(Time, String)> {
+    if times.first().is_none_or(|(at, _)| *at > now) { None } else { times.pop_first() }
+}
+
+/// What a node is told to get wrong.
+fn fault(view: &View, node: &str) -> Option<Fault> {
+    view.get(&NODES, "", node).and_then(|node| Fault::told(node).flatten())
 }

@@ -7,12 +7,15 @@
 //! ```
 
 mod act;
+mod agenda;
 mod check;
 mod check_monitoring;
 mod check_status;
 mod check_writes;
 mod command;
 mod controllers;
+mod crashes;
+mod disturb;
 mod effects;
 mod error;
 mod install;
@@ -27,6 +30,8 @@ mod requests;
 mod router;
 mod session;
 mod simulation;
+mod slot;
+mod watches;
 
 pub use controllers::run;
 pub use error::SessionError;

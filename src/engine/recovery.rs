@@ -14,7 +14,7 @@ use super::session::Session;
 use super::simulation::Simulation;
 use crate::actors::mco::CLUSTER_OPERATOR;
 use crate::actors::mco::annotations::STATE;
-use crate::actors::{self, Actor, Input, Interest, Step, cvo};
+use crate::actors::{Actor, Input, Interest, Step, cvo};
 use crate::base::clock::{Time, after};
 use crate::model::release::Release;
 use crate::model::resources::{
@@ -154,7 +154,7 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
     let mut dying: Option<ActorId> = None;
     loop {
         simulation.take_changes();
-        simulation.wake();
+        simulation.wake().unwrap();
         while let Some(id) = simulation.ready.pop_first() {
             let Some(slot) = simulation.slots.get_mut(&id) else { continue };
             let name = slot.actor.name().to_owned();
@@ -168,11 +168,11 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
             simulation.turn(id);
             *made += simulation.slots.get(&id).map_or(0, |slot| slot.answers.len());
             if crashes.is_some_and(|crash| *made >= crash.after) {
-                restart(simulation, id);
+                simulation.replace(id);
                 crash = None;
             }
             simulation.take_changes();
-            simulation.wake();
+            simulation.wake().unwrap();
         }
         if simulation.now() >= end {
             return writes;
@@ -180,24 +180,6 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
         let next = simulation.due().map_or(end, |at| at.min(end));
         simulation.idle_until(next).await;
     }
-}
-
-/// Puts a new one in the place of an actor, which has everything still to see.
-fn restart(simulation: &mut Simulation, id: ActorId) {
-    let Some(slot) = simulation.slots.get(&id) else { return };
-    let name = slot.actor.name();
-    let again = simulation.program_again(id).or_else(|| {
-        let all = actors::controllers(&simulation.world, &simulation.streams);
-        { all }.into_iter().find(|actor| actor.name() == name)
-    });
-    let Some(slot) = simulation.slots.get_mut(&id) else { return };
-    if let Some(at) = slot.wake_at.take() {
-        simulation.wakes.remove(&(at, id));
-    }
-    slot.actor = again.unwrap();
-    slot.changes.clear();
-    slot.answers.clear();
-    simulation.ready.insert(id);
 }
 
 /// The cluster as it matters: nodes, pools, what is rendered and what the operator says, without moments.

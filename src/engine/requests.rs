@@ -2,27 +2,85 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
+
+use super::crashes::Moment;
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::base::clock::Clock as _;
+use crate::base::clock::{Clock as _, Time, after};
 use crate::model::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
 use crate::record::{Entry, Event, WriteEvent};
+
+/// How often client-go makes a request again that it is told to make again (`maxRetries`).
+const RETRIES_MAX: u32 = 10;
+
+/// A request that is to be made again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Retry {
+    /// When.
+    pub(super) at: Option<Time>,
+    tries: u32,
+}
 
 /// Who removes what goes with something else, as the record calls it.
 const API_SERVER: &str = "kube-apiserver";
 
 impl Simulation {
-    /// Makes an actor's requests, and has the answers wait for its next turn.
-    pub(super) fn request(&mut self, id: ActorId, by: &str, who: &Identity, writes: Vec<Write>) {
-        let mut answers = Vec::with_capacity(writes.len());
-        for write in writes {
-            let other = self.slots.get(&id).and_then(|slot| slot.actor.identity_for(&write));
-            let outcome = self.write(by, other.as_ref().unwrap_or(who), &write);
-            answers.push(Answer { write, outcome });
-        }
+    /// Makes an actor's requests, after those of earlier turns, and has the answers wait for its next turn. False when it died
+    /// of one.
+    pub(super) fn request(&mut self, id: ActorId, writes: Vec<Write>) -> bool {
         if let Some(slot) = self.slots.get_mut(&id) {
-            slot.answers = answers;
+            slot.unsent.extend(writes);
+        }
+        self.send(id)
+    }
+
+    /// Makes the requests that an actor's client still has to make. As client-go does, it asks again when it is told when to,
+    /// and the actor does not hear of it; meanwhile what follows waits.
+    fn send(&mut self, id: ActorId) -> bool {
+        let now = self.now();
+        let Some(slot) = self.slots.get_mut(&id) else { return true };
+        if slot.retry.at.is_some_and(|at| at > now) {
+            return true;
+        }
+        let (by, identity) = (slot.actor.name().to_owned(), slot.identity.clone());
+        while let Some(slot) = self.slots.get_mut(&id) {
+            let Some(write) = slot.unsent.pop_front() else { break };
+            let other = slot.actor.identity_for(&write);
+            let crash = self.crash_at(&by, &write);
+            if crash == Some(Moment::Before) {
+                self.crash(id);
+                return false;
+            }
+            let outcome = self.write(&by, other.as_ref().unwrap_or(&identity), &write);
+            if crash == Some(Moment::After) {
+                self.crash(id);
+                return false;
+            }
+            let Some(slot) = self.slots.get_mut(&id) else { return true };
+            if let Some(pause) = retry_after(&outcome).filter(|_| slot.retry.tries < RETRIES_MAX) {
+                let at = after(now, pause);
+                slot.retry = Retry { at: Some(at), tries: slot.retry.tries + 1 };
+                slot.unsent.push_front(write);
+                self.retries.insert((at, id));
+                return true;
+            }
+            slot.retry = Retry::default();
+            slot.unread.push(Answer { write, outcome });
+        }
+        if let Some(slot) = self.slots.get_mut(&id).filter(|slot| !slot.unread.is_empty()) {
+            slot.answers.append(&mut slot.unread);
             self.ready.insert(id);
+        }
+        true
+    }
+
+    /// Makes the requests again whose time has come.
+    pub(super) fn retry(&mut self) {
+        let now = self.now();
+        while let Some((at, id)) = self.retries.first().copied().filter(|(at, _)| *at <= now) {
+            self.retries.remove(&(at, id));
+            self.send(id);
         }
     }
 
@@ -30,7 +88,7 @@ impl Simulation {
     pub(super) fn write(&mut self, by: &str, who: &Identity, write: &Write) -> Result<Object, Refusal> {
         let at = self.now();
         let before = self.view.get_key(&write.key()).cloned();
-        let outcome = self.door.write(who, write, at);
+        let outcome = self.door.write(by, who, write, at);
         let mut removals = self.read_changes();
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
@@ -61,8 +119,11 @@ impl Simulation {
         for change in self.door.changes(&self.view) {
             self.view.apply(&change);
             self.phases.notice(&change, &self.view, self.clock.now());
+            self.notice_node(&change);
             for id in self.router.readers(&change) {
-                if let Some(slot) = self.slots.get_mut(&id) {
+                if let Some(slot) = self.slots.get_mut(&id)
+                    && slot.hears_of(&change)
+                {
                     slot.changes.push(change.clone());
                     self.ready.insert(id);
                 }
@@ -79,6 +140,13 @@ impl Simulation {
         let at = self.now();
         self.record.entries.push(Entry { at, event });
     }
+}
+
+/// When a client asks again by itself: after 429 and errors of the server that say how long to wait (`Retry-After`).
+fn retry_after(outcome: &Result<Object, Refusal>) -> Option<SignedDuration> {
+    let refusal = outcome.as_ref().err().filter(|refusal| refusal.code == 429 || refusal.code >= 500)?;
+    let seconds = refusal.details["retryAfterSeconds"].as_i64().filter(|seconds| *seconds > 0)?;
+    Some(SignedDuration::from_secs(seconds))
 }
 
 /// What the record tells of an object that went with another, as custom resources do with their definition, or as one

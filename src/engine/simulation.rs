@@ -8,20 +8,23 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::agenda::Agenda;
+use super::crashes::Crash;
 use super::error::SessionError;
 use super::machines::Machines;
 use super::phases::Phases;
 use super::processes::Processes;
 use super::router::{ActorId, Router};
+use super::slot::Slot;
 use crate::actors::{Actor, Input, Signal};
 use crate::backends::Door;
-use crate::base::clock::{Clock as _, Time, VirtualClock};
+use crate::base::clock::{Clock as _, Time, VirtualClock, after};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
+use crate::model::View;
 use crate::model::alert::{ActiveAlert, Alert};
 use crate::model::counter::Counter;
 use crate::model::world::World;
-use crate::model::{Answer, Change, Identity, View};
 use crate::record::Record;
 use crate::scenario::plan::Snapshot;
 
@@ -34,17 +37,6 @@ pub struct Pending {
     pub why: String,
     /// When it will look again by itself.
     pub until: Option<Time>,
-}
-
-/// One actor with what waits for it.
-pub(super) struct Slot {
-    pub(super) actor: Box<dyn Actor>,
-    identity: Identity,
-    pub(super) changes: Vec<Change>,
-    pub(super) answers: Vec<Answer>,
-    signals: Vec<Signal>,
-    pub(super) wake_at: Option<Time>,
-    why: String,
 }
 
 /// A cluster that runs in virtual time.
@@ -73,6 +65,12 @@ pub(super) struct Simulation {
     pub(super) router: Router,
     pub(super) wakes: BTreeSet<(Time, ActorId)>,
     pub(super) ready: BTreeSet<ActorId>,
+    /// When requests are made again.
+    pub(super) retries: BTreeSet<(Time, ActorId)>,
+    /// What begins and ends later.
+    pub(super) agenda: Agenda,
+    /// Who dies at which of its writes.
+    pub(super) crashes: Vec<Crash>,
     /// The virtual second that requests are counted in, and how many there were before it.
     requests: (i64, u64),
 }
@@ -107,6 +105,9 @@ impl Simulation {
             router: Router::default(),
             wakes: BTreeSet::new(),
             ready: BTreeSet::new(),
+            retries: BTreeSet::new(),
+            agenda: Agenda::default(),
+            crashes: Vec::new(),
             requests: (0, 0),
         }
     }
@@ -121,15 +122,7 @@ impl Simulation {
         let id = self.next_id;
         self.next_id += 1;
         self.router.add(id, actor.interests());
-        let slot = Slot {
-            identity: actor.identity(),
-            actor,
-            changes: Vec::new(),
-            answers: Vec::new(),
-            signals: Vec::new(),
-            wake_at: None,
-            why: String::new(),
-        };
+        let slot = Slot::new(actor);
         self.slots.insert(id, slot);
         self.ready.insert(id);
         id
@@ -191,7 +184,7 @@ impl Simulation {
             }
             self.idle_until(next).await;
             self.check_request_rate()?;
-            self.wake();
+            self.wake()?;
         }
     }
 
@@ -212,14 +205,21 @@ impl Simulation {
         if requests > REQUESTS_PER_SECOND_MAX { Err(SessionError::HotLoop { requests }) } else { Ok(()) }
     }
 
-    /// When the next actor wants to look again by itself, or the next machine is back.
+    /// When the next actor wants to look again by itself, the next machine is up or down, or the next fault begins or ends.
     pub(super) fn due(&self) -> Option<Time> {
-        self.wakes.first().map(|(at, _)| *at).into_iter().chain(self.machines.next_boot()).min()
+        let first = |times: &BTreeSet<(Time, ActorId)>| times.first().map(|(at, _)| *at);
+        let beneath = [self.machines.next(), self.agenda.next()];
+        [first(&self.wakes), first(&self.retries)].into_iter().chain(beneath).flatten().min()
     }
 
     /// Makes the actors ready whose time has come.
-    pub(super) fn wake(&mut self) {
+    ///
+    /// # Errors
+    /// A fault that cannot begin or end.
+    pub(super) fn wake(&mut self) -> Result<(), SessionError> {
+        self.keep_agenda()?;
         self.boot();
+        self.retry();
         let now = self.now();
         while let Some((at, id)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
             self.wakes.remove(&(at, id));
@@ -228,13 +228,14 @@ impl Simulation {
                 self.ready.insert(id);
             }
         }
+        Ok(())
     }
 
     /// Lets the ready actors take their turns at this moment until none is left.
     pub(super) fn settle(&mut self) -> Result<(), SessionError> {
         let mut steps = 0;
         self.take_changes();
-        self.wake();
+        self.wake()?;
         while let Some(id) = self.ready.pop_first() {
             steps += 1;
             if steps > STEPS_PER_MOMENT_MAX {
@@ -243,7 +244,7 @@ impl Simulation {
             }
             self.turn(id);
             self.take_changes();
-            self.wake();
+            self.wake()?;
         }
         Ok(())
     }
@@ -251,37 +252,44 @@ impl Simulation {
     pub(super) fn turn(&mut self, id: ActorId) {
         let now = self.now();
         let Some(slot) = self.slots.get_mut(&id) else { return };
+        if let Some(up) = slot.down_until.filter(|up| *up > now) {
+            return self.wake_at(id, Some(up));
+        }
         let (changes, answers, signals) = (
             std::mem::take(&mut slot.changes),
             std::mem::take(&mut slot.answers),
             std::mem::take(&mut slot.signals),
         );
+        let ahead = slot.ahead;
         let input = Input {
-            view: &self.view,
+            view: slot.stale.as_deref().unwrap_or(&self.view),
             changes: &changes,
             answers: &answers,
             signals: &signals,
             alerts: &self.alerts,
             counters: &self.counters,
-            now,
+            now: after(now, ahead),
         };
         let step = slot.actor.step(&input);
         slot.why = step.why.into_owned();
-        if let Some(old) = slot.wake_at.take() {
-            self.wakes.remove(&(old, id));
+        if !step.writes.is_empty() && !self.request(id, step.writes) {
+            return;
         }
-        if let Some(at) = step.wake_at {
-            let at = at.max(now);
-            slot.wake_at = Some(at);
-            self.wakes.insert((at, id));
-        }
-        if !step.writes.is_empty() {
-            let (by, identity) = (slot.actor.name().to_owned(), slot.identity.clone());
-            self.request(id, &by, &identity, step.writes);
-        }
+        self.wake_at(id, step.wake_at.map(|at| after(at, -ahead).max(now)));
         for effect in step.effects {
             self.effect(id, effect);
         }
+    }
+
+    /// Has an actor look again then, whatever it wished before.
+    fn wake_at(&mut self, id: ActorId, at: Option<Time>) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        // Who waits for its client has nothing to look for before that goes on.
+        let at = at.map(|at| slot.retry.at.map_or(at, |retry| at.max(retry)));
+        if let Some(old) = std::mem::replace(&mut slot.wake_at, at) {
+            self.wakes.remove(&(old, id));
+        }
+        self.wakes.extend(at.map(|at| (at, id)));
     }
 
     /// Whether an actor of this number is there.

@@ -1,6 +1,11 @@
-//! What an operator, a node or a pod is told to get wrong. It stands in annotations of the ClusterOperator, Node or Pod, so that whoever
-//! may write there can tell it: a scenario, or somebody with `oc annotate`.
+//! What goes wrong. What an operator, a node or a pod is told to get wrong stands in annotations of the ClusterOperator, Node or Pod, so
+//! that whoever may write there can tell it: a scenario, or somebody with `oc annotate`.
 
+mod requests;
+
+pub use requests::{Asked, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS};
+
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 /// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
@@ -9,6 +14,10 @@ pub const ANNOTATION: &str = "windtunnel.dev/fault";
 pub const REASON: &str = "windtunnel.dev/fault-reason";
 /// The annotation with the message that is given for the fault.
 pub const MESSAGE: &str = "windtunnel.dev/fault-message";
+/// The annotation with how often something happens.
+pub const TIMES: &str = "windtunnel.dev/fault-times";
+/// The annotation with how many seconds something is off.
+pub const SECONDS: &str = "windtunnel.dev/fault-seconds";
 
 /// What [`ANNOTATION`] says when all is to be well again.
 pub const NONE: &str = "none";
@@ -40,6 +49,14 @@ pub enum FaultKind {
     OsUpdateFails,
     /// The machine does not come back from its next reboot.
     DoesNotReturn,
+    /// The machine reboots so many times more before it stays up.
+    RebootLoop,
+    /// A pod of the node may not be evicted.
+    DrainBlocked,
+    /// The clock of the machine is ahead.
+    ClockAhead,
+    /// The clock of the machine is behind.
+    ClockBehind,
     /// The containers of a pod run and their readiness probes fail.
     Unready,
     /// Their liveness probes fail, so that they are restarted again and again.
@@ -48,7 +65,7 @@ pub enum FaultKind {
     CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 15] = [
+const NAMES: [(FaultKind, &str); 19] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -61,6 +78,10 @@ const NAMES: [(FaultKind, &str); 15] = [
     (FaultKind::Unreconcilable, "unreconcilable"),
     (FaultKind::OsUpdateFails, "os-update-fails"),
     (FaultKind::DoesNotReturn, "does-not-return"),
+    (FaultKind::RebootLoop, "reboot-loop"),
+    (FaultKind::DrainBlocked, "drain-blocked"),
+    (FaultKind::ClockAhead, "clock-ahead"),
+    (FaultKind::ClockBehind, "clock-behind"),
     (FaultKind::Unready, "unready"),
     (FaultKind::NotLive, "not-live"),
     (FaultKind::CrashLooping, "crash-looping"),
@@ -71,13 +92,17 @@ impl FaultKind {
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
     /// The names of the faults that nodes have.
-    pub const OF_NODES: [&str; 7] = [
+    pub const OF_NODES: [&str; 11] = [
         "not-ready",
         "disk-pressure",
         "on-disk-mismatch",
         "unreconcilable",
         "os-update-fails",
         "does-not-return",
+        "reboot-loop",
+        "drain-blocked",
+        "clock-ahead",
+        "clock-behind",
         "degraded",
     ];
     /// The names of the faults that pods have.
@@ -103,6 +128,10 @@ pub struct Fault {
     pub reason: String,
     /// The message of that condition; empty for one that every fault has.
     pub message: String,
+    /// How often, of [`FaultKind::RebootLoop`]; else 0.
+    pub times: u32,
+    /// How much, of [`FaultKind::ClockAhead`] and [`FaultKind::ClockBehind`]; else 0.
+    pub by: SignedDuration,
 }
 
 /// Who fails.
@@ -119,9 +148,92 @@ pub enum Faulty {
         /// The name.
         name: String,
     },
+    /// The API server, for these requests; `None`: for any.
+    Api(Option<Requests>),
+    /// This component, as the timeline calls it.
+    Process(String),
+    /// This MachineConfigPool.
+    Pool(String),
+}
+
+/// Something that goes wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Disturbance {
+    /// An operator is told a fault.
+    Operator(String, Fault),
+    /// A node is told a fault.
+    Node(String, Fault),
+    /// The pods of this namespace and name, which may end in `*`, are told a fault.
+    Pods(String, String, Fault),
+    /// The API server answers with trouble.
+    Requests(RequestFault),
+    /// A program fails.
+    Process(String, ProgramFault),
+    /// The configuration that a pool is rendered to is another one so many times, and then what it was.
+    RenderFlips(String, u32),
+}
+
+impl Disturbance {
+    /// Who fails, and who is healed to end it.
+    pub fn faulty(&self) -> Faulty {
+        match self {
+            Self::Operator(name, _) => Faulty::Operator(name.clone()),
+            Self::Node(name, _) => Faulty::Node(name.clone()),
+            Self::Pods(namespace, name, _) => {
+                Faulty::Pods { namespace: namespace.clone(), name: name.clone() }
+            }
+            Self::Requests(fault) => Faulty::Api(Some(fault.requests.clone())),
+            Self::Process(name, _) => Faulty::Process(name.clone()),
+            Self::RenderFlips(pool, _) => Faulty::Pool(pool.clone()),
+        }
+    }
+}
+
+impl std::fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Operator(name, fault) => write!(f, "operator {name} is {}", fault.kind.name()),
+            Self::Node(name, fault) => write!(f, "node {name} is {}", fault.kind.name()),
+            Self::Pods(namespace, name, fault) => {
+                write!(f, "pod {namespace}/{name} is {}", fault.kind.name())
+            }
+            Self::Requests(RequestFault { requests, trouble, hits, .. }) => {
+                write!(f, "the API server answers {} to {requests}{hits}", trouble.name())
+            }
+            Self::Process(name, fault) => {
+                write!(f, "{name} is {}", fault.name())?;
+                match fault {
+                    ProgramFault::Crash { writes, hits, .. } => write!(f, ": {writes}{hits}"),
+                    _ => Ok(()),
+                }
+            }
+            Self::RenderFlips(pool, times) => {
+                write!(f, "the configuration of pool {pool} flips {times} times")
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Faulty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Operator(name) => write!(f, "operator {name}"),
+            Self::Node(name) => write!(f, "node {name}"),
+            Self::Pods { namespace, name } => write!(f, "pod {namespace}/{name}"),
+            Self::Api(None) => f.write_str("the API server"),
+            Self::Api(Some(requests)) => write!(f, "the API server's answer to {requests}"),
+            Self::Process(name) => f.write_str(name),
+            Self::Pool(name) => write!(f, "pool {name}"),
+        }
+    }
 }
 
 impl Fault {
+    /// A fault of which nothing more is said.
+    pub fn of(kind: FaultKind) -> Self {
+        Self { kind, reason: String::new(), message: String::new(), times: 0, by: SignedDuration::ZERO }
+    }
+
     /// What the annotations of an object say: nothing (`None`), that all is well (`Some(None)`), or a fault.
     pub fn told(object: &Value) -> Option<Option<Self>> {
         let text = |name: &str| object["metadata"]["annotations"][name].as_str();
@@ -131,7 +243,10 @@ impl Fault {
         }
         let said = |name: &str| text(name).unwrap_or_default().to_owned();
         let kind = FaultKind::named(name)?;
-        Some(Some(Self { kind, reason: said(REASON), message: said(MESSAGE) }))
+        let number = |name: &str| text(name).and_then(|text| text.parse::<u32>().ok()).unwrap_or_default();
+        let by = SignedDuration::from_secs(number(SECONDS).into());
+        let times = number(TIMES);
+        Some(Some(Self { kind, reason: said(REASON), message: said(MESSAGE), times, by }))
     }
 
     /// The message, or `otherwise` where none is given.
@@ -142,10 +257,16 @@ impl Fault {
     /// The merge patch that puts a fault into an object's annotations, or says that all is well.
     pub fn patch(fault: Option<&Self>) -> Value {
         let text = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
-        let (name, reason, message) = fault.map_or((NONE, Value::Null, Value::Null), |fault| {
-            (fault.kind.name(), text(&fault.reason), text(&fault.message))
-        });
-        json!({ "metadata": { "annotations": { ANNOTATION: name, REASON: reason, MESSAGE: message } } })
+        let number = |number: i64| if number == 0 { Value::Null } else { json!(number.to_string()) };
+        let all_well = Self::of(FaultKind::Degraded);
+        let Self { kind, reason, message, times, by } = fault.unwrap_or(&all_well);
+        json!({ "metadata": { "annotations": {
+            ANNOTATION: fault.map_or(NONE, |_| kind.name()),
+            REASON: text(reason),
+            MESSAGE: text(message),
+            TIMES: number((*times).into()),
+            SECONDS: number(by.as_secs()),
+        } } })
     }
 }
 
@@ -155,8 +276,10 @@ mod tests {
 
     #[test]
     fn what_a_patch_tells_is_read_back() {
-        let fault = Fault { kind: FaultKind::Stalled, reason: "Waiting".to_owned(), message: String::new() };
-        for told in [None, Some(fault)] {
+        let fault = Fault { reason: "Waiting".to_owned(), ..Fault::of(FaultKind::Stalled) };
+        let by = SignedDuration::from_mins(10);
+        let numbers = Fault { times: 3, by, ..Fault::of(FaultKind::RebootLoop) };
+        for told in [None, Some(fault), Some(numbers)] {
             let mut object = json!({});
             json_patch::merge(&mut object, &Fault::patch(told.as_ref()));
             assert_eq!(Fault::told(&object), Some(told));

@@ -41,6 +41,7 @@ enum EventLine<'r> {
     Kubernetes { kubernetes: u32 },
     Alert { alert: &'r str, labels: &'r BTreeMap<String, String>, annotations: &'r BTreeMap<String, String> },
     Process { process: &'r str, pod: &'r str, started: bool },
+    Fault { fault: &'r str },
 }
 
 #[derive(Serialize)]
@@ -123,6 +124,7 @@ fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
         Event::Process { program, pod, started } => {
             EventLine::Process { process: program, pod, started: *started }
         }
+        Event::Fault { text } => EventLine::Fault { fault: text },
     }
 }
 

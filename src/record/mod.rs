@@ -138,6 +138,11 @@ pub enum Event {
         /// Whether it started (or ended).
         started: bool,
     },
+    /// A fault began, struck or ended at another moment than a step's.
+    Fault {
+        /// What, in one line.
+        text: String,
+    },
 }
 
 /// One request to change something, and its answer.

@@ -53,6 +53,7 @@ struct EntryLine {
     #[serde(default)]
     annotations: BTreeMap<String, String>,
     process: Option<String>,
+    fault: Option<String>,
     #[serde(default)]
     pod: String,
     #[serde(default)]
@@ -60,7 +61,7 @@ struct EntryLine {
 }
 
 /// What an entry may be of.
-const EVENTS: &[&str] = &["write", "step", "outcome", "command", "kubernetes", "alert", "process"];
+const EVENTS: &[&str] = &["write", "step", "outcome", "command", "kubernetes", "alert", "process", "fault"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,21 +140,24 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
     let line: EntryLine = json(line, "an entry of a record")?;
     let at = moment(line.at)?;
     let EntryLine { write, step, outcome, failure, command, code, stdout, stderr, .. } = line;
-    let EntryLine { kubernetes, alert, labels, annotations, process, pod, started, .. } = line;
-    let event = match (write, step, outcome, command, kubernetes, alert, process) {
-        (Some(write), None, None, None, None, None, None) => {
+    let EntryLine { kubernetes, alert, labels, annotations, process, pod, started, fault, .. } = line;
+    let event = match (write, step, outcome, command, kubernetes, alert, process, fault) {
+        (Some(write), None, None, None, None, None, None, None) => {
             Event::Write(Box::new(self::write(write, states)?))
         }
-        (None, Some(text), None, None, None, None, None) => Event::Step { text },
-        (None, None, Some(text), None, None, None, None) => Event::Outcome { text, failure },
-        (None, None, None, Some(line), None, None, None) => Event::Command { line, code, stdout, stderr },
-        (None, None, None, None, Some(minor), None, None) => Event::Kubernetes { minor },
-        (None, None, None, None, None, Some(state), None) => {
+        (None, Some(text), None, None, None, None, None, None) => Event::Step { text },
+        (None, None, Some(text), None, None, None, None, None) => Event::Outcome { text, failure },
+        (None, None, None, Some(line), None, None, None, None) => {
+            Event::Command { line, code, stdout, stderr }
+        }
+        (None, None, None, None, Some(minor), None, None, None) => Event::Kubernetes { minor },
+        (None, None, None, None, None, Some(state), None, None) => {
             let state = AlertState::named(&state)
                 .ok_or_else(|| format!("`alert` to be pending, firing or inactive; found `{state}`"))?;
             Event::Alert(Box::new(Alert { labels, annotations, state }))
         }
-        (None, None, None, None, None, None, Some(program)) => Event::Process { program, pod, started },
+        (None, None, None, None, None, None, Some(program), None) => Event::Process { program, pod, started },
+        (None, None, None, None, None, None, None, Some(text)) => Event::Fault { text },
         _ => return Err(format!("exactly one of `{}`", EVENTS.join("`, `"))),
     };
     Ok(Entry { at, event })

@@ -169,7 +169,7 @@ fn a_line_that_is_not_as_it_should_be_is_named() {
     check(
         &entry("{\"at\":0}"),
         3,
-        "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`",
+        "exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`, `fault`",
     );
     check(&entry("{\"at\":"), 3, "an entry of a record: EOF while parsing a value at column 6");
     check(

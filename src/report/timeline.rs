@@ -64,6 +64,7 @@ pub fn render(record: &Record, width: usize) -> String {
                 let change = format!("{program} {}", if *started { "started" } else { "ended" });
                 rows.add(entry.at, &format!("Pod/{name}"), "process", change, "");
             }
+            Event::Fault { text } => rows.add_step(entry.at, format!("! {text}")),
         }
     }
     table(&rows.kept(), record.header.epoch, width)

@@ -1,58 +1,128 @@
 //! `fault` and `heal`: what goes wrong, and well again.
 
+use jiff::SignedDuration;
+
 use super::object::{self, Star};
 use super::plan::Action;
 use super::reader::{Map, Reader};
-use crate::base::yaml::Node;
-use crate::model::fault::{Fault, FaultKind, Faulty};
-
-const OPERATOR: &str = "the name of a ClusterOperator such as `etcd`";
-const NODE: &str = "the name of a node such as `worker-0`";
+use crate::base::text::did_you_mean;
+use crate::base::yaml::{Kind, Node};
+use crate::model::fault::{
+    Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS,
+};
+use crate::model::resources;
 
 const POD: &str = "pods such as `default/web-*`";
 
-/// `fault: {operator: etcd, is: degraded, reason: EtcdMembersDegraded, message: ...}`, `fault: {node: worker-0, is: not-ready}`,
-/// `fault: {pod: default/web-*, is: unready}`.
+/// Who can fail, with an example of each.
+const WHO: [(&str, &str); 6] = [
+    ("operator", "the name of a ClusterOperator such as `etcd`"),
+    ("node", "the name of a node such as `worker-0`"),
+    ("pod", POD),
+    ("api", "requests such as `{verb: update, kind: ClusterVersion}`"),
+    ("process", "a component as the timeline calls it, such as `cluster-version-operator`"),
+    ("pool", "the name of a MachineConfigPool such as `worker`"),
+];
+
+/// What every fault may say.
+const ALWAYS: [&str; 3] = ["is", "after", "for"];
+
+/// How a pool can fail.
+const OF_POOLS: [&str; 1] = ["render-flips"];
+
+/// The most that a fault may strike.
+const TIMES_MAX: u32 = 1000;
+
+/// Seconds of `Retry-After` where nothing is said of them.
+const RETRY_AFTER: u32 = 1;
+
+/// How long a Lease is held by somebody else where nothing is said of it.
+const LEASE_LOST: SignedDuration = SignedDuration::from_mins(3);
+
+/// `fault: {operator: etcd, is: degraded}`, `fault: {api: {kind: ClusterVersion}, is: conflict, times: 3}` and so on.
 pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let shape = "a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}`";
-    let map = reader.map(node, shape, &["operator", "node", "pod", "is", "reason", "message"])?;
-    // Who it is says which faults there are.
-    let faulty = faulty(reader, node, &map)?;
-    let words: &[&str] = match faulty {
-        Faulty::Node(_) => &FaultKind::OF_NODES,
-        Faulty::Pods { .. } => &FaultKind::OF_PODS,
-        Faulty::Operator(_) => &FaultKind::OF_OPERATORS,
+    let keys = keys(node);
+    let map = reader.map(node, shape, &keys)?;
+    let faulty = faulty(reader, node, &map);
+    let span = |reader: &mut Reader<'_>, key| map.get(key).map(|node| reader.duration(node));
+    let after = span(reader, "after").unwrap_or(Some(SignedDuration::ZERO));
+    let lasts = span(reader, "for");
+    let words: &[&str] = match &faulty {
+        Some(Faulty::Node(_)) => &FaultKind::OF_NODES,
+        Some(Faulty::Pods { .. }) => &FaultKind::OF_PODS,
+        Some(Faulty::Api(_)) => &Trouble::NAMES,
+        Some(Faulty::Process(_)) => &ProgramFault::NAMES,
+        Some(Faulty::Pool(_)) => &OF_POOLS,
+        Some(Faulty::Operator(_)) | None => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
-    let kind = map.required(reader, "is", &known).and_then(|node| reader.word(node, words));
-    let mut text = |key, what| map.get(key).and_then(|node| reader.text(node, what)).unwrap_or_default();
-    let (reason, message) = (text("reason", "a reason"), text("message", "a message"));
-    let fault = Fault { kind: FaultKind::named(kind?)?, reason, message };
-    Some(Action::Fault { faulty, fault: Some(fault) })
+    let word = map.required(reader, "is", &known).and_then(|node| reader.word(node, words));
+    let lasts = match lasts {
+        Some(lasts) => Some(lasts?),
+        None => None,
+    };
+    let mut details = Details { reader, node, map: &map, lasts };
+    let (fault, lasts) = match faulty? {
+        Faulty::Operator(name) => (Disturbance::Operator(name, details.told(word?)?), lasts),
+        Faulty::Node(name) => (Disturbance::Node(name, details.told(word?)?), lasts),
+        Faulty::Pods { namespace, name } => (Disturbance::Pods(namespace, name, details.told(word?)?), lasts),
+        Faulty::Api(requests) => (details.requests(requests.unwrap_or_default(), word?)?, lasts),
+        Faulty::Process(name) => {
+            let fault = details.program(word?)?;
+            // The Lease itself says how long.
+            let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
+            (Disturbance::Process(name, fault), lasts)
+        }
+        Faulty::Pool(name) => (Disturbance::RenderFlips(name, details.number("times", 1)?), lasts),
+    };
+    Some(Action::Fault { fault, after: after?, lasts })
 }
 
-/// `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {pod: default/web-*}`.
+/// `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {api: all}` and so on.
 pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
-    let map = reader.map(node, "what to heal, such as `{operator: etcd}`", &["operator", "node", "pod"])?;
-    Some(Action::Fault { faulty: faulty(reader, node, &map)?, fault: None })
+    let map = reader.map(node, "what to heal, such as `{operator: etcd}`", &WHO.map(|(who, _)| who))?;
+    Some(Action::Heal(faulty(reader, node, &map)?))
 }
 
-/// Who it is: an operator, a node or pods.
+/// The keys that a fault may have: those of who fails.
+fn keys(node: &Node) -> Vec<&'static str> {
+    let has = |key: &str| match &node.kind {
+        Kind::Map(entries) => entries.iter().any(|(name, _)| name.scalar() == Some(key)),
+        _ => false,
+    };
+    let own: &[&str] = match () {
+        () if has("api") => &["message", "nth", "times", "retry-after"],
+        () if has("process") => &["write", "nth", "times"],
+        () if has("pool") => &["times"],
+        () if has("node") => &["reason", "message", "times", "by"],
+        () => &["reason", "message"],
+    };
+    WHO.iter().map(|(who, _)| *who).chain(ALWAYS).chain(own.iter().copied()).collect()
+}
+
+/// Who it is: one of [`WHO`].
 fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
-    let told = ["operator", "node", "pod"].map(|key| map.get(key));
-    if told.iter().flatten().count() > 1 {
-        let message = "it is an `operator`, a `node` or a `pod`, not several";
-        reader.problem(told.into_iter().flatten().nth(1)?, message.to_owned());
+    let mut found = WHO.iter().filter_map(|(who, what)| Some((*who, *what, map.get(who)?)));
+    let Some((who, what, node)) = found.next() else {
+        let known: Vec<String> = WHO.iter().map(|(who, what)| format!("`{who}` ({what})")).collect();
+        reader.problem(at, format!("needs one of {}", known.join(", ")));
+        return None;
+    };
+    if let Some((other, _, second)) = found.next() {
+        let articles = |who: &str| if ["operator", "api"].contains(&who) { "an" } else { "a" };
+        let message = format!("it is {} `{who}` or {} `{other}`, not both", articles(who), articles(other));
+        reader.problem(second, message);
         return None;
     }
-    match told {
-        [Some(operator), ..] => reader.text(operator, OPERATOR).map(Faulty::Operator),
-        [_, Some(node), _] => reader.text(node, NODE).map(Faulty::Node),
-        [.., Some(pod)] => pods(reader, pod),
-        _ => {
-            reader.problem(at, format!("needs `operator` ({OPERATOR}), `node` ({NODE}) or `pod` ({POD})"));
-            None
-        }
+    match who {
+        "operator" => reader.text(node, what).map(Faulty::Operator),
+        "node" => reader.text(node, what).map(Faulty::Node),
+        "process" => reader.text(node, what).map(Faulty::Process),
+        "pool" => reader.text(node, what).map(Faulty::Pool),
+        "pod" => pods(reader, node),
+        _ if node.scalar() == Some("all") => Some(Faulty::Api(None)),
+        _ => requests(reader, node).map(|requests| Faulty::Api(Some(requests))),
     }
 }
 
@@ -64,6 +134,100 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
         Err(_) => {
             reader.problem(node, format!("expected {POD}, found `{text}`"));
             None
+        }
+    }
+}
+
+/// `{verb: update, kind: ClusterVersion, name: version, subresource: status, by: cluster-version-operator}`.
+fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<Requests> {
+    let keys = ["verb", "kind", "name", "subresource", "by"];
+    let map = reader.map(node, "requests such as `{verb: update, kind: ClusterVersion}`, or `all`", &keys)?;
+    let mut requests = Requests::default();
+    if let Some(verb) = map.get("verb") {
+        requests.verb = Some(reader.word(verb, &VERBS)?.to_owned());
+    }
+    if let Some(node) = map.get("kind") {
+        let kind = reader.text(node, "a kind such as `ClusterVersion`")?;
+        if resources::by_kind(&kind).is_none() {
+            let hint = did_you_mean(&kind, resources::ALL.iter().map(|resource| &*resource.kind));
+            reader.problem(node, format!("objects of kind `{kind}` are not known{hint}"));
+        }
+        requests.kind = Some(kind);
+    }
+    let mut text = |key, what| map.get(key).and_then(|node| reader.text(node, what));
+    requests.name = text("name", "the name of an object, or how it begins: `etcd*`");
+    requests.subresource = text("subresource", "a subresource such as `status`");
+    requests.by = text("by", "who asks, such as `cluster-version-operator`");
+    Some(requests)
+}
+
+/// What a fault says beside who fails and how.
+struct Details<'a, 'r, 'n> {
+    reader: &'a mut Reader<'r>,
+    node: &'n Node,
+    map: &'a Map<'n>,
+    lasts: Option<SignedDuration>,
+}
+
+impl Details<'_, '_, '_> {
+    fn text(&mut self, key: &str, what: &str) -> String {
+        self.map.get(key).and_then(|node| self.reader.text(node, what)).unwrap_or_default()
+    }
+
+    /// A number from 1, or what it is where nothing is said.
+    fn number(&mut self, key: &str, otherwise: u32) -> Option<u32> {
+        match self.map.get(key) {
+            Some(node) => self.reader.number(node, 1, TIMES_MAX),
+            None => Some(otherwise),
+        }
+    }
+
+    /// A fault that an operator or a node is told.
+    fn told(&mut self, word: &str) -> Option<Fault> {
+        let kind = FaultKind::named(word)?;
+        let (reason, message) = (self.text("reason", "a reason"), self.text("message", "a message"));
+        let times = self.number("times", u32::from(kind == FaultKind::RebootLoop))?;
+        let by = match self.map.get("by") {
+            Some(node) => Some(self.reader.duration(node)?),
+            None => None,
+        };
+        let is_clock = matches!(kind, FaultKind::ClockAhead | FaultKind::ClockBehind);
+        if is_clock && by.is_none() {
+            self.reader.problem(self.node, format!("`{word}` needs `by`: how much, such as `10m`"));
+            return None;
+        }
+        Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::of(kind) })
+    }
+
+    /// Which of the things that match are hit. Where only the first is named, it is that one alone.
+    fn hits(&mut self, otherwise: Option<u32>) -> Option<Hits> {
+        let otherwise = if self.map.get("nth").is_some() { Some(1) } else { otherwise };
+        let (nth, times) = (self.number("nth", 1)?, self.number("times", 0)?);
+        Some(Hits::new(nth, Some(times).filter(|times| *times > 0).or(otherwise)))
+    }
+
+    fn requests(&mut self, requests: Requests, word: &str) -> Option<Disturbance> {
+        let hits = self.hits(None)?;
+        let message = self.text("message", "what the API server says");
+        let retry_after = match self.map.get("retry-after") {
+            Some(node) => u32::try_from(self.reader.duration(node)?.as_secs()).unwrap_or(u32::MAX),
+            None => RETRY_AFTER,
+        };
+        let trouble = Trouble::named(word)?;
+        Some(Disturbance::Requests(RequestFault { requests, trouble, hits, message, retry_after }))
+    }
+
+    fn program(&mut self, word: &str) -> Option<ProgramFault> {
+        let writes = match self.map.get("write") {
+            Some(node) => requests(self.reader, node)?,
+            None => Requests::default(),
+        };
+        let hits = self.hits(Some(1))?;
+        match word {
+            "watch-stale" => Some(ProgramFault::StaleWatch),
+            "watch-dropped" => Some(ProgramFault::DroppedWatch),
+            "lease-lost" => Some(ProgramFault::LosesLease(self.lasts.unwrap_or(LEASE_LOST))),
+            _ => Some(ProgramFault::Crash { writes, after: word == "crash-after-write", hits }),
         }
     }
 }

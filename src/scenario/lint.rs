@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::Problem;
 use super::plan::{Action, Attempt, ObjectRef, Plan, PlannedStep, Run, Step, Target, What};
 use crate::base::text::did_you_mean;
-use crate::model::fault::Faulty;
+use crate::model::fault::{Disturbance, Faulty};
 use crate::model::resources::{CLUSTER_OPERATORS, NODES};
 
 /// What is odd about the scenarios of a file, in the order of its text: `plans` are those that [`super::read_all`] found in
@@ -83,10 +83,13 @@ fn unused_releases(plan: &Plan, text: &str) -> Vec<Problem> {
 /// Names of nodes and operators that the cluster has not.
 fn strangers(plan: &Plan, step: &Step) -> Vec<String> {
     let (nodes, operators) = match step {
-        Step::Act(Action::Fault { faulty: Faulty::Node(node), .. }) => (vec![node.as_str()], vec![]),
-        Step::Act(Action::Fault { faulty: Faulty::Operator(operator), .. }) => {
-            (vec![], vec![operator.as_str()])
-        }
+        Step::Act(
+            Action::Fault { fault: Disturbance::Node(node, _), .. } | Action::Heal(Faulty::Node(node)),
+        ) => (vec![node.as_str()], vec![]),
+        Step::Act(
+            Action::Fault { fault: Disturbance::Operator(operator, _), .. }
+            | Action::Heal(Faulty::Operator(operator)),
+        ) => (vec![], vec![operator.as_str()]),
         Step::Expect(expectation) => match &expectation.what {
             What::Phase { node, .. } | What::Phases { node, .. } => (vec![node.as_str()], vec![]),
             What::Object(ObjectRef { resource, name, .. }, _) if *resource == NODES => {

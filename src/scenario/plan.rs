@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
 
-use crate::model::fault::{Fault, Faulty};
+use crate::model::fault::{Disturbance, Faulty};
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 use crate::model::world::Image;
@@ -236,13 +236,24 @@ pub enum Action {
         /// What becomes of those that it owns, if that is said.
         cascade: Option<Propagation>,
     },
-    /// Tells an operator or a node to fail, or to be well again.
+    /// Has something go wrong.
     Fault {
-        /// Who.
-        faulty: Faulty,
-        /// How it fails; `None`: all is well.
-        fault: Option<Fault>,
+        /// What.
+        fault: Disturbance,
+        /// How long after the step; none: at once.
+        after: SignedDuration,
+        /// How long it lasts; `None`: until it is healed, or over by itself.
+        lasts: Option<SignedDuration>,
     },
+    /// Has somebody be well again.
+    Heal(Faulty),
+}
+
+impl Action {
+    /// Has something go wrong at once, until it is healed.
+    pub fn fault(fault: Disturbance) -> Self {
+        Self::Fault { fault, after: SignedDuration::ZERO, lasts: None }
+    }
 }
 
 /// Something that the API server must refuse, and how.

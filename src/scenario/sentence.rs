@@ -1,6 +1,5 @@
 //! Steps in one line each, for reports.
 
-use crate::model::fault::Faulty;
 use std::fmt;
 
 use super::plan::{
@@ -43,17 +42,13 @@ fn act(action: &Action) -> String {
         Action::Delete { object, cascade: Some(cascade) } => {
             format!("delete {object}, cascade {}", cascade.name())
         }
-        Action::Fault { faulty, fault } => {
-            let who = match faulty {
-                Faulty::Operator(name) => format!("operator {name}"),
-                Faulty::Node(name) => format!("node {name}"),
-                Faulty::Pods { namespace, name } => format!("pod {namespace}/{name}"),
-            };
-            match fault {
-                Some(fault) => format!("{who} is {}", fault.kind.name()),
-                None => format!("{who} recovers"),
-            }
+        Action::Fault { fault, after, lasts } => {
+            let after =
+                if after.is_zero() { String::new() } else { format!(" after {}", short_duration(*after)) };
+            let lasts = lasts.map(|span| format!(" for {}", short_duration(span))).unwrap_or_default();
+            format!("{fault}{lasts}{after}")
         }
+        Action::Heal(faulty) => format!("{faulty} recovers"),
     }
 }
 

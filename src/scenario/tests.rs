@@ -337,7 +337,7 @@ fn the_cluster_is_checked_against_its_release() {
 fn faults_are_of_an_operator_a_node_or_pods() {
     check_step(
         "  - fault: {pod: web, node: w, is: unready}",
-        "s.yaml:5:18: it is an `operator`, a `node` or a `pod`, not several",
+        "s.yaml:5:28: it is a `node` or a `pod`, not both",
     );
     check_step(
         "  - fault: {pod: web, is: unredy}",
@@ -376,7 +376,7 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `is`, `reason`, `message`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

@@ -3,8 +3,13 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 
+use super::phrase::duration;
 use super::world::{ClusterWorld, StepError};
-use crate::model::fault::{Fault, FaultKind, Faulty};
+use crate::base::text::did_you_mean;
+use crate::model::fault::{
+    Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble,
+};
+use crate::model::resources;
 use crate::scenario::plan::Action;
 
 /// Tells an operator, by the name of its ClusterOperator, to fail or to be well again. `degrades` is `Degraded=True`,
@@ -34,20 +39,26 @@ async fn operator_fails(
         "falls silent" => Some(FaultKind::Silent),
         _ => None,
     };
-    let fault = kind.map(|kind| Fault { kind, reason, message });
-    world.act(&step.value, Action::Fault { faulty: Faulty::Operator(operator), fault }).await
+    let action = match kind {
+        Some(kind) => {
+            let fault = Fault { reason, message, ..Fault::of(kind) };
+            Action::fault(Disturbance::Operator(operator, fault))
+        }
+        None => Action::Heal(Faulty::Operator(operator)),
+    };
+    world.act(&step.value, action).await
 }
 
 /// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's; `drifts` is a
 /// file on its disk that is not what the MachineConfig says; one that `cannot be reconciled`, `cannot update its system` or
 /// `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its next
-/// reboot.
+/// reboot. A pod that may not be evicted is what `cannot be drained`.
 ///
 /// ```gherkin
 /// When node worker-0 becomes not ready
 /// ```
 #[when(
-    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|degrades|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,
@@ -63,11 +74,206 @@ async fn node_fails(
         "cannot be reconciled" => Some(FaultKind::Unreconcilable),
         "cannot update its system" => Some(FaultKind::OsUpdateFails),
         "does not return" => Some(FaultKind::DoesNotReturn),
+        "cannot be drained" => Some(FaultKind::DrainBlocked),
         "degrades" => Some(FaultKind::Degraded),
         _ => None,
     };
-    let fault = kind.map(|kind| Fault { kind, reason: String::new(), message });
-    world.act(&step.value, Action::Fault { faulty: Faulty::Node(node), fault }).await
+    let action = match kind {
+        Some(kind) => Action::fault(Disturbance::Node(node, Fault { message, ..Fault::of(kind) })),
+        None => Action::Heal(Faulty::Node(node)),
+    };
+    world.act(&step.value, action).await
+}
+
+/// Has the next reboot of a node be followed by others, before it stays up.
+///
+/// ```gherkin
+/// When node worker-0 reboots 3 times more than it should
+/// ```
+#[when(regex = r"^node (\S+) reboots (\d+) times? more than it should$")]
+async fn reboot_loop(
+    world: &mut ClusterWorld,
+    node: String,
+    times: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = Fault { times: number(&times)?, ..Fault::of(FaultKind::RebootLoop) };
+    world.act(&step.value, Action::fault(Disturbance::Node(node, fault))).await
+}
+
+/// Has the clock of a node's machine go ahead or behind, and with it what its kubelet and its machine-config daemon write.
+///
+/// ```gherkin
+/// When the clock of node worker-0 is 10 minutes ahead
+/// ```
+#[when(regex = r"^the clock of node (\S+) is (\d+ \w+) (ahead|behind)$")]
+async fn clock(
+    world: &mut ClusterWorld,
+    node: String,
+    by: String,
+    how: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = if how == "ahead" { FaultKind::ClockAhead } else { FaultKind::ClockBehind };
+    let fault = Fault { by: duration(&by)?, ..Fault::of(kind) };
+    world.act(&step.value, Action::fault(Disturbance::Node(node, fault))).await
+}
+
+/// Has the configuration that a pool is rendered to be another one, and what it was again, so many times: a MachineConfig comes
+/// and goes each minute.
+///
+/// ```gherkin
+/// When the configuration of pool worker flips 3 times
+/// ```
+#[when(regex = r"^the configuration of pool (\S+) flips (\d+) times?$")]
+async fn render_flips(
+    world: &mut ClusterWorld,
+    pool: String,
+    times: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.act(&step.value, Action::fault(Disturbance::RenderFlips(pool, number(&times)?))).await
+}
+
+/// Has the API server answer chosen requests with trouble: `too-many-requests`, `internal-error`, `etcd-timed-out`, `unavailable`,
+/// `timeout` or `conflict`. It does so until it recovers, or for a while.
+///
+/// ```gherkin
+/// When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
+/// When the API server answers unavailable to all requests of ClusterOperator/etcd for 5 minutes
+/// When the API server answers timeout to create number 2 of Pod
+/// ```
+#[when(
+    regex = r"^the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
+)]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+async fn api_fails(
+    world: &mut ClusterWorld,
+    trouble: String,
+    times: String,
+    verb: String,
+    first: String,
+    kind: String,
+    name: String,
+    by: String,
+    span: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let Some(trouble) = Trouble::named(&trouble) else {
+        let hint = did_you_mean(&trouble, Trouble::NAMES.iter().copied());
+        return Err(StepError::Words(format!("the API server knows no trouble `{trouble}`{hint}")));
+    };
+    let requests = Requests { by: said(by), ..requests(&verb, &kind, name)? };
+    let hits = match (&*first, &*times) {
+        ("", "") => Hits::new(1, if step.value.contains(" to the next ") { Some(1) } else { None }),
+        ("", times) => Hits::new(1, Some(number(times)?)),
+        (first, _) => Hits::new(number(first)?, Some(1)),
+    };
+    let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
+    let lasts = if span.is_empty() { None } else { Some(duration(&span)?) };
+    let fault = Disturbance::Requests(fault);
+    let after = jiff::SignedDuration::ZERO;
+    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+}
+
+/// Has the API server answer all requests as it should again.
+///
+/// ```gherkin
+/// When the API server recovers
+/// ```
+#[when(regex = r"^the API server recovers$")]
+async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    world.act(&step.value, Action::Heal(Faulty::Api(None))).await
+}
+
+/// Has a component die at its next write of this kind, or at a later one: its memory is gone, and who watches over it starts it
+/// again.
+///
+/// ```gherkin
+/// When cluster-version-operator crashes before its next update of ClusterVersion
+/// When machine-config-daemon/worker-0 crashes after patch number 3 of Node/worker-0
+/// ```
+#[when(
+    regex = r"^(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?$"
+)]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+async fn crash(
+    world: &mut ClusterWorld,
+    process: String,
+    moment: String,
+    verb: String,
+    first: String,
+    kind: String,
+    name: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let first = if first.is_empty() { 1 } else { number(&first)? };
+    let (writes, hits) = (requests(&verb, &kind, name)?, Hits::new(first, Some(1)));
+    let fault = ProgramFault::Crash { writes, after: moment == "after", hits };
+    world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
+}
+
+/// Has the watches of a component be silent for a while, after which it lists anew.
+///
+/// ```gherkin
+/// When cluster-version-operator sees nothing new for 5 minutes
+/// ```
+#[when(regex = r"^(\S+) sees nothing new for (\d+ \w+)$")]
+async fn watch_stale(
+    world: &mut ClusterWorld,
+    process: String,
+    span: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = Disturbance::Process(process, ProgramFault::StaleWatch);
+    let (after, lasts) = (jiff::SignedDuration::ZERO, Some(duration(&span)?));
+    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+}
+
+/// Drops the watches of a component, which lists anew at once.
+///
+/// ```gherkin
+/// When the watches of cluster-version-operator are dropped
+/// ```
+#[when(regex = r"^the watches of (\S+) are dropped$")]
+async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -> Result<(), StepError> {
+    let fault = ProgramFault::DroppedWatch;
+    world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
+}
+
+/// Has another candidate take the Lease of a component, and hold it for so long.
+///
+/// ```gherkin
+/// When cluster-version-operator loses its lease for 5 minutes
+/// ```
+#[when(regex = r"^(\S+) loses its lease for (\d+ \w+)$")]
+async fn lease_lost(
+    world: &mut ClusterWorld,
+    process: String,
+    span: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = ProgramFault::LosesLease(duration(&span)?);
+    world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
+}
+
+/// Requests by a verb (`request` and `write` are any), a kind and a name, each of which may be missing.
+fn requests(verb: &str, kind: &str, name: String) -> Result<Requests, StepError> {
+    if !kind.is_empty() && resources::by_kind(kind).is_none() {
+        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
+        return Err(StepError::Words(format!("objects of kind `{kind}` are not known{hint}")));
+    }
+    let verb = said(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
+    Ok(Requests { verb, kind: said(kind.to_owned()), name: said(name), ..Requests::default() })
+}
+
+fn said(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn number(text: &str) -> Result<u32, StepError> {
+    let found = text.parse().ok().filter(|number| (1..=1000).contains(number));
+    found.ok_or_else(|| StepError::Words(format!("expected a number from 1 to 1000, found {text}")))
 }
 
 /// Tells pods to fail or to be well again, for as long as they live: one `becomes unready` whose readiness probes fail, is `not live`
@@ -94,6 +300,12 @@ async fn pod_fails(
         "crashes" => Some(FaultKind::CrashLooping),
         _ => None,
     };
-    let fault = kind.map(|kind| Fault { kind, reason: String::new(), message });
-    world.act(&step.value, Action::Fault { faulty: Faulty::Pods { namespace, name }, fault }).await
+    let action = match kind {
+        Some(kind) => {
+            let fault = Fault { message, ..Fault::of(kind) };
+            Action::fault(Disturbance::Pods(namespace, name, fault))
+        }
+        None => Action::Heal(Faulty::Pods { namespace, name }),
+    };
+    world.act(&step.value, action).await
 }

@@ -8,6 +8,7 @@ mod corpus;
 mod definitions;
 mod door;
 mod dry_run;
+mod faults;
 mod formats;
 #[cfg(feature = "serve")]
 mod https;

@@ -83,7 +83,7 @@ impl Look<'_> {
         let mut ended_any = false;
         for container in &mut self.status.containers {
             if let State::Running { since } = container.state {
-                let code = if exited.contains(&container.name) { 0 } else { 137 };
+                let code = exited.get(&container.name).copied().unwrap_or(137);
                 container.state = State::ended(since, now, code);
                 ended_any = true;
             }

@@ -88,7 +88,7 @@ impl Kubelet {
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
             if self.node_status.was_booted() {
                 let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
-                memory.exited.extend(worker::running(pod));
+                memory.exited.extend(worker::running(pod).map(|name| (name, 0)));
             }
             self.queue.add(key_of(pod));
         }
@@ -121,10 +121,10 @@ impl Kubelet {
             }
         }
         for signal in input.signals {
-            if let Signal::Exited { pod, container } = signal
+            if let Signal::Exited { pod, container, code } = signal
                 && let Some(object) = input.view.get_key(pod)
             {
-                memory_of(&mut self.pods, pod, object, &self.node).exited.insert(container.clone());
+                memory_of(&mut self.pods, pod, object, &self.node).exited.insert(container.clone(), *code);
                 self.queue.add(pod.clone());
             }
         }

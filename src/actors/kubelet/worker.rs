@@ -25,8 +25,9 @@ pub(super) const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 pub(super) struct Memory {
     /// The pod that this is about; one of the same name may follow.
     pub(super) uid: String,
-    /// Containers whose processes the runtime said have ended.
-    pub(super) exited: BTreeSet<String>,
+    /// Containers whose processes the runtime said have ended, and how, until they are started again: a status that tells of it
+    /// may be refused.
+    pub(super) exited: BTreeMap<String, i64>,
     /// The last patch of the status, not to be sent again when the server makes something else of it.
     pub(super) sent: Option<Value>,
     /// Whether the pod was already removed; finalizers may keep it.
@@ -172,8 +173,8 @@ impl Look<'_> {
                 }
             }
             State::Running { since } => {
-                if self.memory.exited.remove(&container.name) {
-                    self.status.containers[index].state = State::ended(since, self.site.now, 0);
+                if let Some(code) = self.memory.exited.get(&container.name) {
+                    self.status.containers[index].state = State::ended(since, self.site.now, *code);
                 } else {
                     self.probe(index, since);
                 }
@@ -216,7 +217,7 @@ impl Look<'_> {
     }
 
     pub(super) fn has_ended(&self, container: &str) -> bool {
-        self.memory.exited.contains(container)
+        self.memory.exited.contains_key(container)
     }
 
     fn phase(&self) -> &'static str {

@@ -186,11 +186,7 @@ fn statuses(rig: &Rig, kind: &str) -> Vec<String> {
 }
 
 fn tell(rig: &mut Rig, name: &str) {
-    let fault = FaultKind::named(name).map(|kind| Fault {
-        kind,
-        reason: "Broken".to_owned(),
-        message: String::new(),
-    });
+    let fault = FaultKind::named(name).map(|kind| Fault { reason: "Broken".to_owned(), ..Fault::of(kind) });
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(fault.as_ref())));
 }
 

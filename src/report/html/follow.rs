@@ -21,6 +21,8 @@ const RETRIEVAL: &str = "openshift-cluster-version";
 
 /// The lane of the scenario's steps; the script knows it by this name.
 const STEPS: &str = "steps";
+/// The lane of what goes wrong between steps.
+const FAULTS: &str = "faults";
 
 /// What goes from entry to entry.
 struct Follower<'r> {
@@ -96,6 +98,10 @@ impl Follower<'_> {
                 let is_ours = pod.starts_with(RETRIEVAL);
                 let lane = if is_ours { (Group::Pods, name) } else { (Group::Others, "Pod") };
                 self.lanes.mark(lane, Tone::Calm, event);
+            }
+            Happened::Fault { text } => {
+                let event = self.event(at, "fault", "", text.clone());
+                self.lanes.mark((Group::Scenario, FAULTS), Tone::Bad, event);
             }
         }
     }

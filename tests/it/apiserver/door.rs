@@ -35,10 +35,10 @@ fn told(changes: &[Change]) -> Vec<(ChangeKind, String, bool)> {
 fn changes_come_once_in_order_and_with_what_was_before() {
     let (mut door, admin) = (door(36), Identity::admin());
     let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
-    door.write(&admin, &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
+    door.write("test", &admin, &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
     let patch = Write::merge_patch(&resources::CONFIG_MAPS, "default", "a", json!({ "data": { "k": "v" } }));
-    door.write(&admin, &patch, now()).unwrap();
-    door.write(&admin, &Write::delete(&resources::CONFIG_MAPS, "default", "a"), now()).unwrap();
+    door.write("test", &admin, &patch, now()).unwrap();
+    door.write("test", &admin, &Write::delete(&resources::CONFIG_MAPS, "default", "a"), now()).unwrap();
     let key = "configmaps/default/a".to_owned();
     assert_eq!(
         told(&door.changes(&View::default())),
@@ -58,7 +58,7 @@ fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
     let create = |name| Write::create(&resources::CONFIG_MAPS, map(name, "1"));
     let mut check = |writes: Vec<Write>, compacts: bool, expected: &[(ChangeKind, &str, bool)]| {
         for write in writes {
-            door.write(&Identity::admin(), &write, now()).unwrap();
+            door.write("test", &Identity::admin(), &write, now()).unwrap();
         }
         if compacts {
             door.shared().with(ApiServer::compact);
@@ -102,10 +102,10 @@ fn a_replaced_definition_changes_the_objects_that_read_differently() {
     const VERSIONS: Resource = Resource::cluster("example.io", "v1", "Version", "versions");
     let (mut door, admin) = (door(36), Identity::admin());
     let crds = &resources::CUSTOM_RESOURCE_DEFINITIONS;
-    door.write(&admin, &Write::create(crds, definition(&["a"], false)), now()).unwrap();
+    door.write("test", &admin, &Write::create(crds, definition(&["a"], false)), now()).unwrap();
     let object =
         json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" }, "spec": {} });
-    let created = door.write(&admin, &Write::create(&VERSIONS, object), now()).unwrap();
+    let created = door.write("test", &admin, &Write::create(&VERSIONS, object), now()).unwrap();
     assert_eq!(created.text("/spec/mode"), "Fast");
     door.changes(&View::default());
     let schema = json!({ "type": "object", "properties": { "spec": { "type": "object" } } });
@@ -113,7 +113,7 @@ fn a_replaced_definition_changes_the_objects_that_read_differently() {
         json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema }]);
     let operation = windtunnel::model::Operation::JsonPatch(patch);
     let write = Write { operation, ..Write::merge_patch(crds, "", "versions.example.io", json!({})) };
-    door.write(&admin, &write, now()).unwrap();
+    door.write("test", &admin, &write, now()).unwrap();
     let changes = door.changes(&View::default());
     let keys = told(&changes);
     assert!(keys.contains(&(ChangeKind::Modified, "versions.example.io/v".to_owned(), true)), "{keys:?}");
@@ -129,7 +129,7 @@ fn only_the_writes_of_clients_are_told_as_such() {
     runtime.block_on(async {
         let mut door = door(36);
         let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
-        door.write(&Identity::admin(), &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
+        door.write("test", &Identity::admin(), &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
         let robot = Identity::new("system:serviceaccount:ns:robot", &["system:masters"]);
         let maps: kube::Api<k8s_openapi::api::core::v1::ConfigMap> =
             kube::Api::default_namespaced(door.client(&robot));
@@ -147,7 +147,7 @@ fn components_may_do_what_their_roles_say_and_nothing_else() {
     let (mut door, admin) = (door(36), Identity::admin());
     let job = json!({ "metadata": { "name": "j", "namespace": "default" }, "spec": { "template": {
         "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } } } });
-    let job = door.write(&admin, &Write::create(&resources::JOBS, job), now()).unwrap().to_value();
+    let job = door.write("test", &admin, &Write::create(&resources::JOBS, job), now()).unwrap().to_value();
     let pod = |name: &str, node: &str| {
         json!({ "metadata": { "name": name, "namespace": "default" },
         "spec": { "nodeName": node, "containers": [{ "name": "c", "image": "i" }],
@@ -197,7 +197,7 @@ fn components_may_do_what_their_roles_say_and_nothing_else() {
              resource \"jobs\" in API group \"batch\" in the namespace \"default\"",
         ),
     ] {
-        let told = door.write(&who, &write, now()).err().map(|refusal| refusal.message);
+        let told = door.write("test", &who, &write, now()).err().map(|refusal| refusal.message);
         assert_eq!(told.unwrap_or_default(), refusal, "{who:?} {write:?}");
     }
 }
@@ -211,7 +211,7 @@ fn a_node_reads_what_its_pods_refer_to() {
             "envFrom": [{ "configMapRef": { "name": "from" } }] }],
         "volumes": [{ "name": "v", "configMap": { "name": "mounted" } }, { "name": "w", "secret": { "secretName": "volume" } },
             { "name": "x", "projected": { "sources": [{ "secret": { "name": "projected" } }] } }] } });
-    door.write(&admin, &Write::create(&resources::PODS, pod), now()).unwrap();
+    door.write("test", &admin, &Write::create(&resources::PODS, pod), now()).unwrap();
     let code = |node: &str, path: &str| {
         let who = Identity::new(format!("system:node:{node}"), &["system:nodes"]);
         let path = format!("/api/v1/namespaces/default/{path}");

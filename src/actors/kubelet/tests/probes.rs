@@ -18,7 +18,7 @@ fn rig(probes: &Value) -> Rig {
 }
 
 fn tell(rig: &mut Rig, kind: Option<FaultKind>) {
-    let fault = kind.map(|kind| Fault { kind, reason: String::new(), message: "no answer".to_owned() });
+    let fault = kind.map(|kind| Fault { message: "no answer".to_owned(), ..Fault::of(kind) });
     rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::patch(fault.as_ref())));
 }
 

@@ -33,8 +33,7 @@ fn annotate(rig: &mut Rig, key: &str, value: &str) {
 }
 
 fn tell(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
-    let fault =
-        fault.map(|(kind, message)| Fault { kind, reason: String::new(), message: message.to_owned() });
+    let fault = fault.map(|(kind, message)| Fault { message: message.to_owned(), ..Fault::of(kind) });
     rig.write(&Write::merge_patch(&NODES, "", "w", Fault::patch(fault.as_ref())));
 }
 

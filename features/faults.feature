@@ -1,0 +1,86 @@
+@faults
+Feature: What goes wrong around an update
+  Requests that are refused, programs that die, watches that are silent, machines that reboot: the update ends as any other.
+
+  Background:
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+
+  Scenario Outline: The cluster-version operator gets over a <trouble>
+    When the API server answers <trouble> to the next 2 updates of ClusterVersion by cluster-version-operator
+    And I update to 4.18.7
+    Then within 10 minutes ClusterVersion condition Progressing is True with message matching /^Working towards 4\.18\.7: /
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And ClusterVersion condition Failing is False
+
+    Examples:
+      | trouble           |
+      | conflict          |
+      | too-many-requests |
+      | unavailable       |
+      | etcd-timed-out    |
+      | timeout           |
+
+  Scenario: Nobody writes for two minutes, and who asked is told so
+    When the API server answers internal-error to all requests for 2 minutes
+    And I try to apply this object:
+      """
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
+      """
+    Then it is refused with "Internal error occurred: context deadline exceeded"
+    When the API server recovers
+    And I apply this object:
+      """
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
+      """
+    Then ConfigMap/default/a exists
+
+  Scenario: The cluster-version operator dies when it has told of the update
+    When cluster-version-operator crashes after its next update of ClusterVersion
+    And I update to 4.18.7
+    Then within 1 minute Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And ClusterVersion field "status.history[1].version" is "4.18.3"
+
+  Scenario: A machine-config daemon dies in the middle of its work
+    When machine-config-daemon/worker-0 crashes before patch number 2 of Node/worker-0
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition Updated is False
+    And within 2 hours MachineConfigPool/worker condition Updated is True
+
+  Scenario: Another candidate leads for a while
+    When I update to 4.18.7
+    And 5 minutes pass
+    And cluster-version-operator loses its lease for 5 minutes
+    Then Lease/openshift-cluster-version/version field "spec.holderIdentity" is "another-candidate"
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+
+  Scenario: A request that is not seen is not followed
+    When cluster-version-operator sees nothing new for 10 minutes
+    And I update to 4.18.7
+    Then throughout 9 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And within 2 minutes ClusterVersion condition Progressing is True
+    When the watches of cluster-version-operator are dropped
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+
+  Scenario: A worker reboots twice more than it should, another one has a wrong clock
+    When node worker-0 reboots 2 times more than it should
+    And the clock of node worker-1 is 10 minutes behind
+    And I update to 4.18.7
+    Then within 3 hours MachineConfigPool/worker condition Updated is False
+    And within 2 hours MachineConfigPool/worker condition Updated is True
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
+
+  Scenario: A worker that cannot be drained keeps its release until it can
+    When node worker-0 cannot be drained
+    And I update to 4.18.7
+    Then within 3 hours Node/worker-0 field "spec.unschedulable" is "true"
+    And throughout 30 minutes node worker-0 is Draining
+    When node worker-0 recovers
+    Then within 2 hours MachineConfigPool/worker condition Updated is True
+
+  Scenario: A configuration that is rendered to and fro
+    When the configuration of pool worker flips 2 times
+    Then within 1 minute MachineConfigPool/worker condition Updating is True
+    And within 2 hours MachineConfigPool/worker condition Updated is True
+    And MachineConfigPool/worker field "status.degradedMachineCount" is "0"

@@ -1,0 +1,96 @@
+//! Programs that die at one of their writes, and what replaces them.
+
+use jiff::SignedDuration;
+
+use super::router::ActorId;
+use super::simulation::Simulation;
+use super::slot::Slot;
+use crate::actors;
+use crate::base::clock::after;
+use crate::model::Write;
+use crate::model::fault::{Asked, Hits, Requests};
+use crate::record::Event;
+
+/// How long a program is away that stands in no simulated pod, until whoever watches over it has started it again: what runs
+/// in one waits for its kubelet.
+const AWAY: SignedDuration = SignedDuration::from_secs(1);
+
+/// The exit code of a Go program that panics.
+const PANIC: i64 = 2;
+
+/// Who dies, and at which of its writes.
+#[derive(Debug)]
+pub(super) struct Crash {
+    pub(super) process: String,
+    pub(super) writes: Requests,
+    pub(super) moment: Moment,
+    pub(super) hits: Hits,
+}
+
+/// When a program dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// When it has decided to write.
+    Before,
+    /// When it has written and has not heard of it.
+    After,
+}
+
+impl Simulation {
+    /// Whether the program `by` dies at this write.
+    pub(super) fn crash_at(&mut self, by: &str, write: &Write) -> Option<Moment> {
+        if self.crashes.is_empty() {
+            return None;
+        }
+        let asked = Asked {
+            verb: write.verb(),
+            kind: &write.resource.kind,
+            name: &write.name,
+            subresource: write.subresource.unwrap_or_default(),
+            agent: by,
+            user: "",
+        };
+        let is_meant = |crash: &&mut Crash| crash.process == by && crash.writes.have(&asked);
+        let crash = self.crashes.iter_mut().find(is_meant)?;
+        let moment = crash.hits.strike().then_some(crash.moment);
+        self.crashes.retain(|crash| !crash.hits.is_over());
+        if let Some(moment) = moment {
+            let when = if moment == Moment::Before { "before" } else { "after" };
+            let text = format!("{by} crashes {when} {} {}", write.verb(), write.key());
+            self.note(Event::Fault { text });
+        }
+        moment
+    }
+
+    /// A program dies: its memory is gone.
+    pub(super) fn crash(&mut self, id: ActorId) {
+        if let Some((pod, container)) = self.processes.of_actor(id) {
+            return self.end_process(&pod, &container, PANIC);
+        }
+        self.replace(id);
+        let up = after(self.now(), AWAY);
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.down_until = Some(up);
+        }
+    }
+
+    /// Puts a new actor in the place of one that stands in no pod. It has everything still to see.
+    pub(super) fn replace(&mut self, id: ActorId) {
+        let Some(slot) = self.slots.get(&id) else { return };
+        let name = slot.actor.name();
+        let again = self.program_again(id).or_else(|| {
+            let all = actors::controllers(&self.world, &self.streams);
+            { all }.into_iter().find(|actor| actor.name() == name)
+        });
+        self.counters.retain(|counter| counter.by != name);
+        let Some(actor) = again else { return };
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        if let Some(at) = slot.wake_at.take() {
+            self.wakes.remove(&(at, id));
+        }
+        let ahead = slot.ahead;
+        *slot = Slot::new(actor);
+        slot.ahead = ahead;
+        self.ready.insert(id);
+    }
+}

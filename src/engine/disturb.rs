@@ -1,0 +1,264 @@
+//! Faults begin and end: what each of them is to the cluster.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::crashes::{Crash, Moment};
+use super::error::SessionError;
+use super::matching::name_fits;
+use super::router::ActorId;
+use super::simulation::Simulation;
+use crate::base::clock::{after, rfc3339_micro};
+use crate::base::text::did_you_mean;
+use crate::model::fault::{Disturbance, Fault, FaultKind, Faulty, ProgramFault};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, LEASES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, POD_DISRUPTION_BUDGETS, PODS,
+};
+use crate::model::{Identity, Object, Resource, Write};
+use crate::record::ADMINISTRATOR;
+
+/// How long a pool's configuration is what it is, while it flips.
+const FLIP: SignedDuration = SignedDuration::from_mins(1);
+
+/// Who holds a Lease that another one lost.
+const OTHER_HOLDER: &str = "another-candidate";
+
+impl Simulation {
+    /// Whether there is somebody who can fail.
+    pub(super) fn check_faulty(&self, faulty: &Faulty) -> Result<(), SessionError> {
+        match faulty {
+            Faulty::Operator(name) => self.check_object(&CLUSTER_OPERATORS, name),
+            Faulty::Node(name) => self.check_object(&NODES, name),
+            Faulty::Pool(name) => self.check_object(&MACHINE_CONFIG_POOLS, name),
+            Faulty::Pods { namespace, name } => self.pods(namespace, name).map(|_| ()),
+            Faulty::Api(_) => Ok(()),
+            Faulty::Process(name) => self.program(name).map(|_| ()),
+        }
+    }
+
+    fn check_object(&self, resource: &Resource, name: &str) -> Result<(), SessionError> {
+        let known: Vec<&str> = self.view.list(resource).map(Object::name).collect();
+        is_known(&resource.kind, name, &known)
+    }
+
+    /// The one that runs as the component of this name.
+    fn program(&self, name: &str) -> Result<ActorId, SessionError> {
+        let found = self.slots.iter().find(|(_, slot)| slot.actor.name() == name);
+        let known: Vec<&str> = self.slots.values().map(|slot| slot.actor.name()).collect();
+        is_known("process", name, &known)?;
+        found.map(|(id, _)| *id).ok_or(SessionError::Ended)
+    }
+
+    /// The pods of a name, of which there must be one.
+    fn pods(&self, namespace: &str, name: &str) -> Result<Vec<String>, SessionError> {
+        let known = || self.view.list_in(&PODS, namespace).map(Object::name);
+        let found: Vec<String> = known().filter(|pod| name_fits(pod, name)).map(str::to_owned).collect();
+        if found.is_empty() {
+            is_known(&PODS.kind, name, &known().collect::<Vec<_>>())?;
+        }
+        Ok(found)
+    }
+
+    fn tell_pods(&mut self, namespace: &str, name: &str, fault: Option<&Fault>) -> Result<(), SessionError> {
+        let pods = self.pods(namespace, name)?;
+        { pods }.iter().try_for_each(|pod| {
+            self.administer(&Write::merge_patch(&PODS, namespace, pod, Fault::patch(fault)))
+        })
+    }
+
+    /// Has something go wrong.
+    pub(super) fn disturb(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+        self.check_faulty(&fault.faulty())?;
+        match fault {
+            Disturbance::Operator(name, fault) => {
+                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(Some(fault))))
+            }
+            Disturbance::Node(name, fault) => {
+                if fault.kind == FaultKind::DrainBlocked {
+                    self.block_drain(name)?;
+                }
+                self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(Some(fault))))
+            }
+            Disturbance::Pods(namespace, name, fault) => self.tell_pods(namespace, name, Some(fault)),
+            Disturbance::Requests(fault) => {
+                self.door.fail(fault.clone());
+                Ok(())
+            }
+            Disturbance::Process(name, fault) => self.disturb_program(name, fault),
+            Disturbance::RenderFlips(pool, times) => {
+                self.flip(pool, *times);
+                Ok(())
+            }
+        }
+    }
+
+    /// Has a fault end, and leaves others of who failed.
+    pub(super) fn end_fault(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+        match fault {
+            Disturbance::Process(name, ProgramFault::Crash { writes, .. }) => {
+                self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
+            }
+            Disturbance::Process(name, _) => self.end_silence(name),
+            other => return self.mend(&other.faulty()),
+        }
+        Ok(())
+    }
+
+    /// Has somebody be well again, now and later.
+    pub(super) fn heal(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
+        self.agenda.forget(faulty);
+        self.mend(faulty)
+    }
+
+    fn mend(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
+        match faulty {
+            Faulty::Operator(name) => {
+                self.check_faulty(faulty)?;
+                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(None)))
+            }
+            Faulty::Node(name) => {
+                self.check_faulty(faulty)?;
+                self.power_on(name);
+                self.delete_if_there(&POD_DISRUPTION_BUDGETS, BLOCKER_NAMESPACE, &blocker(name))?;
+                self.delete_if_there(&PODS, BLOCKER_NAMESPACE, &blocker(name))?;
+                self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(None)))
+            }
+            Faulty::Pods { namespace, name } => self.tell_pods(namespace, name, None),
+            Faulty::Api(requests) => {
+                self.door.heal(requests.as_ref());
+                Ok(())
+            }
+            Faulty::Process(name) => {
+                self.crashes.retain(|crash| crash.process != *name);
+                self.end_silence(name);
+                Ok(())
+            }
+            Faulty::Pool(pool) => {
+                self.check_faulty(faulty)?;
+                self.delete_if_there(&MACHINE_CONFIGS, "", &flipped(pool))
+            }
+        }
+    }
+
+    fn disturb_program(&mut self, name: &str, fault: &ProgramFault) -> Result<(), SessionError> {
+        let id = self.program(name)?;
+        match fault {
+            ProgramFault::Crash { writes, after, hits } => {
+                let moment = if *after { Moment::After } else { Moment::Before };
+                let (process, writes, hits) = (name.to_owned(), writes.clone(), hits.clone());
+                self.crashes.push(Crash { process, writes, moment, hits });
+            }
+            ProgramFault::StaleWatch => self.silence_watches(id),
+            ProgramFault::DroppedWatch => self.relist(id),
+            ProgramFault::LosesLease(span) => {
+                let write = self.other_holder(name, id, *span)?;
+                return self.administer(&write);
+            }
+        }
+        Ok(())
+    }
+
+    /// Another candidate holds the Lease that stands in the namespace of a program's pod, and does not renew it: for so long it
+    /// is good.
+    fn other_holder(&self, name: &str, id: ActorId, span: SignedDuration) -> Result<Write, SessionError> {
+        let pod = self.processes.of_actor(id);
+        let lease = pod.and_then(|(pod, _)| self.view.list_in(&LEASES, &pod.namespace).next());
+        let Some(lease) = lease else {
+            let kind = "Lease held by".to_owned();
+            return Err(SessionError::NotThere { kind, name: name.to_owned(), hint: String::new() });
+        };
+        let now = rfc3339_micro(self.now());
+        let spec = json!({
+            "holderIdentity": OTHER_HOLDER,
+            "leaseDurationSeconds": span.as_secs(),
+            "acquireTime": now,
+            "renewTime": now,
+            "leaseTransitions": lease.number("/spec/leaseTransitions").unwrap_or(0) + 1,
+        });
+        Ok(Write::merge_patch(&LEASES, lease.namespace(), lease.name(), json!({ "spec": spec })))
+    }
+
+    /// A pod of the node that may not be evicted, and the budget that says so.
+    fn block_drain(&mut self, node: &str) -> Result<(), SessionError> {
+        let name = blocker(node);
+        let metadata = json!({ "name": name, "namespace": BLOCKER_NAMESPACE, "labels": { "app": name } });
+        // Some image that can be pulled.
+        let image = self.world.releases.values().next().map(|release| release.image.clone());
+        let container = json!({ "name": "web", "image": image });
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": { "nodeName": node, "containers": [container] },
+        });
+        let budget = json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata,
+            "spec": { "minAvailable": 1, "selector": { "matchLabels": { "app": name } } },
+        });
+        for (resource, object) in [(&PODS, pod), (&POD_DISRUPTION_BUDGETS, budget)] {
+            if self.view.get(resource, BLOCKER_NAMESPACE, &name).is_none() {
+                self.administer(&Write::create(resource, object))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A MachineConfig comes and goes, and with it what the pool's configuration is rendered to.
+    fn flip(&mut self, pool: &str, times: u32) {
+        let name = flipped(pool);
+        let (mut at, faulty) = (self.now(), Faulty::Pool(pool.to_owned()));
+        for _ in 0..times {
+            self.agenda.write(
+                at,
+                faulty.clone(),
+                Write::create(&MACHINE_CONFIGS, machine_config(&name, pool)),
+            );
+            self.agenda.write(after(at, FLIP), faulty.clone(), Write::delete(&MACHINE_CONFIGS, "", &name));
+            at = after(at, FLIP + FLIP);
+        }
+    }
+
+    fn delete_if_there(
+        &mut self,
+        resource: &Resource,
+        namespace: &str,
+        name: &str,
+    ) -> Result<(), SessionError> {
+        if self.view.get(resource, namespace, name).is_none() {
+            return Ok(());
+        }
+        self.administer(&Write::delete(resource, namespace, name))
+    }
+
+    fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
+        let answer = self.write(ADMINISTRATOR, &Identity::admin(), write);
+        answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
+    }
+}
+
+/// Where the pod stands that keeps a node from being drained, and its name.
+const BLOCKER_NAMESPACE: &str = "default";
+
+fn blocker(node: &str) -> String {
+    format!("drain-blocker-{node}")
+}
+
+/// The MachineConfig that comes and goes.
+fn flipped(pool: &str) -> String {
+    format!("99-{pool}-flips")
+}
+
+fn machine_config(name: &str, pool: &str) -> Value {
+    json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "metadata": { "name": name, "labels": { "machineconfiguration.openshift.io/role": pool } },
+        "spec": { "config": { "ignition": { "version": "3.2.0" } }, "kernelArguments": ["flips"] },
+    })
+}
+
+fn is_known(kind: &str, name: &str, known: &[&str]) -> Result<(), SessionError> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let hint = did_you_mean(name, known.iter().copied());
+    Err(SessionError::NotThere { kind: kind.to_owned(), name: name.to_owned(), hint })
+}

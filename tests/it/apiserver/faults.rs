@@ -1,0 +1,130 @@
+//! Requests that are answered with trouble: which, how often, and with which Status.
+
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
+use windtunnel::model::fault::{Hits, RequestFault, Requests, Trouble};
+use windtunnel::model::{Identity, Write, resources};
+
+use super::requests::{now, server};
+
+const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
+
+fn fault(trouble: Trouble, requests: Requests, hits: Hits) -> RequestFault {
+    RequestFault { requests, trouble, hits, message: String::new(), retry_after: 4 }
+}
+
+fn created(server: &mut ApiServer, name: &str) -> Result<(), String> {
+    let map = json!({ "metadata": { "name": name, "namespace": "default" } });
+    let answer = server.write(&Write::create(&resources::CONFIG_MAPS, map), &Identity::admin(), now());
+    answer.map(drop).map_err(|refusal| refusal.message)
+}
+
+fn ask(server: &mut ApiServer, method: Method, path: &str) -> Reply {
+    let (admin, patch) = (Identity::admin(), json!({ "data": { "k": "v" } }));
+    let request = Request::new(method, path, &admin);
+    let request = if method == Method::Patch {
+        request.with_body(&patch).with_content_type("application/merge-patch+json")
+    } else {
+        request
+    };
+    server.handle(&request, now())
+}
+
+fn body(reply: &Reply) -> &Value {
+    let ReplyBody::Value(body) = &reply.body else { panic!("{reply:?}") };
+    body
+}
+
+#[test]
+fn each_trouble_is_a_status_as_a_kube_apiserver_gives_it() {
+    let modified = "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your \
+                    changes to the latest version and try again";
+    let busy = "the server has received too many requests and has asked us to try again later";
+    let deadline = "context deadline exceeded";
+    let expected = [
+        (Trouble::TooManyRequests, 429, "TooManyRequests", busy, json!({ "retryAfterSeconds": 4 })),
+        (
+            Trouble::InternalError,
+            500,
+            "InternalError",
+            "Internal error occurred: context deadline exceeded",
+            json!({ "causes": [{ "message": deadline }] }),
+        ),
+        (Trouble::EtcdTimedOut, 500, "", "etcdserver: request timed out", Value::Null),
+        (
+            Trouble::Unavailable,
+            503,
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+            Value::Null,
+        ),
+        (
+            Trouble::Timeout,
+            504,
+            "Timeout",
+            "Timeout: request did not complete within the allotted timeout",
+            json!({}),
+        ),
+        (Trouble::Conflict, 409, "Conflict", modified, json!({ "name": "a", "kind": "configmaps" })),
+    ];
+    let mut server = server(33);
+    created(&mut server, "a").unwrap();
+    for (trouble, code, reason, message, details) in expected {
+        server.fail(fault(trouble, Requests::default(), Hits::new(1, Some(1))));
+        let reply = ask(&mut server, Method::Patch, MAP);
+        let status = body(&reply);
+        let mut wanted = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": message, "code": code });
+        for (key, value) in [("reason", json!(reason)), ("details", details)] {
+            if value != json!("") && !value.is_null() {
+                wanted[key] = value;
+            }
+        }
+        assert_eq!((reply.code, status), (code, &wanted));
+        assert_eq!(reply.retry_after, (trouble == Trouble::TooManyRequests).then_some(4));
+        assert_eq!(ask(&mut server, Method::Patch, MAP).code, 200, "only once");
+    }
+}
+
+#[test]
+fn only_requests_that_are_meant_are_counted_and_hit() {
+    let mut server = server(33);
+    let creates = Requests {
+        verb: Some("create".to_owned()),
+        kind: Some("ConfigMap".to_owned()),
+        name: Some("b*".to_owned()),
+        ..Requests::default()
+    };
+    server.fail(fault(Trouble::Unavailable, creates, Hits::new(2, Some(1))));
+    created(&mut server, "a").unwrap();
+    created(&mut server, "b1").unwrap();
+    assert_eq!(ask(&mut server, Method::Get, MAP).code, 200);
+    created(&mut server, "b2").unwrap_err();
+    created(&mut server, "b3").unwrap();
+}
+
+#[test]
+fn readers_meet_trouble_by_their_verbs_until_it_is_healed() {
+    let mut server = server(33);
+    created(&mut server, "a").unwrap();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    for (verb, path) in [("get", MAP), ("list", maps), ("watch", "/api/v1/configmaps?watch=true")] {
+        let requests = Requests { verb: Some(verb.to_owned()), ..Requests::default() };
+        server.fail(fault(Trouble::Unavailable, requests.clone(), Hits::new(1, None)));
+        assert_eq!([0, 1].map(|_| ask(&mut server, Method::Get, path).code), [503, 503]);
+        assert_eq!(ask(&mut server, Method::Get, "/api").code, 200, "discovery is no request for a kind");
+        server.heal(Some(&requests));
+        assert_eq!(ask(&mut server, Method::Get, path).code, 200);
+    }
+}
+
+#[test]
+fn creations_and_reads_never_conflict() {
+    let mut server = server(33);
+    server.fail(fault(Trouble::Conflict, Requests::default(), Hits::new(1, None)));
+    created(&mut server, "a").unwrap();
+    assert_eq!(ask(&mut server, Method::Get, MAP).code, 200);
+    assert_eq!(ask(&mut server, Method::Delete, MAP).code, 409);
+    server.heal(None);
+    assert_eq!(ask(&mut server, Method::Delete, MAP).code, 200);
+}
