@@ -364,7 +364,7 @@ fn steps_say_what_is_wrong_with_them() {
     );
     check_step(
         "  - fault: {pod: web, node: w, is: unready}",
-        "s.yaml:5:28: it is a `node` or a `pod`, not both",
+        "s.yaml:5:18: it is a `node` or a `pod`, not both",
     );
     check_step(
         "  - fault: {pod: web, is: unredy}",
