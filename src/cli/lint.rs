@@ -23,9 +23,9 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
     let mut findings = Findings::default();
     for (file, text) in &sources {
         if file.ends_with(".feature") {
-            feature(file, text, &mut findings)
+            feature(file, text, &mut findings);
         } else {
-            yaml(file, text, &releases, &mut findings)
+            yaml(file, text, &releases, &mut findings);
         }
     }
     let (errors, warnings) = (findings.errors.len(), findings.warnings.len());

@@ -57,7 +57,10 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         Some(Faulty::Operator(_)) | None => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
-    let word = map.required(reader, "is", &known).and_then(|node| reader.word(node, words));
+    // How somebody may fail depends on who it is.
+    let who_fails = faulty.is_some();
+    let word = map.required(reader, "is", &known).filter(|_| who_fails);
+    let word = word.and_then(|node| reader.word(node, words));
     let lasts = match lasts {
         Some(lasts) => Some(lasts?),
         None => None,

@@ -337,7 +337,7 @@ fn the_cluster_is_checked_against_its_release() {
 fn faults_are_of_an_operator_a_node_or_pods() {
     check_step(
         "  - fault: {pod: web, node: w, is: unready}",
-        "s.yaml:5:28: it is a `node` or a `pod`, not both",
+        "s.yaml:5:18: it is a `node` or a `pod`, not both",
     );
     check_step(
         "  - fault: {pod: web, is: unredy}",

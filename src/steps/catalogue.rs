@@ -19,6 +19,8 @@ const MODULES: &[(&str, &str)] = &[
     ("when", include_str!("when.rs")),
     ("faults", include_str!("faults.rs")),
     ("then", include_str!("then.rs")),
+    ("insights", include_str!("insights.rs")),
+    ("commands", include_str!("commands.rs")),
 ];
 
 /// Steps about one thing: a module.

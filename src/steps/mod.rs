@@ -2,10 +2,12 @@
 //! one call of the engine and holds no logic of its own.
 
 pub mod catalogue;
+mod commands;
 mod driver;
 mod faults;
 mod gherkin;
 mod given;
+mod insights;
 mod layout;
 mod odd;
 mod panics;

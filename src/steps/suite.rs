@@ -170,7 +170,7 @@ impl Suite {
         let begun: BTreeSet<_> = results.iter().map(ScenarioResult::place).collect();
         selected.retain(|scenario| !begun.contains(&scenario.place()));
         results.extend(selected);
-        results.sort_by(|a, b| a.place().cmp(&b.place()));
+        results.sort_by_key(ScenarioResult::place);
         results
     }
 }

@@ -1,0 +1,130 @@
+//! Then: what the update status controller publishes, and what `oc adm upgrade status` prints.
+
+use cucumber::gherkin::Step;
+use cucumber::then;
+
+use super::phrase::{Timing, condition, impact, insight, object, printed, status_details, text_match};
+use super::world::{ClusterWorld, StepError};
+use crate::scenario::plan::{Check, InsightRef, StatusMatch, TextMatch, What};
+
+/// A condition of a published insight.
+///
+/// ```gherkin
+/// Then within 1 minute the insight about ClusterVersion/version has condition Updating True
+/// ```
+#[then(
+    regex = r"^((?:within|throughout) \d+ \w+ )?the insight about (\S+) has condition (\w+) (True|False|Unknown)(?: with (.+))?$"
+)]
+async fn insight_condition(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    kind: String,
+    status: String,
+    with: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = What::Insight(insight(&of), vec![condition(&kind, &status, &with)?]);
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// A field of a published insight, by its path.
+///
+/// ```gherkin
+/// Then the insight about ClusterVersion/version has "versions.target.version" "4.14.8"
+/// ```
+#[then(regex = r#"^((?:within|throughout) \d+ \w+ )?the insight about (\S+) has "([^"]+)" ("[^"]*"|/.+/)$"#)]
+async fn insight_field(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    path: String,
+    value: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = What::Insight(insight(&of), vec![Check::Field { path, value: text_match(&value)? }]);
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// A published health insight, by what it is about and what it tells: it is there, it is not, or it never was.
+///
+/// ```gherkin
+/// Then within 5 minutes there is a health insight with level "Critical" and summary /status/
+/// Then there was never a health insight about ClusterVersion/version with impact "Update Stalled"
+/// ```
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?there (is a|is no|was never a) health insight(?: about ([A-Z]\w+/\S+))?((?: (?:with|and) (?:level|impact|summary|description) (?:"[^"]*"|/.+/))*)$"#
+)]
+async fn health_insight(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    there: String,
+    about: String,
+    tells: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let checks = impact(&tells)?;
+    let about = if about.is_empty() { None } else { Some(object(&about)?) };
+    let health = InsightRef { about, ..insight("Health") };
+    let what = match there.as_str() {
+        "is a" => What::Insight(health, checks),
+        "is no" => What::NoInsight(health, checks),
+        _ => What::NeverInsight(health, checks),
+    };
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// No status insight about an object.
+///
+/// ```gherkin
+/// Then within 5 minutes there is no insight about Node/worker-0
+/// ```
+#[then(regex = r"^((?:within|throughout) \d+ \w+ )?there is no insight about ([A-Z]\w+/\S+)$")]
+async fn no_insight(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    of: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of), Vec::new()))?).await
+}
+
+/// A part of what `oc adm upgrade status` would print, or a pattern that is found in it.
+///
+/// ```gherkin
+/// Then within 30 minutes the status with details "operators" contains "Updating:        etcd"
+/// ```
+#[then(
+    regex = r#"^((?:within|throughout) \d+ \w+ )?the status(?: with details "(\w+)")? contains ("[^"]*(?:"[^"]*)*"|/.+/)$"#
+)]
+async fn status_contains(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    details: String,
+    text: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let part = match printed(&text)? {
+        TextMatch::Equals(part) => TextMatch::Contains(part),
+        other => other,
+    };
+    let wanted = StatusMatch { details: status_details(&details)?, has: vec![part], snapshot: None };
+    world.expect(&step.value, timing.expectation(What::Status(wanted))?).await
+}
+
+/// All that `oc adm upgrade status` would print, as a file beside the feature has it.
+///
+/// ```gherkin
+/// Then the status is as in "resting.txt"
+/// ```
+#[then(regex = r#"^the status(?: with details "(\w+)")? is as in "([^"]+)"$"#)]
+async fn status_snapshot(
+    world: &mut ClusterWorld,
+    details: String,
+    file: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let (details, snapshot) = (status_details(&details)?, Some(world.snapshot(&file)?));
+    let wanted = StatusMatch { details, has: Vec::new(), snapshot };
+    world.expect(&step.value, Timing::default().expectation(What::Status(wanted))?).await
+}
