@@ -26,7 +26,9 @@ pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
 pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     let Some(path) = &args.path else {
         let width = TEMPLATES.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-        TEMPLATES.iter().for_each(|(name, what, ..)| say(&format!("{name:width$}  {what}\n")));
+        for (name, what, ..) in TEMPLATES {
+            say(&format!("{name:width$}  {what}\n"));
+        }
         return Ok(Exit::Passed);
     };
     let (template, text) = chosen(path, args.from_template.as_deref())?;

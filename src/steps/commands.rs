@@ -3,7 +3,7 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{docstring, printed};
+use super::phrase::{Timing, docstring, printed};
 use super::world::{ClusterWorld, StepError};
 use crate::scenario::plan::{CommandCheck, TextMatch, What};
 

@@ -3,15 +3,11 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{
-    Timing, condition, docstring, impact, insight, object, printed, status_details, text_match,
-};
+use super::phrase::{Timing, condition, insight, object, text_match};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
-use crate::scenario::plan::{
-    AlertMatch, Check, CommandCheck, InsightRef, StatusMatch, Subject, TextMatch, What, WriteMatch,
-};
+use crate::scenario::plan::{AlertMatch, Check, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
 ///
