@@ -115,7 +115,7 @@ const LIKE: f64 = 0.68;
 /// How like two sentences are, 0 to 1: by their words, in whatever order and form, and by their letters.
 fn likeness(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> Vec<String> {
-        let words = text.split(' ').filter(|word| word.len() > 2);
+        let words = text.split(' ').filter(|word| word.len() > 3);
         words.map(|word| word.chars().take(STEM).collect::<String>().to_lowercase()).collect()
     };
     let (ours, theirs) = (words(a), words(b));
@@ -124,7 +124,8 @@ fn likeness(a: &str, b: &str) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "sentences have few words")]
     let by_words = shared as f64 / ours.len().max(1) as f64;
     let by_letters = strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
-    by_letters.max(by_words.midpoint(by_letters))
+    // Whose words are the same is meant, however they stand.
+    by_letters.max(by_words.mul_add(0.2, by_words.midpoint(by_letters)))
 }
 
 /// How many letters of a word tell what it is about: `paused` and `pause`.

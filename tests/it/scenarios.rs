@@ -26,9 +26,10 @@ pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
             }
             if path.is_dir() {
                 collect(&path, extension, files);
-            } else if path.to_string_lossy().ends_with(".steps.yaml") {
-                continue; // Steps that scenarios include.
-            } else if path.extension().is_some_and(|found| found == extension) {
+            } else if path.extension().is_some_and(|found| found == extension)
+                // Steps that scenarios include are none.
+                && !path.to_string_lossy().ends_with(".steps.yaml")
+            {
                 let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display().to_string();
                 files.push((name, fs::read_to_string(&path).unwrap()));
             }

@@ -62,15 +62,15 @@ fn what_is_no_record_is_told_with_its_line() {
         --- stderr
         error: r.jsonl:3: expected an entry of a record: EOF while parsing an object at column 8
         ");
-    insta::assert_snapshot!(damaged(4, "{\"at\": 5}"), @"
+    insta::assert_snapshot!(damaged(4, "{\"at\": 5}"), @r"
         exit 2
         --- stderr
-        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`
+        error: r.jsonl:4: expected exactly one of `write`, `step`, `outcome`, `command`, `kubernetes`, `alert`, `process`, `fault`
         ");
-    insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
+    insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @r"
         exit 2
         --- stderr
-        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `pod`, `started` at column 17
+        error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `fault`, `pod`, `started` at column 17
         ");
     insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
         exit 2

@@ -51,7 +51,8 @@ fn the_help_says_what_there_is() {
         Commands:
           run          Play scenarios and print their timelines
           report       Print the timeline of a record that `run --record` wrote
-          status       Print what `oc adm upgrade status` would have printed at a moment of a record
+          status       Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a
+                       cluster
           adm          Talk to any cluster as `oc adm` does
           serve        Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
           test         Play Gherkin features
@@ -69,7 +70,7 @@ fn the_help_says_what_there_is() {
         Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable
         input, or a server that cannot be served.
         ");
-    insta::assert_snapshot!(check(&[], &["run", "--help"]), @"
+    insta::assert_snapshot!(check(&[], &["run", "--help"]), @r"
         exit 0
         Play scenarios and print their timelines
 
@@ -90,6 +91,10 @@ fn the_help_says_what_there_is() {
               --update-snapshots       Write the files that statuses are compared with (`matches`) instead
                                        of comparing
               --quiet                  Leave the timelines out
+              --shard <I/N>            Play only this part of the scenarios, such as `2/3`: every third,
+                                       beginning with the second
+              --fail-fast              Begin no other scenario when one has failed; those that were not
+                                       begun are told of as skipped
               --width <COLUMNS>        Columns of a timeline; 0 prints every line in full [default: 160]
           -h, --help                   Print help
         ");
