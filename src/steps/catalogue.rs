@@ -124,8 +124,9 @@ fn likeness(a: &str, b: &str) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "sentences have few words")]
     let by_words = shared as f64 / ours.len().max(1) as f64;
     let by_letters = strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
-    // Whose words are the same is meant, however they stand.
-    by_letters.max(by_words.mul_add(0.2, by_words.midpoint(by_letters)))
+    // Whose words are the same is meant, however they stand; but nothing is as near as a word that is written a little
+    // otherwise.
+    by_letters.max(by_words.mul_add(0.2, by_words.midpoint(by_letters)).min(0.9))
 }
 
 /// How many letters of a word tell what it is about: `paused` and `pause`.
