@@ -60,10 +60,10 @@ impl Simulation {
     }
 
     fn tell_pods(&mut self, namespace: &str, name: &str, fault: Option<&Fault>) -> Result<(), SessionError> {
-        let pods = self.pods(namespace, name)?;
-        { pods }.iter().try_for_each(|pod| {
-            self.administer(&Write::merge_patch(&PODS, namespace, pod, Fault::patch(fault)))
-        })
+        for pod in self.pods(namespace, name)? {
+            self.administer(&Write::merge_patch(&PODS, namespace, &pod, Fault::patch(fault)))?;
+        }
+        Ok(())
     }
 
     /// Has something go wrong.
