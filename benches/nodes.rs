@@ -54,7 +54,7 @@ timeline:
 }
 
 /// The slope of the logarithms, by least squares: 1 where every worker costs the same.
-fn exponent(points: &[(u32, Duration)]) -> f64 {
+pub(crate) fn exponent(points: &[(u32, Duration)]) -> f64 {
     let logs: Vec<(f64, f64)> =
         points.iter().map(|(workers, time)| (f64::from(*workers).ln(), time.as_secs_f64().ln())).collect();
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {

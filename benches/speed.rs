@@ -10,6 +10,7 @@
 mod apiserver;
 #[cfg(feature = "serve")]
 mod https;
+mod insights;
 mod measure;
 mod nodes;
 mod parts;
@@ -29,6 +30,7 @@ const SECTIONS: &[Section] = &[
     ("memory", apiserver::memory),
     ("run", run::measure),
     ("nodes", nodes::measure),
+    ("insights", insights::measure),
     ("parts", parts::measure),
     ("payload", payload::measure),
     ("apiserver", apiserver::measure),

@@ -8,6 +8,7 @@ pub mod cvo;
 pub mod daemon_sets;
 pub mod deployments;
 pub mod disruption;
+pub mod endpoints;
 pub mod garbage_collector;
 pub mod jobs;
 pub mod kubelet;
@@ -22,6 +23,7 @@ pub mod pod_gc;
 mod recorder;
 pub mod replica_sets;
 pub mod scheduler;
+pub mod service_accounts;
 mod shares;
 mod taints;
 mod workqueue;
@@ -37,7 +39,7 @@ use jiff::SignedDuration;
 
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
-use crate::model::alert::Alert;
+use crate::model::alert::{ActiveAlert, Alert};
 use crate::model::counter::Counter;
 use crate::model::machine::{Boot, Disk};
 use crate::model::world::World;
@@ -97,7 +99,7 @@ pub struct Input<'a> {
     /// What the container runtime tells it.
     pub signals: &'a [Signal],
     /// The alerts that are pending or fire, as Prometheus answers who asks it.
-    pub alerts: &'a [Alert],
+    pub alerts: &'a [ActiveAlert],
     /// What running components have counted, as they answer who scrapes them.
     pub counters: &'a [Counter],
     /// The current moment.
@@ -219,11 +221,14 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(garbage_collector::GarbageCollector::new()),
         Box::new(namespaces::NamespaceController::new()),
         Box::new(disruption::DisruptionController::new()),
+        Box::new(service_accounts::ServiceAccountsController::new()),
+        Box::new(endpoints::EndpointSliceController::new()),
+        Box::new(endpoints::EndpointsController::new()),
     ]
 }
 
-/// The components around the cluster-version operator: the controllers of Kubernetes, Prometheus, and the operators of all
-/// releases of `world`, by the facts of the newest release that has them.
+/// The components of OpenShift around the cluster-version operator: Prometheus, and the operators of all releases of
+/// `world`, by the facts of the newest release that has them.
 pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in world.releases.values().flat_map(|release| &release.components) {
@@ -232,7 +237,6 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
         }
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    actors.extend(kubernetes(streams));
     actors.push(Box::new(monitoring::Prometheus::new()));
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
@@ -300,9 +304,7 @@ mod tests {
         let world = Arc::new(World { releases, ..World::default() });
         let actors = controllers(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
-        let expected = "job-controller node-lifecycle-controller deployment-controller \
-                        replicaset-controller daemonset-controller kube-scheduler pod-garbage-collector \
-                        garbage-collector namespace-controller disruption-controller prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
+        let expected = "prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);
     }
 }

@@ -41,6 +41,7 @@ pub struct Builder {
     authorization: AuthorizationMode,
     pace: DefinitionPace,
     pub(crate) service_accounts: bool,
+    answers: BTreeMap<String, String>,
 }
 
 impl Default for Builder {
@@ -57,6 +58,7 @@ impl Default for Builder {
             authorization: AuthorizationMode::default(),
             pace: DefinitionPace::default(),
             service_accounts: false,
+            answers: BTreeMap::new(),
         }
     }
 }
@@ -119,6 +121,13 @@ impl Builder {
         Self { pace, ..self }
     }
 
+    /// Answers `GET path` with this JSON: what stands behind a real cluster's API server, or beside it.
+    #[must_use]
+    pub fn document(mut self, path: impl Into<String>, json: impl Into<String>) -> Self {
+        self.answers.insert(path.into(), json.into());
+        self
+    }
+
     /// Who decides what users may do; RBAC unless told otherwise.
     #[must_use]
     pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
@@ -175,6 +184,7 @@ impl Builder {
             access,
             log: WriteLog::default(),
             faults: Vec::new(),
+            answers: self.answers,
         };
         if let Some(saved) = self.saved {
             server.restore(saved);

@@ -62,25 +62,29 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
     Ok(value)
 }
 
-/// Makes what admission left of an object one of its kind again: metadata as Go encodes it, nothing that the schema does
-/// not know, defaults.
+/// Makes what admission left of an object, or another server served, one of its kind: metadata as Go encodes it, nothing
+/// that the schema does not know, defaults. Gives the paths of what was dropped.
 ///
 /// # Errors
 /// What was left has other types than the fields of the kind.
-pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<(), String> {
+pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Vec<String>, String> {
     metadata::check_types(&value["metadata"], "ObjectMeta")?;
-    metadata::normalise(&mut value["metadata"]);
+    let mut dropped = metadata::normalise(&mut value["metadata"]);
+    for field in &mut dropped {
+        field.insert_str(0, "metadata.");
+    }
     if let Some(custom) = &kind.custom {
         let schema = &custom.version.schema;
-        prune::prune(value, schema);
+        dropped.extend(prune::prune(value, schema));
         default::fill(value, schema);
         default::drop_nulls(value, schema);
     } else {
-        typed::decode(kind, value)?;
+        dropped.extend(typed::decode(kind, value)?);
         defaults::fill(kind, value, minor);
         kind.store_form(value);
     }
-    Ok(())
+    dropped.sort();
+    Ok(dropped)
 }
 
 /// Takes out what a body says of the owners of fields: they are the server's to keep, and looked at when it writes. What

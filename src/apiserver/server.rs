@@ -65,6 +65,8 @@ pub struct ApiServer {
     pub(crate) log: WriteLog,
     /// Requests that are answered with trouble.
     pub(super) faults: Vec<RequestFault>,
+    /// What is answered at paths that no server of its own has.
+    pub(super) answers: BTreeMap<String, String>,
 }
 
 /// The history asked for is forgotten.
@@ -106,7 +108,7 @@ impl ApiServer {
         };
         let kind = match self.catalog.resolve(path) {
             Ok(kind) => kind,
-            Err(missing) => return Step::Done(Reply::refused(&access.err().unwrap_or(missing))),
+            Err(missing) => return Step::Done(self.beside(request, path, &access.err().unwrap_or(missing))),
         };
         // A request that is run again has met its trouble.
         if attempt.is_new()

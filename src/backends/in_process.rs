@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Door;
+use super::{Backend, BackendError, Capabilities, Door, Order};
 use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
@@ -19,6 +19,29 @@ const LOG_LIMIT: usize = 100_000;
 /// Events of each kind that a controller may lag behind: more than a cluster writes in one moment.
 const HISTORY: usize = 10_000;
 
+/// Clusters in this process, one for each run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Here;
+
+impl Backend for Here {
+    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
+        Ok(Box::new(InProcess::new(order.minor, order.seed, order.clock.clone())))
+    }
+}
+
+/// An API server for a simulated cluster.
+pub(super) fn server(minor: u32, seed: u64, now: Time) -> ApiServer {
+    ApiServer::builder()
+        .kubernetes_minor(minor)
+        .seed(seed)
+        .history(HISTORY)
+        .status_ratcheting_backports(true)
+        // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
+        // its writes stay fast, and its records as they are.
+        .managed_fields(false)
+        .build(now)
+}
+
 /// A simulated cluster's API.
 #[derive(Debug)]
 pub struct InProcess {
@@ -31,15 +54,7 @@ impl InProcess {
     /// A new cluster that serves Kubernetes 1.`minor`. The clock is that of its clients; it gives the time of the first
     /// objects as well.
     pub fn new(minor: u32, seed: u64, clock: Arc<dyn Clock>) -> Self {
-        let mut server = ApiServer::builder()
-            .kubernetes_minor(minor)
-            .seed(seed)
-            .history(HISTORY)
-            .status_ratcheting_backports(true)
-            // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
-            // its writes stay fast, and its records as they are.
-            .managed_fields(false)
-            .build(clock.now());
+        let mut server = server(minor, seed, clock.now());
         server.keep_client_log(LOG_LIMIT);
         let seen = server.oldest_revision();
         Self { shared: Shared::new(server, clock), seen }
@@ -101,6 +116,18 @@ impl Door for InProcess {
 
     fn client(&self, who: &Identity) -> kube::Client {
         self.shared.client(who)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            virtual_time: true,
+            request_faults: true,
+            any_kubernetes: true,
+            restart: false,
+            real_kubelets: false,
+            controllers: false,
+            speed: 1,
+        }
     }
 }
 

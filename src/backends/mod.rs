@@ -1,10 +1,25 @@
-//! "Give me a cluster": where a run takes place.
+//! "Give me a cluster": where a run takes place, the way into it, and what is left behind: nothing.
 
+mod cleanup;
 pub mod in_process;
+#[cfg(feature = "live")]
+pub mod kubeconfig;
+#[cfg(feature = "live")]
+mod remote;
+#[cfg(all(feature = "live", feature = "serve"))]
+pub mod served;
+#[cfg(feature = "live")]
+pub mod tools;
+
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::base::clock::Time;
+pub use cleanup::{Cleanups, Guard};
+#[cfg(feature = "live")]
+pub use remote::{RUN, SIMULATED};
+
+use crate::base::clock::{Time, VirtualClock};
 use crate::model::fault::{RequestFault, Requests};
 use crate::model::{Change, Identity, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
@@ -42,4 +57,90 @@ pub trait Door: Send {
 
     /// A kube client that acts as `who`, for controllers that run beside the engine.
     fn client(&self, who: &Identity) -> kube::Client;
+
+    /// What the cluster can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Why the cluster is out of reach for good; `None`: it is not.
+    fn lost(&self) -> Option<&str> {
+        None
+    }
+
+    /// What cluster time must wait for; `None`: for nothing.
+    fn pace(&self) -> Option<Arc<dyn Pace>> {
+        None
+    }
 }
+
+/// What cluster time must wait for on the wall's clock.
+pub trait Pace: Send + Sync {
+    /// Blocks until cluster time may pass, and tells up to when, at most `until`.
+    fn hold(&self, now: Time, until: Time) -> Time;
+}
+
+/// What a kind of cluster can do. A step that needs more is skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Capabilities {
+    /// Hours pass in no time; else as fast as the run was told.
+    pub virtual_time: bool,
+    /// Its API server can be told to answer requests with trouble.
+    pub request_faults: bool,
+    /// Its API server can be rolled to any Kubernetes minor.
+    pub any_kubernetes: bool,
+    /// Its API server can be stopped and started.
+    pub restart: bool,
+    /// It has nodes of its own, with kubelets that run containers.
+    pub real_kubelets: bool,
+    /// It has the controllers of Kubernetes, so that simulated ones must not run beside them.
+    pub controllers: bool,
+    /// How many times as fast as the wall's its time passes, in whole numbers; 1 where time is virtual.
+    pub speed: i32,
+}
+
+/// What a run needs of its cluster.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The Kubernetes minor that is to be served, as far as that can be chosen.
+    pub minor: u32,
+    /// Seed of everything that is drawn at random in the cluster.
+    pub seed: u64,
+    /// The clock of the run.
+    pub clock: Arc<VirtualClock>,
+}
+
+/// A place for runs.
+pub trait Backend: Send + Sync {
+    /// A cluster for one run. It is as if it had never been once the door is dropped.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError>;
+
+    /// What the clock of a run shows when its cluster is installed; `None`: whatever the run likes.
+    fn epoch(&self) -> Option<Time> {
+        None
+    }
+
+    /// How many runs it can hold at a time.
+    fn runs_at_a_time(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// Why there is no cluster.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BackendError {
+    /// It is there, but is not touched: it may be somebody's.
+    #[error("{0}")]
+    Refused(String),
+    /// What is needed to make it is not there; says how to get it.
+    #[error("{0}")]
+    Missing(String),
+    /// It could not be made, or reached.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Tells people what is going on, a line at a time.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;

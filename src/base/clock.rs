@@ -56,6 +56,28 @@ impl Clock for ScaledClock {
     }
 }
 
+/// A clock that shows what it was set to last, for a server that lives by the time of a run on another thread.
+#[derive(Debug)]
+pub struct SetClock(std::sync::atomic::AtomicI64);
+
+impl SetClock {
+    /// A clock that shows `at`, to the millisecond.
+    pub fn at(at: Time) -> Arc<Self> {
+        Arc::new(Self(at.as_millisecond().into()))
+    }
+
+    /// Shows `at` from now on; it never goes back.
+    pub fn set(&self, at: Time) {
+        self.0.fetch_max(at.as_millisecond(), std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Time {
+        Timestamp::from_millisecond(self.0.load(std::sync::atomic::Ordering::Relaxed)).unwrap_or_default()
+    }
+}
+
 /// Virtual time: the paused clock of the tokio runtime that the simulation runs on.
 ///
 /// Must be read on that runtime. Resolution is one millisecond, the grain of tokio's timers.

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod go_quote;
+pub mod jsonpath;
 pub mod limits;
 pub mod rng;
 pub mod tabwriter;

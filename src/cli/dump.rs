@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use super::files;
-use crate::dump::{Dump, Source, select};
+use crate::dump::{Dump, Source, Wanted, select};
 use crate::model::Resource;
 
 /// Reads the objects of `wanted` kinds from a folder with everything below it, from a tar archive, or from one file.
@@ -14,27 +14,44 @@ use crate::model::Resource;
 /// # Errors
 /// What cannot be read, and a dump in which there are none.
 pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
-    let sources = if path.is_dir() {
-        folder(path, wanted)?
-    } else if archive::is_one(path) {
-        archive::read(path, wanted).map_err(|error| format!("{}: {error}", path.display()))?
-    } else {
-        vec![Source { path: path.display().to_string(), text: text(path)? }]
-    };
+    let sources = sources(path, Wanted::Kinds(wanted))?;
     let count = sources.len();
     let dump = Dump::read(sources, wanted).map_err(|problems| problems.join("\n"))?;
-    if dump.is_empty() {
-        let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
-        return Err(format!(
-            "{}: expected objects of a cluster ({}), found none in {count} YAML and JSON files",
-            path.display(),
-            kinds.join(", ")
-        ));
-    }
-    Ok(dump)
+    let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
+    if dump.is_empty() { Err(nothing(path, &format!(" ({})", kinds.join(", ")), count)) } else { Ok(dump) }
 }
 
-fn folder(path: &Path, wanted: &[&Resource]) -> Result<Vec<Source>, String> {
+/// Reads all objects, and what could not be read, a line for each file or object.
+///
+/// # Errors
+/// As [`read`], but for files that hold nothing readable.
+pub(super) fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
+    let sources = sources(path, Wanted::All)?;
+    let count = sources.len();
+    let (dump, problems) = Dump::read_all(sources);
+    match (dump.is_empty(), problems.is_empty()) {
+        (true, true) => Err(nothing(path, "", count)),
+        (true, false) => Err(problems.join("\n")),
+        (false, _) => Ok((dump, problems)),
+    }
+}
+
+fn nothing(path: &Path, which: &str, count: usize) -> String {
+    let path = path.display();
+    format!("{path}: expected objects of a cluster{which}, found none in {count} YAML and JSON files")
+}
+
+fn sources(path: &Path, wanted: Wanted<'_>) -> Result<Vec<Source>, String> {
+    if path.is_dir() {
+        folder(path, wanted)
+    } else if archive::is_one(path) {
+        archive::read(path, wanted).map_err(|error| format!("{}: {error}", path.display()))
+    } else {
+        Ok(vec![Source { path: path.display().to_string(), text: text(path)? }])
+    }
+}
+
+fn folder(path: &Path, wanted: Wanted<'_>) -> Result<Vec<Source>, String> {
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
     let read = |name: String| {

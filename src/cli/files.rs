@@ -16,9 +16,31 @@ pub(super) type Source = (String, String);
 /// # Errors
 /// All paths that cannot be read, and a folder without such files.
 pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>, String> {
+    read_found(paths, &format!("*.{extension}"), |path| find(path, extension))
+}
+
+/// The same for scenarios and features: a folder holds either or both.
+///
+/// # Errors
+/// As [`read_all`].
+pub(super) fn read_played(paths: &[PathBuf]) -> Result<Vec<Source>, String> {
+    read_found(paths, "*.yaml or *.feature", |path| {
+        let fitting = PLAYED_BY.iter().filter(|(kind, _)| path.is_dir() || has_extension(path, kind));
+        let found: Vec<Vec<PathBuf>> = fitting.map(|(kind, _)| find(path, kind)).collect::<Result<_, _>>()?;
+        fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(found.concat())
+    })
+}
+
+/// Reads what `find` finds at each path, of which there must be something.
+fn read_found(
+    paths: &[PathBuf],
+    expected: &str,
+    find: impl Fn(&Path) -> Result<Vec<PathBuf>, String>,
+) -> Result<Vec<Source>, String> {
     let (mut sources, mut errors, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for path in paths {
-        let found = match find(path, extension) {
+        let found = match find(path) {
             Err(error) => {
                 errors.push(error);
                 continue;
@@ -26,42 +48,12 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>
             Ok(found) => found,
         };
         if found.is_empty() {
-            errors.push(format!("{}: expected files named *.{extension} here, found none", path.display()));
+            errors.push(format!("{}: expected files named {expected} here, found none", path.display()));
         }
         for file in found {
             if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
                 continue;
             }
-            match read(&file) {
-                Ok(text) => sources.push((file.display().to_string(), text)),
-                Err(error) => errors.push(error),
-            }
-        }
-    }
-    if errors.is_empty() { Ok(sources) } else { Err(errors.join("\n")) }
-}
-
-/// Reads all files with one of these extensions that the paths name or hold, in order of their names. A path that is a
-/// folder must hold one of them; one that is not there is an error unless others are.
-///
-/// # Errors
-/// As [`read_all`].
-pub(super) fn read_any(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<Source>, String> {
-    let (mut sources, mut errors) = (Vec::new(), Vec::new());
-    for path in paths {
-        let fitting = |extension: &&&str| path.is_dir() || has_extension(path, extension);
-        let mut found = Vec::new();
-        for extension in extensions.iter().filter(fitting) {
-            match find(path, extension) {
-                Ok(files) => found.extend(files),
-                Err(error) => errors.push(error),
-            }
-        }
-        if found.is_empty() && errors.is_empty() {
-            let kinds = extensions.join(" or *.");
-            errors.push(format!("{}: expected files named *.{kinds} here, found none", path.display()));
-        }
-        for file in found {
             match read(&file) {
                 Ok(text) => sources.push((file.display().to_string(), text)),
                 Err(error) => errors.push(error),
@@ -170,6 +162,19 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     write_as(path, text, options)
+}
+
+/// Makes an empty file that only its owner may read, to be written little by little.
+///
+/// # Errors
+/// As [`write`].
+#[cfg(feature = "live")]
+pub(super) fn create_private(path: &Path) -> Result<fs::File, String> {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.write(true).create(true).truncate(true).open(path);
+    file.map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }
 
 fn write_as(path: &Path, text: &str, mut options: fs::OpenOptions) -> Result<(), String> {

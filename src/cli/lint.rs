@@ -1,6 +1,7 @@
 //! `windtunnel lint`: what is wrong or odd about scenarios and features, without playing them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::args::LintArgs;
 use super::payload::Releases;
@@ -18,7 +19,7 @@ struct Findings {
 
 /// Looks at what the arguments name.
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
-    let sources = files::read_any(&args.paths, &["yaml", "feature"])?;
+    let sources = files::read_played(&asked(&args.paths))?;
     let releases = Releases::read(&args.payload)?;
     let mut findings = Findings::default();
     for (file, text) in &sources {
@@ -31,7 +32,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
     let (errors, warnings) = (findings.errors.len(), findings.warnings.len());
     let twice = findings.names.iter().filter(|(_, files)| files.len() > 1);
     let twice: Vec<String> = twice
-        .map(|(name, files)| format!("warning: {} are both called `{name}`\n", files.join(" and ")))
+        .map(|(name, files)| format!("warning: {} are all called `{name}`\n", files.join(" and ")))
         .collect();
     let lines = findings.errors.iter().map(|problem| format!("error: {problem}\n"));
     let lines = lines.chain(findings.warnings.iter().map(|problem| format!("warning: {problem}\n")));
@@ -48,6 +49,18 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
         (0, _) => Exit::Failed,
         _ => Exit::Usage,
     })
+}
+
+/// What is looked at: what was asked for, or those of the usual folders that there are.
+fn asked(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let usual = ["scenarios", "features"].map(PathBuf::from);
+    match paths {
+        [] if usual.iter().any(|path| path.is_dir()) => {
+            usual.into_iter().filter(|path| path.is_dir()).collect()
+        }
+        [] => usual.to_vec(),
+        asked => asked.to_vec(),
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {

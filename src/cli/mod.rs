@@ -7,25 +7,45 @@
 #[cfg(feature = "live")]
 mod adm;
 mod args;
+mod backend;
 mod dump;
+mod dumped;
+#[cfg(feature = "serve")]
+mod envtest;
 mod files;
 mod html;
+#[cfg(all(feature = "live", feature = "serve"))]
+mod insights;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
+mod look;
+mod moment;
 mod new;
+mod output;
 mod payload;
+mod progress;
+#[cfg(feature = "live")]
+mod record;
 mod report;
+mod reports;
 mod run;
 mod schema;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(any(feature = "live", feature = "serve"))]
+mod signal;
 mod snapshots;
+mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
 #[cfg(feature = "gherkin")]
 mod test;
+#[cfg(feature = "gherkin")]
+mod twins;
+#[cfg(feature = "watch")]
+mod watch;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -58,18 +78,35 @@ impl From<Exit> for ExitCode {
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
+    #[cfg(feature = "serve")]
+    if let Some(code) = envtest::stand_in() {
+        return code;
+    }
     let exit = match Args::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Status(args) => status::status(&args),
         #[cfg(feature = "live")]
         Command::Adm(command) => adm::adm(&command),
+        #[cfg(all(feature = "live", feature = "serve"))]
+        Command::Insights(args) => insights::insights(&args),
+        #[cfg(feature = "live")]
+        Command::Record(args) => record::record(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(&args),
+        #[cfg(feature = "serve")]
+        Command::Envtest(args) => envtest::envtest(&args),
+        #[cfg(feature = "serve")]
+        Command::Replay(args) => serve::replayed::replay(&args),
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
         #[cfg(feature = "gherkin")]
+        Command::Twins(args) => twins::twins(&args),
+        #[cfg(feature = "gherkin")]
         Command::Steps(args) => Ok(steps::steps(&args)),
+        #[cfg(feature = "live")]
+        Command::Clean(args) => backend::clean(&args),
+        Command::ScenarioFrom { record, output } => report::scenario_from(&record, output.as_deref()),
         Command::Lint(args) => lint::lint(&args),
         Command::New(args) => new::new(&args),
         Command::Schema { of } => schema::schema(of),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::args::ReportArgs;
 use super::{Exit, files, html, say};
 use crate::record::Record;
-use crate::report::{ScenarioResult, insights, summary, timeline};
+use crate::report::{ScenarioResult, draft, insights, summary, timeline};
 
 /// Prints the timeline, the final insights and the result of a record.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
@@ -17,6 +17,27 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     html::write(args.html.as_deref(), "windtunnel report", told, &[])?;
     Ok(if result.passed() { Exit::Passed } else { Exit::Failed })
 }
+
+/// Drafts a scenario of a record.
+pub(super) fn scenario_from(path: &Path, output: Option<&Path>) -> Result<Exit, String> {
+    let text = draft::draft(&read(path)?).map_err(|why| format!("{}: {why}", path.display()))?;
+    match output {
+        Some(output) => files::write(output, &text)?,
+        None => say(&text),
+    }
+    Ok(Exit::Passed)
+}
+
+/// Whether a file is a record: it begins as one.
+pub(super) fn is_record(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut start = [0; BEGINNING.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *BEGINNING
+}
+
+/// How every record begins.
+const BEGINNING: &[u8; 14] = b"{\"windtunnel\":";
 
 /// Reads a record file.
 ///

@@ -7,15 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::args::RunArgs;
+use super::args::{Format, RunArgs};
+use super::backend::{self, Place};
 use super::payload::Releases;
+use super::progress::Progress;
 use super::report::story;
-use super::{Exit, complain, files, html, say, snapshots};
-use crate::engine;
+use super::start_from::StartFrom;
+#[cfg(feature = "watch")]
+use super::watch;
+use super::{Exit, complain, files, html, look, reports, say, snapshots};
+use crate::engine::{self, Failure, SessionError};
 use crate::record::Record;
-use crate::report::{ScenarioResult, junit, summary};
+use crate::report::steps::Written;
+use crate::report::{ScenarioResult, summary};
 use crate::scenario;
-use crate::scenario::plan::{Plan, Snapshot};
+use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 
 /// What one scenario came to.
 struct Played {
@@ -25,8 +31,28 @@ struct Played {
     wall: Duration,
 }
 
-/// Plays what the arguments name.
+/// Plays what the arguments name, once or whenever it changes.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
+    #[cfg(feature = "watch")]
+    if args.look.watch {
+        let again = || {
+            if let Err(message) = once(args) {
+                complain(&message);
+            }
+        };
+        return watch::watch(&args.paths, again).map(|()| Exit::Passed);
+    }
+    if args.look.until.is_some() {
+        return look::look(args, &read(args)?);
+    }
+    once(args)
+}
+
+/// Reads the scenarios that are to be played.
+///
+/// # Errors
+/// All that is wrong with them.
+fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
     let sources = files::read_all(&args.paths, "yaml")?;
     let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
@@ -39,65 +65,120 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     if !problems.is_empty() {
         return Err(problems.join("\n"));
     }
+    plans.retain(|plan| args.selection.fits(&plan.tags, &plan.ids));
+    if plans.is_empty() {
+        return Err("no scenario has tags that fit `--tags`".to_owned());
+    }
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
+    if let Some(path) = &args.start_from {
+        let start = StartFrom::read(path)?;
+        for plan in &mut plans {
+            start.apply(plan);
+        }
+        start.tell();
+    }
+    Ok(plans)
+}
+
+fn once(args: &RunArgs) -> Result<Exit, String> {
+    let plans = read(args)?;
     let records = args.record.as_deref().map(|to| record_paths(to, &plans)).unwrap_or_default();
     let failed = AtomicBool::new(false);
-    let (played, wall) = timed(|| side_by_side(&plans, |plan| play_unless(&failed, plan, args)));
+    let place = backend::make(&args.place)?;
+    let at_a_time = place.runs_at_a_time();
+    let progress = Progress::of(plans.len());
+    let (played, wall) = timed(|| {
+        side_by_side(&plans, at_a_time, |plan| {
+            let played = play_unless(&failed, &place, plan, args);
+            progress.done(&plan.name);
+            played
+        })
+    });
+    progress.end();
+    drop(place);
     // What cannot be written must not hide how the run came out.
     let mut unwritten = Vec::new();
+    let for_people = args.reports.format == Format::Text;
     for (index, (plan, played)) in plans.iter().zip(&played).enumerate() {
-        tell(plan, played, args);
+        if for_people {
+            tell(plan, played, args);
+        }
         if let (Some(path), Some(record)) = (records.get(index), &played.record) {
             unwritten.extend(files::write(path, &record.to_lines()).err());
         }
     }
     let kept = played.iter().flat_map(|played| &played.snapshots);
     unwritten.extend(snapshots::write(kept).err());
-    let told = played.iter().map(|played| (&played.result, played.record.as_ref()));
+    let told: Vec<_> = played.iter().map(|played| (&played.result, played.record.as_ref())).collect();
     let options = html::payload_options(&args.payload);
-    unwritten.extend(html::write(args.html.as_deref(), "windtunnel run", told, &options).err());
+    unwritten.extend(reports::write(&args.reports, "windtunnel run", "scenarios", &told, &options).err());
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
-    if let Some(path) = &args.junit {
-        let xml = junit::render("windtunnel run", &results).map_err(|error| error.to_string())?;
-        unwritten.extend(files::write(path, &xml).err());
+    if for_people {
+        say(&summary::run(&results, wall));
     }
-    say(&summary::run(&results, wall));
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
     Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
 }
 
-/// Plays a scenario, unless another has failed and none is to be begun then.
-fn play_unless(failed: &AtomicBool, plan: &Plan, args: &RunArgs) -> Played {
+/// Plays a scenario, unless another has failed and none is to be begun then; one that fails again, with other seeds.
+fn play_unless(failed: &AtomicBool, place: &Place, plan: &Plan, args: &RunArgs) -> Played {
     if args.selection.fail_fast && failed.load(Ordering::Relaxed) {
         let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, FAILED_FAST);
+        let result = result.of_scenario(None, &plan.tags, &written(plan));
         return Played { result, record: None, snapshots: Vec::new(), wall: Duration::ZERO };
     }
-    let played = play(plan, args);
+    let mut played = play(place, plan, args, args.seed);
+    if played.result.failed() {
+        let mut seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
+        played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed).result.passed());
+    }
     failed.fetch_or(played.result.failed(), Ordering::Relaxed);
     played
+}
+
+/// The steps of a plan as reports name them.
+fn written(plan: &Plan) -> Vec<Written> {
+    let step = |planned: &PlannedStep| Written {
+        keyword: String::new(),
+        text: planned.text.clone(),
+        line: planned.line,
+        recorded: true,
+    };
+    plan.timeline.iter().map(step).collect()
 }
 
 /// Why a scenario was not begun.
 pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
 
-fn play(plan: &Plan, args: &RunArgs) -> Played {
-    let (outcome, wall) = timed(|| engine::play(plan, args.seed));
+fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
+    let (outcome, wall) = timed(|| engine::play_on(place.backend(), plan, seed));
     let outcome = match outcome {
         Ok(outcome) => outcome,
+        Err(SessionError::Unable(why)) => {
+            let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, &why);
+            return Played { result, record: None, snapshots: Vec::new(), wall };
+        }
         Err(error) => {
-            let mut result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, args.seed);
+            let result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, seed);
+            let mut result = result.of_scenario(None, &plan.tags, &written(plan));
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             result.failed_at = error.place();
             return Played { result, record: None, snapshots: Vec::new(), wall };
         }
     };
-    let mut result = ScenarioResult::of(&outcome.record, &plan.file);
-    result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
+    let result = ScenarioResult::of(&outcome.record, &plan.file);
+    let mut result = result.of_scenario(Some(&outcome.record), &plan.tags, &written(plan));
+    if let Some(Failure { step, error: SessionError::Unable(why), .. }) = &outcome.failure {
+        (result.skipped, result.failure) = (Some(format!("{step}: {why}")), None);
+    } else {
+        result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
+    }
+    let mut result = result.judged();
     if args.check_determinism {
-        let difference = match engine::play(plan, args.seed) {
+        let difference = match engine::play_on(place.backend(), plan, seed) {
             Ok(again) => first_difference(&outcome.record, &again.record),
             Err(error) => Some(format!("the second time the cluster could not be installed: {error}")),
         };
@@ -154,11 +235,11 @@ fn record_paths(to: &Path, plans: &[Plan]) -> Vec<PathBuf> {
     paths.collect()
 }
 
-/// Does the work for each item on all cores; the results are in the order of the items.
-fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// Does the work for each item on all cores, but not for more than so many at a time; the results are in the order of the items.
+fn side_by_side<T: Sync, R: Send>(items: &[T], at_a_time: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len()).min(at_a_time);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

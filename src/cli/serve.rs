@@ -1,14 +1,16 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal ends it.
 
+mod dumped;
 mod kubeconfig;
+pub(super) mod replayed;
 mod simulated;
+mod still;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use futures::future::select;
-
-use super::args::ServeArgs;
+use super::args::{Listening, ServeArgs};
+use super::signal::Signal;
 use super::{Exit, files, hint, say};
 use crate::apiserver::ApiServer;
 use crate::apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
@@ -16,11 +18,24 @@ use crate::apiserver::service::Shared;
 use crate::apiserver::storage::DataDir;
 use crate::base::clock::{Clock as _, WallClock};
 use crate::scenario::plan::KUBERNETES_MINORS;
+use dumped::Files;
 use simulated::Simulated;
+pub(super) use still::still;
 use tokio::runtime::Handle;
 
 /// Serves until SIGTERM or SIGINT.
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
+    served(&args.listening, || {
+        let begun = begin(args).map_err(|error| error.to_string())?;
+        Ok((begun, std::future::ready(())))
+    })
+}
+
+/// Serves what `begin` begins until SIGTERM or SIGINT; beside that, what it gives happens once the server answers.
+fn served<Beside: Future<Output = ()> + Send + 'static>(
+    args: &Listening,
+    begin: impl FnOnce() -> Result<(Begun, Beside), String>,
+) -> Result<Exit, String> {
     let given = args.token.as_deref().map(checked).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -29,12 +44,18 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     runtime.block_on(async {
         // Whoever is told that the server answers may end it at once.
         let signal = Signal::new()?;
-        let Begun { shared, token, authority, simulated } = begin(args).map_err(|error| error.to_string())?;
+        let (begun, beside) = begin()?;
+        let Begun { shared, token, authority, simulated, dumped } = begun;
         let address = SocketAddr::new(args.address, args.port);
         let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
-        let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
+        let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
+        if let Some(dumped) = dumped {
+            dumped.route_alerts(&shared, &serving);
+        }
         announce(args, &serving)?;
+        let beside = tokio::spawn(beside);
         signal.received().await;
+        beside.abort();
         serving.stop().await;
         if let Some(simulated) = simulated {
             let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
@@ -49,16 +70,25 @@ struct Begun {
     token: String,
     authority: Option<Authority>,
     simulated: Option<Simulated>,
+    dumped: Option<Files>,
 }
 
 /// Makes the server: a new one, or the one that the data folder holds.
 fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     let (clock, now) = (Arc::new(WallClock), WallClock.now());
-    let begun = |shared| Begun { shared, token: random_token(), authority: None, simulated: None };
+    let begun =
+        |shared| Begun { shared, token: random_token(), authority: None, simulated: None, dumped: None };
     if let Some(plan) = simulated::plan(args)? {
-        let simulated = Simulated::start(plan, args.seed, args.speed, &Handle::current())?;
+        // Pods of the cluster are to know the server by it.
+        let authority = Authority::generate()?;
+        let certificate = authority.certificate_pem();
+        let simulated = Simulated::start(plan, args, certificate, &Handle::current())?;
         let shared = simulated.shared.clone();
-        return Ok(Begun { simulated: Some(simulated), ..begun(shared) });
+        return Ok(Begun { simulated: Some(simulated), authority: Some(authority), ..begun(shared) });
+    }
+    if let Some(path) = &args.from {
+        let (dumped, server) = dumped::read(path, args)?;
+        return Ok(Begun { dumped: Some(dumped), ..begun(Shared::new(server, clock)) });
     }
     let minor = args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end());
     let server = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks);
@@ -73,11 +103,11 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
     let server = server.seed(seed).saved(data.begin()?).build(now);
     let shared = Shared::stored(server, clock, Box::new(data))?;
-    Ok(Begun { shared, token, authority: Some(authority), simulated: None })
+    Ok(Begun { shared, token, authority: Some(authority), simulated: None, dumped: None })
 }
 
 /// Writes the kubeconfig, then tells that the server answers.
-fn announce(args: &ServeArgs, serving: &Serving) -> Result<(), String> {
+fn announce(args: &Listening, serving: &Serving) -> Result<(), String> {
     match &args.kubeconfig {
         Some(path) if args.merge => {
             files::write_private(path, &kubeconfig::merged(path, &serving.kubeconfig())?)?;
@@ -96,40 +126,4 @@ fn checked(token: &str) -> Result<String, String> {
         return Err("--token: expected visible ASCII characters without spaces".to_owned());
     }
     Ok(token.to_owned())
-}
-
-/// SIGTERM or SIGINT.
-#[cfg(unix)]
-struct Signal(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
-
-#[cfg(unix)]
-impl Signal {
-    /// From now on, signals do not end the process by themselves.
-    fn new() -> Result<Self, String> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error| format!("signals cannot be received: {error}");
-        Ok(Self(
-            signal(SignalKind::terminate()).map_err(failed)?,
-            signal(SignalKind::interrupt()).map_err(failed)?,
-        ))
-    }
-
-    async fn received(mut self) {
-        select(std::pin::pin!(self.0.recv()), std::pin::pin!(self.1.recv())).await;
-    }
-}
-
-/// Ctrl-C.
-#[cfg(not(unix))]
-struct Signal;
-
-#[cfg(not(unix))]
-impl Signal {
-    fn new() -> Result<Self, String> {
-        Ok(Self)
-    }
-
-    async fn received(self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }

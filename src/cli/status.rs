@@ -1,5 +1,6 @@
 //! `windtunnel status`: what `oc adm upgrade status` prints, for a record, a dump or a cluster.
 
+mod insights;
 #[cfg(feature = "live")]
 mod live;
 
@@ -8,9 +9,9 @@ use std::path::Path;
 use super::args::{Details, StatusArgs};
 #[cfg(feature = "live")]
 use super::live::connection::Connection;
-use super::{Exit, complain, dump, hint, report, say};
-use crate::base::clock::{Time, after};
-use crate::base::text::{clock_time, parse_duration};
+use super::{Exit, complain, dump, hint, moment, report, say};
+use crate::base::clock::Time;
+use crate::base::text::clock_time;
 use crate::report::status as recorded;
 use crate::status::{self, Alerts, Inputs, KINDS, Moment, Refusal, Report};
 
@@ -69,12 +70,15 @@ fn ended(printed: Result<(), Failure>) -> Result<Exit, String> {
 }
 
 fn print(args: &StatusArgs) -> Result<(), Failure> {
+    if args.from_insights || args.output.is_some() {
+        return insights::print(args);
+    }
     if let Some(path) = &args.source.record {
         let Report { text, .. } = of_record(path, args)?;
         say(&text);
         return Ok(());
     }
-    let as_of = args.as_of.as_deref().map(moment).transpose()?;
+    let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
     if let Some(path) = &args.source.from {
         let Report { complaint, text } = of_dump(path, as_of, args.details.into())?;
         // Who gives files knows which; the text alone is then what was asked for.
@@ -105,15 +109,7 @@ fn print_of_cluster(
 
 fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
     let record = report::read(path)?;
-    let at = match &args.at {
-        None => record.end(),
-        Some(text) => {
-            let span = parse_duration(text).ok_or_else(|| {
-                format!("--at: expected a time since the start such as `1h30m`, found `{text}`")
-            })?;
-            after(record.header.epoch, span)
-        }
-    };
+    let at = moment::of_record(&record, args.at.as_deref())?;
     let inputs = recorded::inputs(&record, at).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));
         format!("{}: there is no ClusterVersion at {time}", path.display())
@@ -139,11 +135,6 @@ fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result
 #[expect(clippy::disallowed_methods, reason = "the command line looks at the wall clock")]
 fn wall() -> Time {
     Time::now()
-}
-
-fn moment(text: &str) -> Result<Time, String> {
-    text.parse()
-        .map_err(|_| format!("--as-of: expected a time such as `2024-05-01T12:00:00Z`, found `{text}`"))
 }
 
 impl From<Details> for status::Details {

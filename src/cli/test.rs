@@ -1,73 +1,133 @@
 //! `windtunnel test`: plays Gherkin features.
 
-use super::args::TestArgs;
+use super::args::{Format, TestArgs};
+use super::progress::Progress;
 use super::run::FAILED_FAST;
-use super::{Exit, files, html, say, snapshots};
-use crate::report::{ScenarioResult, junit, summary};
-use crate::steps::{self, Beside, Playing, Suite, TagOperation};
+use super::{Exit, backend, files, reports, say, snapshots};
+use crate::record::Record;
+use crate::report::steps::Written;
+use crate::report::{ScenarioResult, cucumber_json, summary};
+use crate::scenario::is_id;
+use crate::steps::{self, Beside, Playing, Suite};
 
 /// Plays the features that the arguments name.
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
-    let tags = args.tags.as_deref().map(parse_tags).transpose()?;
     let snapshot = if args.update_snapshots { snapshots::to_be_written } else { snapshots::kept };
     let beside = Beside { folder: files::read_beside, snapshot };
     let mut suite = Suite::read_with(&sources, beside).map_err(|problems| problems.to_string())?;
+    suite.retain(|number, _| args.selection.has(number));
+    let (played, wall) = super::run::timed(|| play_all(&suite, args));
+    let (played, results): (Vec<_>, Vec<ScenarioResult>) = played?.into_iter().unzip();
+    // A part may be empty where there are more parts than scenarios.
+    if results.is_empty() && args.selection.shard.is_none() {
+        return Err(match &args.selection.tags {
+            Some(tags) => format!("--tags: no scenario has tags that fit `{}`", tags.text),
+            None => "there is no scenario".to_owned(),
+        });
+    }
+    let for_people = args.reports.format == Format::Text;
+    if for_people {
+        tell(&results);
+    }
+    let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
+    let told: Vec<(&ScenarioResult, Option<&Record>)> =
+        results.iter().zip(&played).map(|(result, played)| (result, played.record.as_ref())).collect();
+    let unwritten = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
+    let cucumber = args.cucumber_json.as_deref();
+    let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
+    if for_people {
+        say(&summary::run(&results, wall));
+    }
+    kept.and(unwritten).and(cucumber)?;
+    Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
+}
+
+fn tell(results: &[ScenarioResult]) {
+    let mut feature = None;
+    for result in results {
+        if feature != Some((&result.file, &result.feature)) {
+            feature = Some((&result.file, &result.feature));
+            say(&format!("{}: {}\n", result.file, result.feature));
+        }
+        say(&summary::scenario(result));
+    }
+}
+
+type Played = (steps::ScenarioResult, ScenarioResult);
+
+/// Plays a suite, and what failed again with other seeds.
+fn play_all(suite: &Suite, args: &TestArgs) -> Result<Vec<Played>, String> {
+    let mut played = play(suite.clone(), args, args.seed)?;
+    for more in 1..=args.selection.retry {
+        let seed = args.seed.wrapping_add(more);
+        let failing: Vec<_> =
+            played.iter().filter(|(_, result)| result.failed()).map(|(told, _)| told.place()).collect();
+        if failing.is_empty() {
+            break;
+        }
+        let mut again = suite.clone();
+        again.retain(|_, place| failing.contains(place));
+        let passed: Vec<_> =
+            play(again, args, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
+        for (told, result) in &mut played {
+            if passed.iter().any(|(again, _)| again.place() == told.place()) {
+                result.passed_with = Some(seed);
+            }
+        }
+    }
+    Ok(played)
+}
+
+fn play(suite: Suite, args: &TestArgs, seed: u64) -> Result<Vec<Played>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .map_err(|error| format!("no runtime could be made: {error}"))?;
+    let tags = args.selection.tags.as_ref().map(|tags| tags.wanted.clone());
+    let done = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
+    let told = std::rc::Rc::clone(&done);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    suite.retain(|number| args.selection.has(number));
-    let playing = Playing { tags, seed: args.seed, concurrency: cores, fail_fast: args.selection.fail_fast };
-    let (played, wall) = super::run::timed(|| runtime.block_on(suite.run(playing)));
-    let results: Vec<ScenarioResult> = played.iter().map(|played| result(played, args.seed)).collect();
-    // A part may be empty where there are more parts than scenarios.
-    if results.is_empty() && args.selection.shard.is_none() {
-        return Err(match &args.tags {
-            Some(tags) => format!("--tags: no scenario has tags that fit `{tags}`"),
-            None => "there is no scenario".to_owned(),
-        });
-    }
-    let mut feature = None;
-    for (played, result) in played.iter().zip(&results) {
-        if feature != Some((&played.file, &played.feature)) {
-            feature = Some((&played.file, &played.feature));
-            say(&format!("{}: {}\n", played.file, played.feature));
-        }
-        say(&summary::scenario(result));
-    }
-    let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
-    let told = results.iter().zip(&played).map(|(result, played)| (result, played.record.as_ref()));
-    let page = html::write(args.html.as_deref(), "windtunnel test", told, &[]);
-    let unwritten = match &args.junit {
-        Some(path) => {
-            let xml = junit::render("windtunnel test", &results).map_err(|error| error.to_string())?;
-            files::write(path, &xml)
-        }
-        None => Ok(()),
+    let place = backend::make(&args.place)?;
+    let playing = Playing {
+        tags,
+        seed,
+        concurrency: cores.min(place.runs_at_a_time()),
+        fail_fast: args.selection.fail_fast,
+        backend: place.shared(),
     };
-    say(&summary::run(&results, wall));
-    kept.and(unwritten).and(page)?;
-    Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
-}
-
-fn parse_tags(text: &str) -> Result<TagOperation, String> {
-    text.parse().map_err(|error| {
-        format!("--tags: expected an expression such as `@rollback and not @slow`, found `{text}`: {error}")
-    })
+    let played = runtime.block_on(suite.run_telling(playing, move |name| told.done(name)));
+    drop(place);
+    done.end();
+    let of = |played: steps::ScenarioResult| {
+        let result = result(&played, seed);
+        (played, result)
+    };
+    Ok(played.into_iter().map(of).collect())
 }
 
 fn result(played: &steps::ScenarioResult, seed: u64) -> ScenarioResult {
-    if !played.begun {
-        return ScenarioResult::skipped(&played.name, &played.file, &[], seed, FAILED_FAST);
-    }
-    let mut result = played.record.as_ref().map_or_else(
-        || ScenarioResult::unplayed(&played.name, &played.file, &[], seed),
-        |record| ScenarioResult::of(record, &played.file),
-    );
+    let ids: Vec<String> = played.ids.iter().filter(|id| is_id(id)).cloned().collect();
+    let record = played.record.as_ref();
+    let mut result = if played.begun {
+        record.map_or_else(
+            || ScenarioResult::unplayed(&played.name, &played.file, &[], seed),
+            |record| ScenarioResult::of(record, &played.file),
+        )
+    } else {
+        ScenarioResult::skipped(&played.name, &played.file, &[], seed, FAILED_FAST)
+    };
     result.name.clone_from(&played.name);
+    result.feature.clone_from(&played.feature);
+    result.line = played.line;
+    result.ids = ids;
     result.failure.clone_from(&played.failure);
+    result.skipped.clone_from(&played.skipped);
     result.failed_at = played.failed_at.or_else(|| played.failure.as_ref().map(|_| (played.line, 1)));
-    result
+    let written: Vec<Written> = played.steps.iter().map(written).collect();
+    result.of_scenario(record, &played.tags, &written).judged()
+}
+
+fn written(step: &steps::SaidStep) -> Written {
+    Written { keyword: step.keyword.clone(), text: step.text.clone(), line: step.line, recorded: !step.plans }
 }

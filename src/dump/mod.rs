@@ -5,16 +5,19 @@
 
 mod alerts;
 mod document;
+mod facts;
 mod layout;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-pub use layout::select;
+pub use facts::Facts;
+use layout::is_of;
+pub use layout::{Wanted, select};
 
-use crate::model::resources::CLUSTER_VERSIONS;
-use crate::model::{Key, Object, Resource};
+use crate::model::resources::{self, CLUSTER_VERSIONS};
+use crate::model::{Object, Resource};
 
 /// A file: its path, with `/` between names, and its text.
 #[derive(Debug, Clone)]
@@ -28,16 +31,18 @@ pub struct Source {
 /// What a cluster was, as far as files tell.
 #[derive(Debug, Clone, Default)]
 pub struct Dump {
-    objects: BTreeMap<Key, usize>,
+    objects: BTreeMap<Identity, usize>,
     listed: Vec<Found>,
     /// The body of Prometheus' answer to `/api/v1/alerts`, where a file holds it.
     pub alerts: Option<String>,
 }
 
+/// Group, kind, namespace and name.
+type Identity = (String, String, String, String);
+
 /// An object and the file that has it.
 #[derive(Debug, Clone)]
 struct Found {
-    resource: Resource,
     object: Object,
     path: String,
 }
@@ -52,29 +57,47 @@ impl Dump {
         sources: impl IntoIterator<Item = Source>,
         wanted: &[&Resource],
     ) -> Result<Self, Vec<String>> {
-        let (mut dump, mut problems, mut stranger) = (Self::default(), Vec::new(), None);
+        let (dump, mut problems, mut strangers) = Self::gather(sources, Wanted::Kinds(wanted));
+        // Where one object is of another cluster all are: the first one tells enough.
+        strangers.truncate(1);
+        problems.append(&mut strangers);
+        if problems.is_empty() { Ok(dump) } else { Err(problems) }
+    }
+
+    /// Reads files of which all objects are kept, as far as they can be read, and gives a line for each file or object
+    /// that cannot.
+    pub fn read_all(sources: impl IntoIterator<Item = Source>) -> (Self, Vec<String>) {
+        let (dump, mut problems, mut strangers) = Self::gather(sources, Wanted::All);
+        problems.append(&mut strangers);
+        (dump, problems)
+    }
+
+    fn gather(
+        sources: impl IntoIterator<Item = Source>,
+        wanted: Wanted<'_>,
+    ) -> (Self, Vec<String>, Vec<String>) {
+        let (mut dump, mut problems, mut strangers) = (Self::default(), Vec::new(), Vec::new());
         for Source { path, text } in sources {
             match document::read(&path, &text) {
                 Err(problem) => problems.push(problem),
                 Ok(document::Content::Alerts(body)) => dump.alerts = Some(body),
                 Ok(document::Content::Objects(objects)) => {
-                    for object in objects {
-                        let Some(resource) = wanted.iter().find(|resource| is_of(&object, resource)) else {
-                            continue;
-                        };
-                        // Where one object is of another cluster all are: the first one tells enough.
-                        stranger = stranger.or(dump.add(resource, object, &path).err());
-                    }
+                    let objects = objects.into_iter().filter(|object| wanted.has(object));
+                    strangers.extend(objects.filter_map(|object| dump.add(object, &path).err()));
                 }
             }
         }
-        problems.extend(stranger);
-        if problems.is_empty() { Ok(dump) } else { Err(problems) }
+        (dump, problems, strangers)
     }
 
     /// The objects of a kind, in their order.
     pub fn list<'a>(&'a self, resource: &'a Resource) -> impl Iterator<Item = &'a Object> {
-        self.listed.iter().filter(move |found| found.resource == *resource).map(|found| &found.object)
+        self.objects().map(|(_, object)| object).filter(move |object| is_of(object, resource))
+    }
+
+    /// All objects in their order, each with the file that has it.
+    pub fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
+        self.listed.iter().map(|found| (found.path.as_str(), &found.object))
     }
 
     /// Whether nothing was found.
@@ -82,11 +105,11 @@ impl Dump {
         self.listed.is_empty()
     }
 
-    fn add(&mut self, resource: &Resource, object: Object, path: &str) -> Result<(), String> {
-        let key = resource.key(object.namespace(), object.name());
-        let new = Found { resource: resource.clone(), object, path: path.to_owned() };
-        let Some(old) = self.objects.get(&key).map(|index| &mut self.listed[*index]) else {
-            self.objects.insert(key, self.listed.len());
+    fn add(&mut self, object: Object, path: &str) -> Result<(), String> {
+        let identity = identity(&object);
+        let new = Found { object, path: path.to_owned() };
+        let Some(old) = self.objects.get(&identity).map(|index| &mut self.listed[*index]) else {
+            self.objects.insert(identity, self.listed.len());
             self.listed.push(new);
             return Ok(());
         };
@@ -94,13 +117,29 @@ impl Dump {
             Age::Older => {}
             Age::Newer => *old = new,
             Age::Stranger => {
+                let (old, object) = (&old.path, told(&new.object));
                 return Err(format!(
-                    "{path}: {key} is of another cluster than the one in {}; expected the files of one cluster",
-                    old.path
+                    "{path}: {object} is of another cluster than the one in {old}; expected the files of one cluster"
                 ));
             }
         }
         Ok(())
+    }
+}
+
+fn identity(object: &Object) -> Identity {
+    let group = object.text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+    let texts = [group, object.text("/kind"), object.namespace(), object.name()];
+    let [group, kind, namespace, name] = texts.map(str::to_owned);
+    (group, kind, namespace, name)
+}
+
+/// An object as people call it.
+fn told(object: &Object) -> String {
+    let (api_version, kind) = (object.text("/apiVersion"), object.text("/kind"));
+    match resources::of_group(api_version, kind) {
+        Some(resource) => resource.key(object.namespace(), object.name()).to_string(),
+        None => format!("{kind} {}", object.name()),
     }
 }
 
@@ -117,7 +156,7 @@ impl Age {
     /// Most objects may be deleted and made again while a must-gather is going on; the ClusterVersion stays as long as
     /// its cluster.
     fn of(old: &Found, new: &Found) -> Self {
-        let is_cluster = new.resource == CLUSTER_VERSIONS;
+        let is_cluster = is_of(&new.object, &CLUSTER_VERSIONS);
         let (old, new) = (&old.object, &new.object);
         let version = |object: &Object| object.resource_version().parse::<u64>().ok();
         match (version(old), version(new)) {
@@ -127,10 +166,4 @@ impl Age {
             _ => Self::Older,
         }
     }
-}
-
-/// Whether an object is of this kind, whatever version it was read in.
-fn is_of(object: &Object, resource: &Resource) -> bool {
-    let group = object.text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-    object.text("/kind") == resource.kind && group == resource.group
 }

@@ -102,8 +102,8 @@ fn of_a_must_gather_only_what_is_wanted_is_read() {
         "g/timestamp",
     ];
     let all = || others.iter().chain(&wanted).map(|path| (*path).to_owned());
-    assert_eq!(select(all(), WANTED), wanted);
-    assert_eq!(select(all(), &[&NAMESPACES])[1..], ["g/image/namespaces/a/a.yaml"]);
+    assert_eq!(select(all(), Wanted::Kinds(WANTED)), wanted);
+    assert_eq!(select(all(), Wanted::Kinds(&[&NAMESPACES]))[1..], ["g/image/namespaces/a/a.yaml"]);
     let plain = ["a/nodes.yaml", "b.json.gz", "c.txt", "output"].map(str::to_owned);
-    assert_eq!(select(plain, WANTED), ["a/nodes.yaml", "b.json.gz"]);
+    assert_eq!(select(plain, Wanted::Kinds(WANTED)), ["a/nodes.yaml", "b.json.gz"]);
 }

@@ -12,13 +12,15 @@ use crate::scenario::plan::{AlertMatch, MetricMatch, TextMatch};
 
 /// An alert like this is pending or fires.
 pub(super) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
-    if simulation.alerts.iter().any(|alert| fits(alert, wanted)) {
+    let told = simulation.alerts.borrow();
+    let alerts = || told.iter().map(|told| &told.alert);
+    if alerts().any(|alert| fits(alert, wanted)) {
         return Ok(());
     }
-    let namesakes = simulation.alerts.iter().filter(|alert| alert.name() == wanted.name);
+    let namesakes = alerts().filter(|alert| alert.name() == wanted.name);
     let seen: Vec<String> = namesakes.map(in_words).collect();
     if seen.is_empty() {
-        let names = simulation.alerts.iter().map(Alert::name);
+        let names = alerts().map(Alert::name);
         return Err(format!("there is no alert {}{}", wanted.name, did_you_mean(&wanted.name, names)));
     }
     Err(format!("alerts are {}", seen.join("; ")))
@@ -26,7 +28,8 @@ pub(super) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), 
 
 /// No alert like this is pending or fires.
 pub(super) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
-    match simulation.alerts.iter().find(|alert| fits(alert, wanted)) {
+    let told = simulation.alerts.borrow();
+    match told.iter().map(|told| &told.alert).find(|alert| fits(alert, wanted)) {
         None => Ok(()),
         Some(found) => Err(format!("there is {}", in_words(found))),
     }

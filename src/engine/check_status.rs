@@ -4,7 +4,7 @@ use similar::TextDiff;
 
 use super::simulation::Simulation;
 use crate::scenario::plan::{Snapshot, StatusMatch, What};
-use crate::status::{Alerts, Details, Inputs, Moment, render};
+use crate::status::{Alerts, Details, Inputs, Moment, Refusal, render};
 
 /// Lines around a difference that are shown with it.
 const CONTEXT: usize = 2;
@@ -13,15 +13,23 @@ const CONTEXT: usize = 2;
 ///
 /// # Errors
 /// Why there is none.
-pub(super) fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
+fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
+    report(simulation, details).map_err(|refusal| format!("there is no status: {refusal}"))
+}
+
+/// The same, with the words of `oc` for why there is none.
+///
+/// # Errors
+/// Its refusal.
+pub(super) fn report(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
     let now = simulation.now();
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
-        let told = simulation.told_alerts.borrow();
+        let told = simulation.alerts.borrow();
         inputs.alerts = Alerts::of(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
         render(&inputs, Moment::at(now), details)
     });
-    status.map(|report| report.text).map_err(|refusal| format!("there is no status: {refusal}"))
+    status.map(|report| report.text)
 }
 
 /// Checks the text; the error says how it differs.

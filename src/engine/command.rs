@@ -1,26 +1,58 @@
 //! Commands that an administrator types: the client's questions and requests, what it printed, and whether that is what
 //! was expected.
 
+use super::check_status;
 use super::simulation::Simulation;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, Write};
-use crate::oc::{self, Command, Said, Sight, Turn};
+use crate::oc::{self, Command, Get, Said, Sight, Turn};
 use crate::record::{ADMINISTRATOR, Event, Record};
-use crate::scenario::plan::{CommandCheck, CommandLine};
+use crate::scenario::plan::{CommandCheck, CommandLine, Program};
+use crate::status::Details;
 
 /// Runs a command and records what it printed. Components notice what it changed when the simulation settles.
-pub(super) fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
-    let said = Command::read(&command.words, command.gates)
-        .map_or_else(|said| said, |command| play(simulation, &command));
+pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
+    let said = match command.program {
+        Program::Upgrade => Command::read(&command.words, command.gates)
+            .map_or_else(|said| said, |command| play(simulation, &command)),
+        Program::Status(details) => status(simulation, details),
+        Program::Get => match Get::read(&command.words) {
+            Ok(get) => ask(simulation, &get).await,
+            Err(said) => said,
+        },
+    };
     let Said { stdout, stderr, code } = said.clone();
     simulation.note(Event::Command { line: command.line.clone(), code, stdout, stderr });
     said
 }
 
+/// `oc adm upgrade status`.
+fn status(simulation: &Simulation, details: Details) -> Said {
+    match check_status::report(simulation, details) {
+        Ok(stdout) => Said { stdout, stderr: String::new(), code: 0 },
+        Err(refusal) => Said { stdout: String::new(), stderr: format!("error: {refusal}\n"), code: 1 },
+    }
+}
+
+/// `oc get`: asks the API server, through a client as the real one does.
+async fn ask(simulation: &Simulation, get: &Get) -> Said {
+    let client = simulation.door.client(&Identity::admin());
+    let request = http::Request::get(get.path()).header(http::header::ACCEPT, get.accept());
+    let Ok(request) = request.body(Vec::new()) else {
+        return Get::refused("BadRequest", "the name is none");
+    };
+    match client.request::<serde_json::Value>(request).await {
+        Ok(answer) => get.answered(&answer),
+        Err(kube::Error::Api(status)) => Get::refused(&status.reason, &status.message),
+        Err(other) => Get::refused("InternalError", &other.to_string()),
+    }
+}
+
 fn play(simulation: &mut Simulation, command: &Command) -> Said {
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
     // What Prometheus answers to an administrator, who has logged in and so has a token.
-    let alerts: Vec<oc::Alert> = simulation.alerts.iter().map(oc::Alert::from).collect();
+    let alerts: Vec<oc::Alert> =
+        simulation.alerts.borrow().iter().map(|told| oc::Alert::from(&told.alert)).collect();
     match command.begin(&Sight { cluster_version, alerts: Ok(&alerts) }) {
         Turn::Done(said) => said,
         Turn::Patch(patch) => {
@@ -33,6 +65,11 @@ fn play(simulation: &mut Simulation, command: &Command) -> Said {
 
 /// Checks the command that was run last, or the request that was refused after it.
 pub(super) fn check_last(record: &Record, checks: &[CommandCheck]) -> Result<(), String> {
+    check(&last(record)?, checks)
+}
+
+/// What the command that was run last said, or the request that was refused after it.
+pub(super) fn last(record: &Record) -> Result<Said, String> {
     let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Command { code, stdout, stderr, .. } => {
             Some(Said { stdout: stdout.clone(), stderr: stderr.clone(), code: *code })
@@ -43,7 +80,7 @@ pub(super) fn check_last(record: &Record, checks: &[CommandCheck]) -> Result<(),
         }
         _ => None,
     });
-    check(&last.ok_or("no command was run yet")?, checks)
+    last.ok_or_else(|| "no command was run yet".to_owned())
 }
 
 /// Checks what a command said; the error says what it said instead.
@@ -52,6 +89,8 @@ pub(super) fn check(said: &Said, checks: &[CommandCheck]) -> Result<(), String> 
         CommandCheck::Code(code) => said.code == *code,
         CommandCheck::Prints(text) => text.fits(said.stdout.trim_end()),
         CommandCheck::Warns(text) => text.fits(said.stderr.trim_end()),
+        CommandCheck::Says(text) => text.fits(format!("{}{}", said.stdout, said.stderr).trim_end()),
+        CommandCheck::Fails => said.code != 0,
         CommandCheck::Refused(text) => said.refusal().is_some_and(|refusal| text.fits(refusal)),
     };
     let Some(wrong) = checks.iter().find(|check| !fits(check)) else { return Ok(()) };

@@ -79,8 +79,9 @@ impl Simulation {
         let Some(slot) = self.slots.get(&id) else { return };
         let name = slot.actor.name();
         let again = self.program_again(id).or_else(|| {
-            let all = actors::controllers(&self.world, &self.streams);
-            { all }.into_iter().find(|actor| actor.name() == name)
+            let kubernetes = actors::kubernetes(&self.streams);
+            let mut all = kubernetes.into_iter().chain(actors::controllers(&self.world, &self.streams));
+            all.find(|actor| actor.name() == name)
         });
         self.counters.retain(|counter| counter.by != name);
         let Some(actor) = again else { return };

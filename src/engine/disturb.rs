@@ -31,7 +31,11 @@ impl Simulation {
             Faulty::Node(name) => self.check_object(&NODES, name),
             Faulty::Pool(name) => self.check_object(&MACHINE_CONFIG_POOLS, name),
             Faulty::Pods { namespace, name } => self.pods(namespace, name).map(|_| ()),
-            Faulty::Api(_) => Ok(()),
+            Faulty::Api(_) if self.door.capabilities().request_faults => Ok(()),
+            Faulty::Api(_) => {
+                let why = "the API server of this cluster cannot be told to answer with trouble";
+                Err(SessionError::Unable(why.to_owned()))
+            }
             Faulty::Process(name) => self.program(name).map(|_| ()),
         }
     }
@@ -125,6 +129,7 @@ impl Simulation {
             }
             Faulty::Pods { namespace, name } => self.tell_pods(namespace, name, None),
             Faulty::Api(requests) => {
+                self.check_faulty(faulty)?;
                 self.door.heal(requests.as_ref());
                 Ok(())
             }

@@ -1,5 +1,7 @@
 //! What happens beneath the API: processes start and end, the kube-apiserver is rolled.
 
+use std::sync::Arc;
+
 use futures::StreamExt as _;
 
 use super::processes::{Process, Program, Running, program};
@@ -37,15 +39,11 @@ impl Simulation {
             }
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));
-                self.tell_alert(&alert);
-                self.alerts.retain(|known| known.labels != alert.labels);
-                if alert.state != AlertState::Inactive {
-                    self.alerts.push(alert);
-                }
+                self.take_alert(alert);
             }
             Effect::WriteDisk(disk) => self.write_disk(id, disk),
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
-            Effect::ServeKubernetes { minor } if !self.pinned => {
+            Effect::ServeKubernetes { minor } if !self.pinned && self.door.capabilities().any_kubernetes => {
                 self.door.serve_kubernetes(minor);
                 self.note(Event::Kubernetes { minor });
             }
@@ -73,8 +71,8 @@ impl Simulation {
 
     fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
         let client = self.door.client(identity);
-        let clock = std::sync::Arc::clone(&self.clock);
-        let mut told = self.told_alerts.subscribe();
+        let clock = Arc::clone(&self.clock);
+        let mut told = self.alerts.subscribe();
         // What is there at the start is told first.
         told.mark_changed();
         let alerts = futures::stream::unfold(told, async |mut told| {
@@ -84,18 +82,19 @@ impl Simulation {
         });
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
-            let _ = insights::run(client, clock, alerts.boxed()).await;
+            let parts = insights::Parts { client, clock, alerts: alerts.boxed(), observer: Arc::new(()) };
+            let _ = insights::run(parts).await;
         })
     }
 
-    /// Tells controllers beside the engine of an alert. It has been active since it was told first.
-    fn tell_alert(&self, alert: &Alert) {
+    /// Takes in how an alert is now. It has been active since it was told first.
+    fn take_alert(&self, alert: Alert) {
         let now = self.now();
-        self.told_alerts.send_modify(|told| {
+        self.alerts.send_modify(|told| {
             let known = told.iter().position(|known| known.alert.labels == alert.labels);
             let active_at = known.map(|at| told.remove(at)).map_or(Some(now), |known| known.active_at);
             if alert.state != AlertState::Inactive {
-                told.push(ActiveAlert { alert: alert.clone(), active_at });
+                told.push(ActiveAlert { alert, active_at });
             }
         });
     }

@@ -1,5 +1,6 @@
 //! Why a run cannot go on.
 
+use crate::backends::BackendError;
 use crate::model::{Refusal, Write};
 
 /// Why a command to a session failed.
@@ -44,6 +45,15 @@ pub enum SessionError {
     /// Something happened that must never happen, whatever the scenario.
     #[error("this must never happen: {0}")]
     Broken(String),
+    /// There is no cluster.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// There is a cluster no longer.
+    #[error("the API server cannot be reached: {0}")]
+    Lost(String),
+    /// The cluster cannot do what a step asks for.
+    #[error("{0}")]
+    Unable(String),
     /// An expectation does not hold.
     #[error("{0}")]
     Unmet(String),
@@ -55,6 +65,9 @@ pub enum SessionError {
         /// How many.
         requests: u64,
     },
+    /// The moment came at which the session was to stop.
+    #[error("the run was to stop here")]
+    Halted,
     /// The session's thread or runtime is gone, or could not be made.
     #[error("the session ended unexpectedly")]
     Ended,

@@ -1,5 +1,7 @@
 //! An installed and settled cluster, as an installer leaves it behind.
 
+mod nodes;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
@@ -7,15 +9,16 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 
 use crate::actors::cvo::{self, Installed};
-use crate::actors::{kubelet, mco};
+use crate::actors::mco;
 use crate::base::clock::{Time, rfc3339};
-use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
-use crate::model::machine::Disk;
+use crate::model::insight::published;
 use crate::model::release::{Operator, Release};
 use crate::model::world::{Image, World, digest_of};
-use crate::model::{Object, Resource, Write, manifests, resources, signature};
+use crate::model::{Resource, Write, manifests, resources, signature};
 use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
+pub(super) use nodes::machines;
+use nodes::nodes;
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
@@ -53,13 +56,6 @@ fn payload_of(planned: &ReleasePlan) -> Release {
     let other = planned.payload_version.as_ref().and_then(|version| Release::find(version).ok());
     let release = &planned.release;
     other.map_or_else(|| release.clone(), |other| Release { image: release.image.clone(), ..other })
-}
-
-/// The names of the planned nodes: control plane first.
-pub(super) fn node_names(plan: &ClusterPlan) -> Vec<String> {
-    let masters = (0..plan.control_plane_nodes).map(|index| format!("master-{index}"));
-    let workers = (0..plan.worker_nodes).map(|index| format!("worker-{index}"));
-    masters.chain(workers).collect()
 }
 
 /// The payload that the planned cluster is installed by.
@@ -123,32 +119,30 @@ pub(super) fn writes(
         }
     }
     writes.extend(mirrored_signatures(plan));
+    if plan.insights {
+        writes.extend(update_status_controller(plan));
+    }
+    writes
+}
+
+/// The update status controller beside what the release installs, and the ConfigMap that asks it to publish. What the feature
+/// set of the cluster brings is there already. Without its definition there is no resource UpdateStatus: that would tell the
+/// same a second time.
+fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
+    let objects = cvo::update_status_controller_objects(&plan.release);
+    let objects = objects.filter(|(resource, _)| *resource != resources::CUSTOM_RESOURCE_DEFINITIONS);
+    let mut writes: Vec<Write> = objects.map(|(resource, object)| Write::create(&resource, object)).collect();
+    writes.extend(create(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "namespace": published::NAMESPACE, "name": published::CONFIG_MAP },
+    })));
     writes
 }
 
 /// The pools of the cluster's nodes; none where the payload defines none.
 fn pools(plan: &ClusterPlan, installed: &Installed<'_>) -> Option<mco::Installed> {
     installed.definition(mco::POOLS).map(|_| mco::Installed::of(&plan.release))
-}
-
-/// The nodes of the cluster, with what the machine-config daemon notes on them.
-fn nodes(plan: &ClusterPlan, installed: &Installed<'_>, kubernetes_minor: u32, now: Time) -> Vec<Object> {
-    let pools = pools(plan, installed);
-    let nodes = node_names(plan).into_iter().map(|name| {
-        let mut node = node(&name, kubernetes_minor, &plan.release, now);
-        if let Some(pools) = &pools {
-            mco::annotate_node(&mut node, role(&name), topology(plan.control_plane_nodes), pools);
-        }
-        Object::new(node)
-    });
-    nodes.collect()
-}
-
-/// The machines beneath the nodes.
-pub(super) fn machines(plan: &ClusterPlan, installed: &Installed<'_>) -> Vec<(String, Disk)> {
-    let pools = pools(plan, installed);
-    let disk = |name: &str| pools.as_ref().map(|pools| pools.disk(role(name))).unwrap_or_default();
-    node_names(plan).into_iter().map(|name| (name.clone(), disk(&name))).collect()
 }
 
 /// Whether an object is of a kind that has to be defined first.
@@ -260,7 +254,8 @@ fn conditions(list: &[Condition], at: Time) -> Vec<Value> {
 }
 
 fn cluster_version_spec(plan: &ClusterPlan) -> Value {
-    let mut spec = json!({ "clusterID": "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40", "channel": plan.channel });
+    let id = plan.past.cluster_id.as_deref().unwrap_or("7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40");
+    let mut spec = json!({ "clusterID": id, "channel": plan.channel });
     if !plan.baseline_capability_set.is_empty() {
         spec["capabilities"]["baselineCapabilitySet"] = json!(plan.baseline_capability_set);
     }
@@ -296,20 +291,28 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
         "spec": cluster_version_spec(plan),
         "status": {
             "desired": release.as_status(),
-            "history": [{
-                "state": "Completed",
-                "startedTime": rfc3339(now - STARTED_AGO),
-                "completionTime": rfc3339(now - COMPLETED_AGO),
-                "version": version,
-                "image": release.image,
-                "verified": false,
-            }],
+            "history": history(plan, now),
             "observedGeneration": 1,
             "versionHash": "",
             "availableUpdates": null,
             "conditions": conditions(&said, now - COMPLETED_AGO),
         },
     })
+}
+
+/// What the cluster was updated to before, or its installation.
+fn history(plan: &ClusterPlan, now: Time) -> Vec<Value> {
+    if !plan.past.history.is_empty() {
+        return plan.past.history.clone();
+    }
+    vec![json!({
+        "state": "Completed",
+        "startedTime": rfc3339(now - STARTED_AGO),
+        "completionTime": rfc3339(now - COMPLETED_AGO),
+        "version": plan.release.version.to_string(),
+        "image": plan.release.image,
+        "verified": false,
+    })]
 }
 
 fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Value, now: Time) -> Value {
@@ -333,42 +336,7 @@ fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Va
     object
 }
 
-/// The role of the node of this name.
-fn role(name: &str) -> &'static str {
-    if name.starts_with("master") { "master" } else { "worker" }
-}
-
 /// How many machines do the same.
 fn topology(replicas: u32) -> &'static str {
     if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" }
-}
-
-fn node(name: &str, kubernetes_minor: u32, release: &Release, now: Time) -> Value {
-    let role = role(name);
-    let mut labels = json!({ "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" });
-    labels[format!("node-role.kubernetes.io/{role}")] = json!("");
-    if role == "master" {
-        labels["node-role.kubernetes.io/control-plane"] = json!("");
-    }
-    let mut conditions = kubelet::ready_conditions(now - COMPLETED_AGO);
-    for condition in &mut conditions {
-        condition["lastHeartbeatTime"] = json!(rfc3339(now));
-    }
-    json!({
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": { "name": name, "labels": labels },
-        "spec": {},
-        "status": {
-            "conditions": conditions,
-            "nodeInfo": {
-                "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
-                "kubeletVersion": format!("v1.{kubernetes_minor}.{}", release.version.patch),
-                "osImage": release.os_name(),
-                "containerRuntimeVersion": release.container_runtime_version(),
-                "operatingSystem": "linux",
-                "architecture": release.architecture.of_machines(),
-            },
-        },
-    })
 }

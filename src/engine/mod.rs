@@ -19,6 +19,7 @@ mod disturb;
 mod effects;
 mod error;
 mod install;
+mod kept;
 mod machines;
 mod matching;
 mod phases;
@@ -27,6 +28,7 @@ mod processes;
 #[cfg(test)]
 mod recovery;
 mod requests;
+mod retry;
 mod router;
 mod session;
 mod simulation;
@@ -35,6 +37,6 @@ mod watches;
 
 pub use controllers::run;
 pub use error::SessionError;
-pub use play::{Outcome, play};
-pub use session::Session;
+pub use play::{Failure, Outcome, play, play_in, play_on};
+pub use session::{EPOCH, Session};
 pub use simulation::Pending;

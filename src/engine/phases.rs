@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::base::clock::Time;
 use crate::model::node_phase::Phase;
-use crate::model::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
+use crate::model::resources::NODES;
 use crate::model::{Change, ChangeKind, Object, View};
-use crate::status::nodes::{self, Target};
+use crate::status::nodes;
 
 /// The phases of all nodes since the run began.
 #[derive(Debug)]
@@ -35,13 +35,13 @@ impl Phases {
 
     /// Takes in a change that `view` has taken in.
     pub(super) fn notice(&mut self, change: &Change, view: &View, now: Time) {
+        let new = (change.kind != ChangeKind::Deleted).then_some(&change.object);
         if change.key.is(&NODES) {
-            if change.kind == ChangeKind::Deleted {
-                self.of.remove(&change.key.name);
-            } else {
-                self.look(&change.object, view, now);
+            match new {
+                None => _ = self.of.remove(&change.key.name),
+                Some(node) => self.look(node, view, now),
             }
-        } else if moves_all(change) {
+        } else if nodes::moves_all(&change.key, change.old.as_ref(), new) {
             for node in view.list(&NODES) {
                 self.look(node, view, now);
             }
@@ -49,7 +49,7 @@ impl Phases {
     }
 
     fn look(&mut self, node: &Object, view: &View, now: Time) {
-        let Some(phase) = phase(node, view) else { return };
+        let Some(phase) = nodes::in_view(node, view).map(|status| status.phase) else { return };
         let seen = self.of.entry(node.name().to_owned()).or_default();
         let before = seen.last().copied();
         if before == Some(phase) {
@@ -62,28 +62,6 @@ impl Phases {
             self.broken.get_or_insert(why);
         }
         seen.push(phase);
-    }
-}
-
-/// The phase of a node now; `None` where no pool wants it.
-fn phase(node: &Object, view: &View) -> Option<Phase> {
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
-    let target = Target::of(cluster_version, view.list(&MACHINE_CONFIGS));
-    nodes::find(node, view.list(&MACHINE_CONFIG_POOLS), &target).map(|status| status.phase)
-}
-
-/// Whether a change that is not a node's own may change the phases of nodes.
-fn moves_all(change: &Change) -> bool {
-    let Some(old) = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) else {
-        return change.key.is(&MACHINE_CONFIGS) || change.key.is(&MACHINE_CONFIG_POOLS);
-    };
-    let new = &change.object;
-    if change.key.is(&CLUSTER_VERSIONS) {
-        old["status"]["history"] != new["status"]["history"]
-    } else if change.key.is(&MACHINE_CONFIG_POOLS) {
-        old["spec"] != new["spec"]
-    } else {
-        change.key.is(&MACHINE_CONFIGS)
     }
 }
 

@@ -4,6 +4,8 @@ use jiff::SignedDuration;
 
 use super::error::SessionError;
 use super::session::Session;
+use crate::backends::Backend;
+use crate::backends::in_process::Here;
 use crate::record::Record;
 use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 
@@ -38,11 +40,30 @@ pub struct Failure {
 /// # Errors
 /// Only when the cluster could not be set up.
 pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    play_on(&Here, plan, seed)
+}
+
+/// The same in another place.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
+    let mut session = Session::start_on(backend, &plan.cluster, &plan.name, &plan.ids, seed)?;
+    let failure = play_in(&mut session, plan);
+    let virtual_time = session.elapsed();
+    let snapshots = session.take_snapshots();
+    Ok(Outcome { record: session.into_record(), failure, snapshots, virtual_time })
+}
+
+/// Plays the timeline of a plan in a session that has its cluster, up to the moment at which the session is to stop.
+pub fn play_in(session: &mut Session, plan: &Plan) -> Option<Failure> {
     let mut failure = None;
     for planned in &plan.timeline {
         session.begin_step(&planned.text);
         let outcome = session.play(&planned.step);
+        if outcome == Err(SessionError::Halted) {
+            break;
+        }
         session.end_step(&planned.text, &outcome);
         if let Err(error) = outcome {
             let PlannedStep { line, column, text, .. } = planned;
@@ -50,7 +71,5 @@ pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
             break;
         }
     }
-    let virtual_time = session.elapsed();
-    let snapshots = session.take_snapshots();
-    Ok(Outcome { record: session.into_record(), failure, snapshots, virtual_time })
+    failure
 }

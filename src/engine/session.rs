@@ -7,10 +7,10 @@ use jiff::SignedDuration;
 
 use super::error::SessionError;
 use super::simulation::{Pending, Simulation};
-use super::{act, check, check_status, command, install};
-use crate::actors;
-use crate::backends::Door;
-use crate::backends::in_process::InProcess;
+use super::{act, check, check_status, command, install, kept};
+use crate::actors::{self, Actor};
+use crate::backends::in_process::Here;
+use crate::backends::{Backend, BackendError, Door, Order};
 use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
 use crate::model::resources::CLUSTER_VERSIONS;
@@ -19,7 +19,7 @@ use crate::record::{Event, Header, INSTALLER, Record};
 use crate::scenario::plan::{Action, Attempt, ClusterPlan, Expectation, Run, Snapshot, Step, When};
 
 /// When the clock of every run starts: 2024-01-15T08:00:00Z.
-const EPOCH: Time = Time::constant(1_705_305_600, 0);
+pub const EPOCH: Time = Time::constant(1_705_305_600, 0);
 
 /// How long before that the cluster is installed: its components start and settle meanwhile.
 const SETTLING: SignedDuration = SignedDuration::from_mins(2);
@@ -50,8 +50,23 @@ impl Session {
         ids: &[String],
         seed: u64,
     ) -> Result<Self, SessionError> {
-        let begin = Begin { scenario, ids, seed, epoch: EPOCH };
-        Self::begin(plan, &begin, |minor, clock| Box::new(InProcess::new(minor, seed, clock)))
+        Self::start_on(&Here, plan, scenario, ids, seed)
+    }
+
+    /// The same in another place.
+    ///
+    /// # Errors
+    /// As [`Session::start`], and why there is no cluster.
+    pub fn start_on(
+        backend: &dyn Backend,
+        plan: &ClusterPlan,
+        scenario: &str,
+        ids: &[String],
+        seed: u64,
+    ) -> Result<Self, SessionError> {
+        let begin =
+            Begin { scenario, ids, seed, epoch: backend.epoch().or(plan.past.moment).unwrap_or(EPOCH) };
+        Self::begin(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
     }
 
     /// Installs the planned cluster behind a door that the caller makes of the Kubernetes minor and the cluster's clock;
@@ -65,13 +80,14 @@ impl Session {
         epoch: Time,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
     ) -> Result<Self, SessionError> {
-        Self::begin(plan, &Begin { scenario: "", ids: &[], seed, epoch }, door)
+        let begin = Begin { scenario: "", ids: &[], seed, epoch };
+        Self::begin(plan, &begin, |minor, clock| Ok(door(minor, clock)))
     }
 
     fn begin(
         plan: &ClusterPlan,
         begin: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
     ) -> Result<Self, SessionError> {
         // kube-runtime's back-off draws from this thread-local generator.
         fastrand::seed(begin.seed);
@@ -87,14 +103,26 @@ impl Session {
     async fn install(
         plan: &ClusterPlan,
         &Begin { scenario, ids, seed, epoch }: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
     ) -> Result<Simulation, SessionError> {
         let start = after(epoch, -SETTLING);
         let clock = VirtualClock::starting_at(start);
         let streams = Streams::new(seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
-        let door = door(minor, clock.clone());
-        let world = Arc::new(install::world(plan));
+        let door = door(minor, clock.clone())?;
+        let capabilities = door.capabilities();
+        if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
+            return Err(SessionError::Unable(format!(
+                "the scenario is about Kubernetes 1.{minor}, and this cluster's API server cannot be chosen"
+            )));
+        }
+        let mut world = install::world(plan);
+        if capabilities.controllers {
+            // Whoever watches over nodes there does so by their Leases, in the time of the wall.
+            world.node_leases = true;
+            world.node_lease_stretch = capabilities.speed;
+        }
+        let world = Arc::new(world);
         let header = Header {
             scenario: scenario.to_owned(),
             ids: ids.to_vec(),
@@ -119,6 +147,11 @@ impl Session {
         for (node, disk) in install::machines(plan, &installed) {
             simulation.add_machine(&node, disk);
         }
+        if !capabilities.controllers {
+            for actor in actors::kubernetes(&streams) {
+                simulation.add(actor);
+            }
+        }
         for actor in actors::controllers(&world, &streams) {
             simulation.add(actor);
         }
@@ -136,6 +169,17 @@ impl Session {
             answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
         }
         Ok(())
+    }
+
+    /// Has time stand still for good when so much of it has passed since the start: whatever goes on then ends with
+    /// [`SessionError::Halted`].
+    pub fn halt_after(&mut self, span: SignedDuration) {
+        self.simulation.halt = Some(after(self.simulation.record.header.epoch, span));
+    }
+
+    /// Adds a component to those that a cluster has anyway.
+    pub fn add(&mut self, actor: Box<dyn Actor>) {
+        self.simulation.add(actor);
     }
 
     /// The current virtual moment.
@@ -180,12 +224,15 @@ impl Session {
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
     /// [`SessionError::Broken`]: something happened meanwhile that must never happen.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
-        match step {
+        let filled = kept::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
+        match &*filled {
             Step::Act(action) => self.act(action),
             Step::Try(attempt) => self.attempt(attempt),
             Step::Run(run) => self.run(run),
             Step::Advance(span) => self.advance(*span),
             Step::Expect(expectation) => self.expect(expectation),
+            Step::Keep(keep) => self.keep(keep),
+            Step::Retry(retry) => self.retry(retry),
         }?;
         match self.simulation.phases.broken() {
             None => Ok(()),
@@ -264,7 +311,7 @@ impl Session {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
-            let said = command::run(simulation, &run.command);
+            let said = command::run(simulation, &run.command).await;
             simulation.settle()?;
             command::check(&said, &run.checks).map_err(SessionError::Unmet)
         })

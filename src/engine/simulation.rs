@@ -22,7 +22,7 @@ use crate::base::clock::{Clock as _, Time, VirtualClock, after};
 use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
 use crate::model::View;
-use crate::model::alert::{ActiveAlert, Alert};
+use crate::model::alert::ActiveAlert;
 use crate::model::counter::Counter;
 use crate::model::world::World;
 use crate::record::Record;
@@ -47,12 +47,14 @@ pub(super) struct Simulation {
     pub(super) door: Box<dyn Door>,
     pub(super) view: View,
     pub(super) record: Record,
-    /// The alerts that are pending or fire, as Prometheus would answer.
-    pub(super) alerts: Vec<Alert>,
+    /// The alerts that are pending or fire, as Prometheus would answer; controllers beside the engine wait for changes.
+    pub(super) alerts: watch::Sender<Vec<ActiveAlert>>,
     /// Texts that expectations asked to be kept, with their files.
     pub(super) snapshots: Vec<Snapshot>,
-    /// The same with their times, for controllers beside the engine that ask for them.
-    pub(super) told_alerts: watch::Sender<Vec<ActiveAlert>>,
+    /// When time is to stand still for good.
+    pub(super) halt: Option<Time>,
+    /// What steps have kept for later ones, by name.
+    pub(super) kept: BTreeMap<String, String>,
     /// What running components have counted.
     pub(super) counters: Vec<Counter>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
@@ -92,9 +94,10 @@ impl Simulation {
             door,
             view: View::default(),
             record,
-            alerts: Vec::new(),
+            alerts: watch::Sender::new(Vec::new()),
             snapshots: Vec::new(),
-            told_alerts: watch::Sender::new(Vec::new()),
+            halt: None,
+            kept: BTreeMap::new(),
             counters: Vec::new(),
             pinned: false,
             processes: Processes::default(),
@@ -171,6 +174,9 @@ impl Simulation {
         let mut asked_at = None;
         loop {
             self.settle()?;
+            if let Some(why) = self.door.lost() {
+                return Err(SessionError::Lost(why.to_owned()));
+            }
             // Nothing new is seen before something is written.
             let seen = self.record.entries.len();
             if asked_at != Some(seen) && stop(self) {
@@ -178,10 +184,15 @@ impl Simulation {
             }
             asked_at = Some(seen);
             let now = self.now();
-            let next = self.due().map_or(deadline, |at| at.min(deadline));
+            if self.halt.is_some_and(|halt| now >= halt) {
+                return Err(SessionError::Halted);
+            }
+            let deadline_or_halt = self.halt.map_or(deadline, |halt| halt.min(deadline));
+            let next = self.due().map_or(deadline_or_halt, |at| at.min(deadline_or_halt));
             if next <= now && now >= deadline {
                 return Ok(false);
             }
+            // It may end before: then nothing is due, and it is looked again.
             self.idle_until(next).await;
             self.check_request_rate()?;
             self.wake()?;
@@ -191,6 +202,13 @@ impl Simulation {
     /// Lets time pass until `moment`, or until a controller beside the engine has written something.
     pub(super) async fn idle_until(&self, moment: Time) {
         let mut writes = self.door.subscribe();
+        let mut moment = moment;
+        if let Some(pace) = self.door.pace() {
+            let now = self.now();
+            // A blocking task holds the paused clock.
+            let held = tokio::task::spawn_blocking(move || pace.hold(now, moment)).await;
+            moment = held.unwrap_or(moment);
+        }
         // Either is a reason to look again, so it does not matter which it was.
         let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
     }
@@ -260,17 +278,18 @@ impl Simulation {
             std::mem::take(&mut slot.answers),
             std::mem::take(&mut slot.signals),
         );
-        let ahead = slot.ahead;
+        let (ahead, alerts) = (slot.ahead, self.alerts.borrow());
         let input = Input {
             view: slot.stale.as_deref().unwrap_or(&self.view),
             changes: &changes,
             answers: &answers,
             signals: &signals,
-            alerts: &self.alerts,
+            alerts: &alerts,
             counters: &self.counters,
             now: after(now, ahead),
         };
         let step = slot.actor.step(&input);
+        drop(alerts);
         slot.why = step.why.into_owned();
         if !step.writes.is_empty() && !self.request(id, step.writes) {
             return;

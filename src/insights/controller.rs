@@ -3,6 +3,7 @@
 //! One task, one loop, one event at a time, so that under a paused clock the same events give the same requests. Not
 //! on `kube::runtime::Controller`, which reconciles in random order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,11 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::observer::{Note, Observer, words};
 use super::singleton::{Seen, StatusWrite};
 use super::state::{Published, State};
-use super::watches::{Alerts, Told, Watches, api_resource, published, seen};
+use super::watched::Watched;
+use super::watches::{Alerts, Failure, Told, Watches, api_resource, published, seen};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS as NAME};
@@ -40,18 +43,29 @@ const ROUND_MAX: Duration = Duration::from_secs(30);
 /// status that nobody can write gives none either.
 const VERSION_PERIOD: Duration = Duration::from_secs(60);
 
-/// Why the controller ended. It does not end for anything that an API server can answer.
+/// Why the controller ended. Where it is to run on, it does not end for anything that an API server can answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
     /// The watches came to their end, which watches of kube-rs do not.
     #[error("watches ended")]
     WatchesEnded,
+    /// One look at the cluster shows too little of it.
+    #[error("{resource}: {why}")]
+    NotSeen {
+        /// The plural of the resource.
+        resource: String,
+        /// Why it cannot be seen.
+        why: String,
+    },
+    /// One look at the cluster did not come to an end.
+    #[error("{0}")]
+    GivenUp(String),
 }
 
 /// What stands in the way of one round; the next may do better.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
-    #[error(transparent)]
+    #[error("{}", words(.0))]
     Request(#[from] kube::Error),
     #[error("unexpected answer to GET /version: {0}")]
     Version(Value),
@@ -59,43 +73,27 @@ enum RoundError {
     Yaml(#[from] YamlError),
 }
 
-/// Runs the update status controller until its future is dropped. All its times are those of `clock`, its pauses those
-/// of the tokio runtime. Alerts are not in the API: `alerts` tells of them.
+/// What the controller is given.
+pub struct Parts {
+    /// How it reaches the cluster, as whoever it is.
+    pub client: Client,
+    /// Tells all its times; its pauses are those of the tokio runtime.
+    pub clock: Arc<dyn Clock>,
+    /// Tells of alerts, which are not in the API.
+    pub alerts: Alerts,
+    /// Is told what it does.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// Runs the update status controller until its future is dropped.
 ///
 /// # Errors
 /// [`ControllerError`]; failing requests are retried for ever and are no error.
-pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Result<(), ControllerError> {
-    let mut watches = Watches::new(&client, alerts);
-    let config_map = Api::namespaced(client.clone(), NAMESPACE);
-    let update_status = Api::all_with(client.clone(), &api_resource(&resources::UPDATE_STATUSES));
-    let mut controller = Controller {
-        client,
-        config_map,
-        update_status,
-        clock,
-        state: State::default(),
-        failures: 0,
-        due: None,
-        version_due: None,
-        paced_until: None,
-    };
+pub async fn run(parts: Parts) -> Result<(), ControllerError> {
+    let mut watches = Watches::new(&parts.client, parts.alerts, &parts.observer);
+    let mut controller = Controller::new(parts.client, parts.clock, parts.observer);
     loop {
-        let told = match controller.next() {
-            Some(due) => timeout_at(due, watches.next()).await.ok(),
-            None => Some(watches.next().await),
-        };
-        match told {
-            Some(event) => {
-                controller.take(event.ok_or(ControllerError::WatchesEnded)?);
-                // What happens at one moment is published at once.
-                while let Some(event) = watches.next().now_or_never() {
-                    controller.take(event.ok_or(ControllerError::WatchesEnded)?);
-                }
-            }
-            None => controller.wake(),
-        }
-        watches.watch_update_status(controller.state.singleton.is_served());
-        controller.round_unless_paused().await;
+        controller.turn(&mut watches).await?;
     }
 }
 
@@ -103,9 +101,18 @@ pub async fn run(client: Client, clock: Arc<dyn Clock>, alerts: Alerts) -> Resul
 struct Controller {
     client: Client,
     config_map: Api<ConfigMap>,
-    update_status: Api<DynamicObject>,
+    update_status: Api<Watched>,
     clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
     state: State,
+    /// Whether insights are written anywhere.
+    publishes: bool,
+    /// Why watches fail that will not work by themselves, by resource.
+    missing: BTreeMap<String, String>,
+    /// Why the last of the rounds failed that did.
+    last_failure: Option<String>,
+    /// What the observer was told of how many insights there are.
+    counted: BTreeMap<(&'static str, &'static str), usize>,
     /// Rounds that failed in a row.
     failures: u32,
     /// When the pause after a failure is over.
@@ -117,6 +124,46 @@ struct Controller {
 }
 
 impl Controller {
+    fn new(client: Client, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
+        Self {
+            config_map: Api::namespaced(client.clone(), NAMESPACE),
+            update_status: Api::all_with(client.clone(), &api_resource(&resources::UPDATE_STATUSES)),
+            client,
+            clock,
+            observer,
+            state: State::default(),
+            publishes: true,
+            missing: BTreeMap::new(),
+            last_failure: None,
+            counted: BTreeMap::new(),
+            failures: 0,
+            due: None,
+            version_due: None,
+            paced_until: None,
+        }
+    }
+
+    /// Waits for something to happen, or for something to be due, and does what follows from it.
+    async fn turn(&mut self, watches: &mut Watches) -> Result<(), ControllerError> {
+        let told = match self.next() {
+            Some(due) => timeout_at(due, watches.next()).await.ok(),
+            None => Some(watches.next().await),
+        };
+        match told {
+            Some(event) => {
+                self.take(event.ok_or(ControllerError::WatchesEnded)?);
+                // What happens at one moment is published at once.
+                while let Some(event) = watches.next().now_or_never() {
+                    self.take(event.ok_or(ControllerError::WatchesEnded)?);
+                }
+            }
+            None => self.wake(),
+        }
+        watches.watch_update_status(self.state.singleton.is_served());
+        self.round_unless_paused().await;
+        Ok(())
+    }
+
     fn take(&mut self, told: Told) {
         match told {
             Told::ClusterVersion(event) => self.state.cluster_version(event),
@@ -131,8 +178,16 @@ impl Controller {
             Told::ConfigMap(event) => self.state.config_map(event),
             Told::UpdateStatusCrd(event) => self.state.singleton.definition(event),
             Told::UpdateStatus(event) => self.state.singleton.object(event),
-            Told::NoUpdateStatus => self.state.singleton.failed(),
-            Told::Failure => {}
+            Told::Failure(failure) => self.failed(failure),
+        }
+    }
+
+    fn failed(&mut self, failure: Failure) {
+        if failure.resource == resources::UPDATE_STATUSES.plural {
+            self.state.singleton.failed();
+        }
+        if failure.is_lasting {
+            self.missing.insert(failure.resource, failure.why);
         }
     }
 
@@ -164,15 +219,39 @@ impl Controller {
             return;
         }
         let round = timeout(ROUND_MAX, self.round()).await;
-        if matches!(round, Ok(Ok(()))) {
-            self.failures = 0;
-            self.due = None;
-            let matters = self.state.version_matters();
-            self.version_due = matters.then(|| Instant::now() + VERSION_PERIOD);
-        } else {
+        let why = match round {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!("no answer in {} s", ROUND_MAX.as_secs())),
+        };
+        self.tell(why.as_deref());
+        if why.is_some() {
             let doubled = RETRY_FIRST.saturating_mul(1 << self.failures.min(16));
+            self.last_failure = why;
             self.failures += 1;
             self.due = Some(Instant::now() + doubled.min(RETRY_MAX));
+            return;
+        }
+        self.failures = 0;
+        self.due = None;
+        let matters = self.state.version_matters();
+        self.version_due = matters.then(|| Instant::now() + VERSION_PERIOD);
+    }
+
+    /// Tells the observer what came of a round.
+    fn tell(&mut self, failure: Option<&str>) {
+        for informer in self.state.informers() {
+            for (kind, count) in informer.counts() {
+                let before = self.counted.insert((informer.name, kind), *count);
+                if before != Some(*count) {
+                    self.observer.note(Note::Known { informer: informer.name, kind, count: *count });
+                }
+            }
+        }
+        match failure {
+            Some(why) => self.observer.note(Note::Failed { why }),
+            None if self.state.informers()[0].has_begun() => self.observer.note(Note::Settled),
+            None => {}
         }
     }
 
@@ -182,6 +261,9 @@ impl Controller {
             self.state.kubernetes_minor(minor);
         }
         self.state.assess(self.clock.now())?;
+        if !self.publishes {
+            return Ok(());
+        }
         self.publish_config_map().await?;
         self.publish_update_status().await
     }
@@ -190,7 +272,10 @@ impl Controller {
         let Some(patch) = self.state.patch() else { return Ok(()) };
         let params = PatchParams::apply(FIELD_MANAGER);
         match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
-            Ok(config_map) => self.state.config_map(Event::Apply(published(config_map))),
+            Ok(config_map) => {
+                self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
+                self.state.config_map(Event::Apply(published(config_map)));
+            }
             // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.state.config_map(Event::Delete((CONFIG_MAP.to_owned(), Published::default())));
@@ -212,6 +297,7 @@ impl Controller {
                 Ok(object) => {
                     self.state.singleton.object(Event::Apply(seen(object)));
                     if is_patch {
+                        self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
                         self.state.update_status_written();
                     }
                 }
@@ -232,13 +318,15 @@ impl Controller {
         Ok(())
     }
 
-    async fn write_update_status(&self, write: StatusWrite) -> Result<DynamicObject, kube::Error> {
+    async fn write_update_status(&self, write: StatusWrite) -> Result<Watched, kube::Error> {
         match write {
             StatusWrite::Create => {
-                let object = DynamicObject::new(NAME, &api_resource(&resources::UPDATE_STATUSES));
+                let kind = api_resource(&resources::UPDATE_STATUSES);
+                let object = DynamicObject::new(NAME, &kind).data(json!({"spec": {}}));
                 let field_manager = Some(FIELD_MANAGER.to_owned());
                 let params = PostParams { field_manager, ..PostParams::default() };
-                self.update_status.create(&params, &object.data(json!({"spec": {}}))).await
+                let api = Api::<DynamicObject>::all_with(self.client.clone(), &kind);
+                api.create(&params, &object).await.map(Watched::from)
             }
             StatusWrite::Patch(patch) => {
                 let params = PatchParams::apply(FIELD_MANAGER);
@@ -262,5 +350,8 @@ fn leading_number(text: &str) -> Option<u32> {
     text.get(..digits)?.parse().ok()
 }
 
+mod once;
 #[cfg(test)]
 mod tests;
+
+pub use once::{Look, once};

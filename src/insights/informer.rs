@@ -2,11 +2,13 @@
 //! ConfigMap has them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::settle::settle;
+use super::update_status::Fitting;
 use crate::base::clock::{Time, after};
 use crate::base::yaml::{self, YamlError};
 use crate::model::insight::{Detail, Insight};
@@ -20,8 +22,16 @@ pub(super) const GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(60);
 struct Known {
     insight: Insight,
     text: String,
+    /// The insight as the UpdateStatus takes it, once that was asked.
+    fitting: OnceLock<Option<Fitting>>,
     /// When it leaves, if its cause is gone.
     leaves_at: Option<Time>,
+}
+
+impl Known {
+    fn new(insight: Insight, text: String) -> Self {
+        Self { insight, text, fitting: OnceLock::new(), leaves_at: None }
+    }
 }
 
 /// The insights of one informer, under the data keys that they are published as.
@@ -37,6 +47,8 @@ pub(super) struct Informer {
     order: BTreeSet<(Rank, String)>,
     /// How many bytes all texts take.
     size: usize,
+    /// How many insights there are of each type that there ever was.
+    counts: BTreeMap<&'static str, usize>,
     /// Insights that leave, by when.
     leaving: BTreeSet<(Time, String)>,
     /// Whether the ConfigMap was seen to have all that is known.
@@ -63,6 +75,7 @@ impl Informer {
             known: None,
             order: BTreeSet::new(),
             size: 0,
+            counts: BTreeMap::new(),
             leaving: BTreeSet::new(),
             published: false,
             revision: 0,
@@ -84,7 +97,7 @@ impl Informer {
             let Some(uid) = key.strip_prefix(&self.prefix) else { continue };
             let Ok(insight) = yaml::from_str::<Insight>(text) else { continue };
             if insight.uid == uid {
-                self.insert(key.clone(), Known { insight, text: text.clone(), leaves_at: None });
+                self.insert(key.clone(), Known::new(insight, text.clone()));
             }
         }
     }
@@ -118,10 +131,14 @@ impl Informer {
         }
     }
 
-    /// The insights, those with something to tell first, and by name.
-    pub(super) fn insights(&self) -> impl Iterator<Item = &Insight> {
+    /// The insights, those with something to tell first, and by name; each with what the UpdateStatus takes of it.
+    pub(super) fn fitting(&self) -> impl Iterator<Item = (&Insight, Option<&Fitting>)> {
         let known = self.known.as_ref();
-        self.order.iter().filter_map(move |(_, key)| known?.get(key).map(|known| &known.insight))
+        self.order.iter().filter_map(move |(_, key)| {
+            let known = known?.get(key)?;
+            let fitting = known.fitting.get_or_init(|| Fitting::of(&known.insight));
+            Some((&known.insight, fitting.as_ref()))
+        })
     }
 
     /// Makes `fresh` all that it knows. Health insights that are not among them leave after a while, others at once.
@@ -163,7 +180,7 @@ impl Informer {
         }
         self.take(&key);
         let text = yaml::to_string(&insight)?;
-        self.insert(key, Known { insight, text, leaves_at: None });
+        self.insert(key, Known::new(insight, text));
         Ok(())
     }
 
@@ -230,6 +247,16 @@ impl Informer {
         self.size
     }
 
+    /// How many insights it knows of each type that it ever knew one of.
+    pub(super) fn counts(&self) -> &BTreeMap<&'static str, usize> {
+        &self.counts
+    }
+
+    /// All insights by their data keys.
+    pub(super) fn by_key(&self) -> impl Iterator<Item = (&String, &Insight)> {
+        self.known.iter().flatten().map(|(key, known)| (key, &known.insight))
+    }
+
     /// Whether a data key is one of its own.
     pub(super) fn owns(&self, key: &str) -> bool {
         key.starts_with(&self.prefix)
@@ -255,6 +282,9 @@ impl Informer {
         self.published = false;
         self.revision += 1;
         self.size -= known.text.len();
+        if let Some(count) = self.counts.get_mut(known.insight.detail.kind()) {
+            *count -= 1;
+        }
         self.order.remove(&(rank(&known.insight), key.to_owned()));
         if let Some(at) = known.leaves_at {
             self.leaving.remove(&(at, key.to_owned()));
@@ -266,6 +296,7 @@ impl Informer {
         self.published = false;
         self.revision += 1;
         self.size += known.text.len();
+        *self.counts.entry(known.insight.detail.kind()).or_default() += 1;
         self.order.insert((rank(&known.insight), key.clone()));
         self.known.get_or_insert_default().insert(key, known);
     }

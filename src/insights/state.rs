@@ -234,7 +234,7 @@ impl State {
 
     /// When to assess again though nothing changed: a condition has lasted for long enough then, or an insight leaves.
     pub(super) fn due(&self) -> Option<Time> {
-        let expiries = [&self.control_plane_informer, &self.node_informer].map(Informer::next_expiry);
+        let expiries = self.informers().map(Informer::next_expiry);
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
     }
 
@@ -270,6 +270,17 @@ impl State {
     pub(super) fn update_status_written(&mut self) {
         let revisions = self.revisions();
         self.singleton.written(revisions);
+    }
+
+    /// What both informers know.
+    pub(super) fn informers(&self) -> [&Informer; 2] {
+        [&self.control_plane_informer, &self.node_informer]
+    }
+
+    /// All insights by their data keys.
+    pub(super) fn insights_by_key(&self) -> BTreeMap<String, Insight> {
+        let known = self.informers().into_iter().flat_map(Informer::by_key);
+        known.map(|(key, insight)| (key.clone(), insight.clone())).collect()
     }
 
     fn revisions(&self) -> [u64; 2] {

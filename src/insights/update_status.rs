@@ -2,10 +2,13 @@
 
 mod fit;
 
+pub(in crate::insights) use fit::read;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+pub(super) use self::fit::Fitting;
 use super::informer::Informer;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::insight::{Detail, Insight, ResourceRef, published};
@@ -58,7 +61,7 @@ pub(super) fn status(informers: [&Informer; 2], before: &Value, room: usize, now
     let own = informers.map(|informer| informer.name);
     builder.keep_foreign(before, &own);
     for informer in informers {
-        informer.insights().for_each(|insight| builder.add(informer.name, insight));
+        informer.fitting().for_each(|(insight, fitting)| builder.add(informer.name, insight, fitting));
     }
     builder.build(before, now)
 }
@@ -86,7 +89,7 @@ impl Builder {
         self.room = self.room.saturating_sub(size);
     }
 
-    fn add(&mut self, informer: &str, insight: &Insight) {
+    fn add(&mut self, informer: &str, insight: &Insight, fitting: Option<&Fitting>) {
         let pool = pool_of(insight).map(str::to_owned);
         let is_new = pool.as_ref().is_some_and(|pool| !self.pools.contains_key(pool));
         if is_new && self.pools.len() == POOLS_MAX {
@@ -102,13 +105,11 @@ impl Builder {
             self.left_out += 1;
             return;
         }
-        let fit = fit::fit(insight).map(|fit| (fit.to_string().len(), fit));
-        match fit.filter(|(size, _)| *size <= self.room) {
-            Some((size, fit)) => {
+        match fitting.filter(|fitting| fitting.size <= self.room) {
+            Some(Fitting { value, size }) => {
                 self.room -= size;
-                let updating = updating(insight, &fit).cloned();
-                told.push(fit);
-                part.updating = part.updating.take().or(updating);
+                told.push(value.clone());
+                part.updating = part.updating.take().or_else(|| updating(insight, value).cloned());
                 self.refer_to(insight);
             }
             None => self.left_out += 1,

@@ -1,6 +1,7 @@
 //! What the controller watches, and what it takes from each object.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::stream::{BoxStream, PollNext, select_with_strategy};
@@ -14,11 +15,13 @@ use serde_json::{Value, json};
 
 use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator, image_of};
 use super::assess::node::{Node, Pool, release_of};
+use super::observer::{Note, Observer};
 use super::singleton::{Seen, UPDATE_STATUS_CRD};
 use super::state::{CLUSTER_VERSION_CRD, Published};
+use super::watched::Watched;
 use crate::model::alert::ActiveAlert;
 use crate::model::condition::is_true;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 use crate::model::{Object, Resource, resources};
 
 /// What a source of alerts tells: at each change, or each time that it was asked, all that are pending or fire, as
@@ -26,12 +29,12 @@ use crate::model::{Object, Resource, resources};
 pub type Alerts = BoxStream<'static, Vec<ActiveAlert>>;
 
 /// Where the cluster-version operator runs, and the pods that fetch payloads for it.
-const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
+pub(super) const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
 /// What the names of these begin with.
 const VERSION_POD: &str = "version-";
 
 /// Where the machine-config operator runs.
-const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
+pub(super) const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
 
 /// What one of the watches told.
 pub(super) enum Told {
@@ -51,23 +54,34 @@ pub(super) enum Told {
     /// Whether the kind UpdateStatus is served.
     UpdateStatusCrd(Event<(String, bool)>),
     UpdateStatus(Event<(String, Seen)>),
-    /// The watch of UpdateStatus objects failed.
-    NoUpdateStatus,
     /// A watch failed; it goes on after a pause of its own.
-    Failure,
+    Failure(Failure),
+}
+
+/// A watch that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The plural of its resource.
+    pub(super) resource: String,
+    /// Why.
+    pub(super) why: String,
+    /// Whether it will fail until somebody changes the cluster: the kind is not served, or not to be seen.
+    pub(super) is_lasting: bool,
 }
 
 /// All watches as one stream, in which that of UpdateStatus objects comes and goes with their definition.
 pub(super) struct Watches {
     client: Client,
+    observer: Arc<dyn Observer>,
     fixed: BoxStream<'static, Told>,
     update_status: Option<BoxStream<'static, Told>>,
 }
 
 impl Watches {
     /// All but those of UpdateStatus objects.
-    pub(super) fn new(client: &Client, alerts: Alerts) -> Self {
-        Self { client: client.clone(), fixed: watches(client, alerts), update_status: None }
+    pub(super) fn new(client: &Client, alerts: Alerts, observer: &Arc<dyn Observer>) -> Self {
+        let fixed = watches(client, alerts, observer);
+        Self { client: client.clone(), observer: Arc::clone(observer), fixed, update_status: None }
     }
 
     /// Watches UpdateStatus objects, or does so no longer.
@@ -75,15 +89,12 @@ impl Watches {
         if is_served == self.update_status.is_some() {
             return;
         }
-        let api: Api<DynamicObject> =
+        let api: Api<Watched> =
             Api::all_with(self.client.clone(), &api_resource(&resources::UPDATE_STATUSES));
         self.update_status = is_served.then(|| {
-            let watch = watcher(api, watcher::Config::default()).default_backoff();
-            watch
-                .map(|event| {
-                    event.map_or(Told::NoUpdateStatus, |event| Told::UpdateStatus(each(event, seen)))
-                })
-                .boxed()
+            let watch = watcher(api, named(UPDATE_STATUS));
+            let tell = |event| Told::UpdateStatus(each(event, seen));
+            told(&resources::UPDATE_STATUSES, watch, &self.observer, tell)
         });
     }
 }
@@ -104,20 +115,18 @@ impl Stream for Watches {
 
 /// All watches that there always are as one stream. Of several events that are there at once, those of the CRD come first, then those of
 /// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
-fn watches(client: &Client, alerts: Alerts) -> BoxStream<'static, Told> {
+fn watches(client: &Client, alerts: Alerts, observer: &Arc<dyn Observer>) -> BoxStream<'static, Told> {
+    use resources as known;
     let all = watcher::Config::default;
-    let named = |name: &str| all().fields(&format!("metadata.name={name}"));
-    let of = |resource: &Resource| -> Api<DynamicObject> {
-        Api::all_with(client.clone(), &api_resource(resource))
-    };
+    let of = |resource: &Resource| -> Api<Watched> { Api::all_with(client.clone(), &api_resource(resource)) };
     let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
     let own_crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_STATUS_CRD));
     let cluster_versions = watcher(of(&resources::CLUSTER_VERSIONS), all());
     let operators = watcher(of(&resources::CLUSTER_OPERATORS), all());
-    let deployments: Api<DynamicObject> =
+    let deployments: Api<Watched> =
         Api::namespaced_with(client.clone(), OPERATOR_NAMESPACE, &api_resource(&resources::DEPLOYMENTS));
     let deployments = watcher(deployments, named(MACHINE_CONFIG_OPERATOR));
-    let pods: Api<DynamicObject> =
+    let pods: Api<Watched> =
         Api::namespaced_with(client.clone(), CLUSTER_VERSION_NAMESPACE, &api_resource(&resources::PODS));
     let pods = watcher(pods, all());
     // What is in MachineConfigs is large, and nobody here reads it.
@@ -129,32 +138,83 @@ fn watches(client: &Client, alerts: Alerts) -> BoxStream<'static, Told> {
     let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let config_maps = watcher(config_maps, named(CONFIG_MAP));
     let watches = [
-        told(crds, |event| Told::Crd(each(event, json_of))),
-        told(own_crds, |event| Told::UpdateStatusCrd(each(event, |object| named_as(object, is_served)))),
-        told(cluster_versions, |event| {
+        told(&known::CUSTOM_RESOURCE_DEFINITIONS, crds, observer, |event| Told::Crd(each(event, json_of))),
+        told(&known::CUSTOM_RESOURCE_DEFINITIONS, own_crds, observer, |event| {
+            Told::UpdateStatusCrd(each(event, |object| named_as(object, is_served)))
+        }),
+        told(&known::CLUSTER_VERSIONS, cluster_versions, observer, |event| {
             Told::ClusterVersion(each(event, |object| named_as(object, |value| Object::new(value.clone()))))
         }),
-        told(operators, |event| {
+        told(&known::CLUSTER_OPERATORS, operators, observer, |event| {
             Told::Operator(Box::new(each(event, |object| named_as(object, Operator::read))))
         }),
-        told(deployments, |event| Told::OperatorImage(each(event, |object| named_as(object, image_of)))),
-        told(pods, |event| Told::VersionPod(each(event, |object| named_as(object, trouble_of)))),
+        told(&known::DEPLOYMENTS, deployments, observer, |event| {
+            Told::OperatorImage(each(event, |object| named_as(object, image_of)))
+        }),
+        told(&known::PODS, pods, observer, |event| {
+            Told::VersionPod(each(event, |object| named_as(object, trouble_of)))
+        }),
         alerts.map(Told::Alerts).boxed(),
-        told(machine_configs, |event| Told::MachineConfig(each(event, release))),
-        told(pools, |event| Told::Pool(each(event, |object| named_as(object, Pool::read)))),
-        told(nodes, |event| Told::Node(each(event, |object| named_as(object, Node::read)))),
-        told(config_maps, |event| Told::ConfigMap(each(event, published))),
+        told(&known::MACHINE_CONFIGS, machine_configs, observer, |event| {
+            Told::MachineConfig(each(event, release))
+        }),
+        told(&known::MACHINE_CONFIG_POOLS, pools, observer, |event| {
+            Told::Pool(each(event, |object| named_as(object, Pool::read)))
+        }),
+        told(&known::NODES, nodes, observer, |event| {
+            Told::Node(each(event, |object| named_as(object, Node::read)))
+        }),
+        told(&known::CONFIG_MAPS, config_maps, observer, |event| Told::ConfigMap(each(event, published))),
     ];
     let left = |(): &mut ()| PollNext::Left;
     let first_before = |rest, first| select_with_strategy(first, rest, left).boxed();
     watches.into_iter().rev().reduce(first_before).unwrap_or_else(|| futures::stream::empty().boxed())
 }
 
+/// A watch of the one object of this name.
+fn named(name: &str) -> watcher::Config {
+    watcher::Config::default().fields(&format!("metadata.name={name}"))
+}
+
 fn told<K: 'static>(
+    resource: &Resource,
     watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+    observer: &Arc<dyn Observer>,
     tell: impl Fn(Event<K>) -> Told + Send + 'static,
 ) -> BoxStream<'static, Told> {
-    watch.default_backoff().map(move |event| event.map_or(Told::Failure, &tell)).boxed()
+    let (observer, resource) = (Arc::clone(observer), resource.plural.to_string());
+    let (mut listed, mut failed) = (false, false);
+    let tell = move |event| match event {
+        Ok(event) => {
+            if matches!(event, Event::Init) && std::mem::replace(&mut listed, true) {
+                observer.note(Note::WatchRestarted { resource: &resource });
+            }
+            // A list that begins has not succeeded yet.
+            if !matches!(event, Event::Init) && std::mem::take(&mut failed) {
+                observer.note(Note::WatchRecovered { resource: &resource });
+            }
+            tell(event)
+        }
+        Err(error) => {
+            failed = true;
+            let failure = failure(&resource, &error);
+            observer.note(Note::WatchFailed { resource: &resource, why: &failure.why });
+            Told::Failure(failure)
+        }
+    };
+    watch.default_backoff().map(tell).boxed()
+}
+
+fn failure(resource: &str, error: &watcher::Error) -> Failure {
+    let status = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => Some(status),
+        _ => None,
+    };
+    let is_lasting = status.is_some_and(|status| matches!(status.code, 401 | 403 | 404));
+    let why = status.map_or_else(|| error.to_string(), |status| status.message.clone());
+    Failure { resource: resource.to_owned(), why, is_lasting }
 }
 
 fn each<K, T>(event: Event<K>, convert: impl FnOnce(K) -> T) -> Event<T> {
@@ -178,7 +238,7 @@ pub(super) fn api_resource(resource: &Resource) -> ApiResource {
 }
 
 /// Name and JSON of an object, of its metadata only what assessments read.
-fn json_of(object: DynamicObject) -> (String, Value) {
+fn json_of(object: Watched) -> (String, Value) {
     let name = object.metadata.name.unwrap_or_default();
     let mut value = object.data;
     if let Some(fields) = value.as_object_mut() {
@@ -189,7 +249,7 @@ fn json_of(object: DynamicObject) -> (String, Value) {
     (name, value)
 }
 
-fn named_as<T>(object: DynamicObject, read: impl FnOnce(&Value) -> T) -> (String, T) {
+fn named_as<T>(object: Watched, read: impl FnOnce(&Value) -> T) -> (String, T) {
     let (name, value) = json_of(object);
     (name, read(&value))
 }
@@ -202,14 +262,14 @@ fn is_served(crd: &Value) -> bool {
 }
 
 /// Name of an UpdateStatus, and what is remembered of it.
-pub(super) fn seen(mut object: DynamicObject) -> (String, Seen) {
+pub(super) fn seen(mut object: Watched) -> (String, Seen) {
     let resource_version = object.metadata.resource_version.unwrap_or_default();
     let status = object.data["status"].take();
     (object.metadata.name.unwrap_or_default(), Seen { resource_version, status })
 }
 
 /// What keeps a pod that fetches a payload from running, in its own words.
-fn trouble_of(pod: &Value) -> Option<String> {
+pub(super) fn trouble_of(pod: &Value) -> Option<String> {
     let name = pod["metadata"]["name"].as_str().filter(|name| name.starts_with(VERSION_POD))?;
     let lists = ["initContainerStatuses", "containerStatuses"].map(|list| pod["status"][list].as_array());
     let waiting = lists.into_iter().flatten().flatten().find_map(|container| {

@@ -18,6 +18,11 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Whether it began and is not there.
+    pub fn is_on_its_way(self) -> bool {
+        matches!(self, Self::Draining | Self::Updating | Self::Rebooting)
+    }
+
     /// The phase of this name, such as `Draining`.
     pub fn named(name: &str) -> Option<Self> {
         let all =

@@ -64,6 +64,12 @@ impl Resource {
         group == self.group && version == self.version && !(group.is_empty() && api_version.contains('/'))
     }
 
+    /// Whether an object says that it is of this kind and version.
+    pub fn is_kind_of(&self, object: &serde_json::Value) -> bool {
+        object["kind"] == *self.kind
+            && object["apiVersion"].as_str().is_some_and(|version| self.is_of(version))
+    }
+
     /// The kind of the object that stands at `key`, in the version that it is read in.
     pub fn of(key: &Key, object: &Object) -> Self {
         let api_version = object.text("/apiVersion");

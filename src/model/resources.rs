@@ -91,6 +91,8 @@ kinds! {
     SECRETS = namespaced("", "v1", "Secret", "secrets");
     /// Names for groups of pods in the network.
     SERVICES = namespaced("", "v1", "Service", "services");
+    /// The addresses behind a name, in one object.
+    ENDPOINTS = namespaced("", "v1", "Endpoints", "endpoints");
     /// The addresses behind a name.
     ENDPOINT_SLICES = namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
     /// Pods, one on each node.

@@ -27,6 +27,9 @@ pub struct World {
     pub keyrings: Vec<String>,
     /// Whether kubelets show by Leases that they live.
     pub node_leases: bool,
+    /// How many times as long as usual they wait between renewals: where others judge by the wall's clock whether they live, and
+    /// theirs passes faster.
+    pub node_lease_stretch: i32,
 }
 
 impl Default for World {
@@ -38,6 +41,7 @@ impl Default for World {
             registry: Registry::default(),
             keyrings: vec![signature::KEYRING.to_owned()],
             node_leases: false,
+            node_lease_stretch: 1,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The client `oc adm upgrade`: what an administrator asks for, what the client says to it, and what it then asks the
+//! The clients `oc adm upgrade` and `oc get`: what an administrator asks for, what the client says to it, and what it then asks the
 //! API server for. Pure: no IO, no clock.
 //!
 //! A [`Command`] is read from its words. [`Command::begin`] looks at the ClusterVersion and either is done or has a
@@ -15,6 +15,7 @@ mod clear;
 mod cluster_version;
 mod command;
 mod conditions;
+mod get;
 mod pullspec;
 mod recommend;
 mod report;
@@ -24,5 +25,6 @@ mod said;
 mod semantic_version;
 
 pub use command::{Command, Gates, Patch, Sight, Turn};
+pub use get::{Get, resource};
 pub use recommend::Alert;
 pub use said::Said;

@@ -13,7 +13,7 @@ use crate::base::text::hex;
 use crate::model::{Key, Object};
 
 /// The last state of every object, as far as the lines tell.
-pub(super) type States<'r> = BTreeMap<&'r Key, &'r Object>;
+type States<'r> = BTreeMap<&'r Key, &'r Object>;
 
 #[derive(Serialize)]
 struct HeaderLine<'r> {
@@ -83,14 +83,21 @@ impl Record {
     /// The file form: JSON lines, the header first, each line ended by a line break. Moments are milliseconds since
     /// the Unix epoch.
     pub fn to_lines(&self) -> String {
-        let Header { scenario, ids, seed, epoch, windtunnel } = &self.header;
         let mut out = String::new();
-        let header = HeaderLine { windtunnel, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() };
-        push_line(&mut out, &header);
+        push_header(&mut out, &self.header);
         let mut states = States::new();
-        for Entry { at, event } in &self.entries {
-            let event = event_line(event, &mut states);
-            push_line(&mut out, &EntryLine { at: at.as_millisecond(), event });
+        for entry in &self.entries {
+            let known = match &entry.event {
+                Event::Write(write) => states.get(&write.key).copied(),
+                _ => None,
+            };
+            push_entry(&mut out, entry, known);
+            if let Event::Write(write) = &entry.event {
+                match write.leaves() {
+                    Some(state) => states.insert(&write.key, state),
+                    None => states.remove(&write.key),
+                };
+            }
         }
         out
     }
@@ -101,15 +108,26 @@ impl Record {
     }
 }
 
+/// Writes the first line of a record.
+pub(super) fn push_header(out: &mut String, header: &Header) {
+    let Header { scenario, ids, seed, epoch, windtunnel } = header;
+    push_line(out, &HeaderLine { windtunnel, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() });
+}
+
+/// Writes the line of an entry; `known` is the state that the lines before led to, for a write.
+pub(super) fn push_entry(out: &mut String, Entry { at, event }: &Entry, known: Option<&Object>) {
+    push_line(out, &EntryLine { at: at.as_millisecond(), event: event_line(event, known) });
+}
+
 fn push_line(out: &mut String, line: &impl Serialize) {
     // Only maps with keys that are no texts fail, and a line has none.
     out.push_str(&serde_json::to_string(line).unwrap_or_default());
     out.push('\n');
 }
 
-fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
+fn event_line<'r>(event: &'r Event, known: Option<&Object>) -> EventLine<'r> {
     match event {
-        Event::Write(write) => EventLine::Write { write: write_line(write, states) },
+        Event::Write(write) => EventLine::Write { write: write_line(write, known) },
         Event::Step { text } => EventLine::Step { step: text },
         Event::Outcome { text, failure } => EventLine::Outcome { outcome: text, failure: failure.as_deref() },
         Event::Command { line, code, stdout, stderr } => {
@@ -128,8 +146,7 @@ fn event_line<'r>(event: &'r Event, states: &mut States<'r>) -> EventLine<'r> {
     }
 }
 
-fn write_line<'r>(write: &'r WriteEvent, states: &mut States<'r>) -> WriteLine<'r> {
-    let known = states.get(&write.key).copied();
+fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r> {
     let before = write.before.as_ref();
     let as_known = match (known, before) {
         (None, None) => true,
@@ -145,11 +162,6 @@ fn write_line<'r>(write: &'r WriteEvent, states: &mut States<'r>) -> WriteLine<'
     };
     let object = write.after.as_ref().filter(|_| patch.is_none()).map(|object| &**object);
     let gone = write.after.is_none() && write.code < 400;
-    match (&write.after, before) {
-        (Some(state), _) => states.insert(&write.key, state),
-        (None, Some(state)) if !gone => states.insert(&write.key, state),
-        _ => states.remove(&write.key),
-    };
     WriteLine {
         by: &write.by,
         verb: &write.verb,

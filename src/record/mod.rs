@@ -3,10 +3,14 @@
 mod lines;
 mod parse;
 mod patch;
+mod redact;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use parse::RecordError;
+pub use redact::redact;
+pub use writer::Writer;
 
 use crate::base::clock::Time;
 use crate::model::alert::{Alert, AlertState};
@@ -172,6 +176,12 @@ impl WriteEvent {
     /// Whether the object is gone by this write.
     pub fn removes(&self) -> bool {
         self.code < 400 && self.before.is_some() && self.after.is_none()
+    }
+
+    /// The state that stands after its line in a record.
+    fn leaves(&self) -> Option<&Object> {
+        let gone = self.after.is_none() && self.code < 400;
+        self.after.as_ref().or(self.before.as_ref().filter(|_| !gone))
     }
 
     /// What the write changed; `None` where it was refused, or there was nothing to delete.

@@ -5,18 +5,82 @@ use std::time::Duration;
 use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::ScenarioResult;
+use super::steps::Outcome;
 
 /// One test suite of this name with a test case for each result. Times are virtual seconds; the seed and the ids
 /// stand as properties.
 ///
 /// # Errors
 /// Only what the XML writer gives, which writes to memory.
-pub fn render(suite: &str, results: &[ScenarioResult]) -> Result<String, SerializeError> {
+pub fn render(suite: &str, results: &[ScenarioResult], per: Per) -> Result<String, SerializeError> {
     let mut cases = TestSuite::new(suite);
-    cases.add_test_cases(results.iter().map(case));
+    let of = match per {
+        Per::Scenario => attempts,
+        Per::Step => of_steps,
+    };
+    cases.add_test_cases(results.iter().flat_map(of));
     let mut report = Report::new("windtunnel");
     report.add_test_suite(cases);
     report.to_string()
+}
+
+/// What a test case is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Per {
+    /// A scenario.
+    Scenario,
+    /// A step of a scenario.
+    Step,
+}
+
+/// The test case of a result, and for a flake its twin: the same name failing and passing, as Prow knows flakes.
+fn attempts(result: &ScenarioResult) -> Vec<TestCase> {
+    let mut cases = vec![case(result)];
+    if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
+        cases.push(case(&ScenarioResult { seed, failure: None, passed_with: None, ..result.clone() }));
+    }
+    cases
+}
+
+/// A test case for each step: its number keeps steps of the same words apart.
+fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
+    if result.steps.is_empty() {
+        return attempts(result);
+    }
+    let classname = format!("{}: {}", result.file, result.name);
+    let cases = result.steps.iter().enumerate().map(|(index, step)| {
+        let expected = result.must_fail.is_some();
+        let status = match &step.outcome {
+            Outcome::Failed(why) if !expected => failed(why, None),
+            Outcome::Passed | Outcome::Failed(_) => TestCaseStatus::success(),
+            Outcome::Skipped => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_message(result.skipped.as_deref().unwrap_or("a step before it failed"));
+                status
+            }
+        };
+        let name = format!("{:02} {}{}", index + 1, step.keyword, step.text);
+        let mut case = TestCase::new(name, status);
+        case.set_classname(classname.as_str());
+        case.set_time(Duration::try_from(step.took).unwrap_or_default());
+        case
+    });
+    let mut cases: Vec<TestCase> = cases.collect();
+    // What failed outside of any step must not get lost.
+    let told = result.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
+    if result.failure.is_some() && !told {
+        cases.push(case(result));
+    }
+    cases
+}
+
+/// A failure with its first line as the message.
+fn failed(failure: &str, place: Option<String>) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(failure.lines().next().unwrap_or_default());
+    status.set_type("expectation");
+    status.set_description(format!("{}{failure}", place.unwrap_or_default()));
+    status
 }
 
 fn case(result: &ScenarioResult) -> TestCase {
@@ -28,12 +92,8 @@ fn case(result: &ScenarioResult) -> TestCase {
             status
         }
         (Some(failure), _) => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message(failure.lines().next().unwrap_or_default());
-            status.set_type("expectation");
             let place = result.failed_at.map(|(line, column)| format!("{}:{line}:{column}\n", result.file));
-            status.set_description(format!("{}{failure}", place.unwrap_or_default()));
-            status
+            failed(failure, place)
         }
     };
     let mut case = TestCase::new(result.name.as_str(), status);
@@ -49,6 +109,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
+    use crate::report::steps::StepResult;
 
     #[test]
     fn results_become_test_cases_with_seed_ids_and_virtual_seconds() {
@@ -60,10 +121,38 @@ mod tests {
             virtual_time: SignedDuration::from_millis(4_500_500),
             failure: failure.map(str::to_owned),
             failed_at: failure.map(|_| (12, 3)),
-            skipped: None,
+            ..ScenarioResult::default()
         };
-        let xml =
-            render("rollback", &[result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))]);
-        insta::assert_snapshot!(xml.unwrap());
+        let results = [result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))];
+        insta::assert_snapshot!(render("rollback", &results, Per::Scenario).unwrap());
+    }
+
+    #[test]
+    fn a_step_is_a_test_case_by_option_and_a_flake_a_pair_of_them() {
+        let step =
+            |text: &str, outcome| StepResult { text: text.to_owned(), outcome, ..StepResult::default() };
+        let result = ScenarioResult {
+            name: "s".to_owned(),
+            file: "a.yaml".to_owned(),
+            failure: Some("expect x: no".to_owned()),
+            steps: vec![
+                step("update", Outcome::Passed),
+                step("expect x", Outcome::Failed("no".to_owned())),
+                step("expect y", Outcome::Skipped),
+            ],
+            ..ScenarioResult::default()
+        };
+        let xml = render("s", std::slice::from_ref(&result), Per::Step).unwrap();
+        for expected in [
+            r#"tests="3" skipped="1" errors="0" failures="1""#,
+            r#"<testcase name="02 expect x" classname="a.yaml: s" time="0.000">"#,
+            r#"<skipped message="a step before it failed"/>"#,
+        ] {
+            assert!(xml.contains(expected), "{expected}\n{xml}");
+        }
+        let flake = ScenarioResult { passed_with: Some(2), ..result };
+        let xml = render("s", &[flake], Per::Scenario).unwrap();
+        assert_eq!(xml.matches(r#"<testcase name="s" classname="a.yaml""#).count(), 2, "{xml}");
+        assert_eq!(xml.matches("<failure ").count(), 1, "{xml}");
     }
 }

@@ -12,9 +12,19 @@ pub fn scenario(result: &ScenarioResult) -> String {
     if let Some(why) = &result.skipped {
         return format!("SKIP  {}  ({why})\n", result.name);
     }
-    let word = if result.passed() { "PASS" } else { "FAIL" };
     let time = clock_time(result.virtual_time);
-    let mut lines = vec![format!("{word}  {}  ({time} of cluster time)", result.name)];
+    let word = if result.is_flake() {
+        "FLAKE"
+    } else if result.passed() {
+        "PASS"
+    } else {
+        "FAIL"
+    };
+    let canary = if result.must_fail.is_some() { "; a canary, which failed as it must" } else { "" };
+    let mut lines = vec![format!("{word}  {}  ({time} of cluster time{canary})", result.name)];
+    if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
+        lines.push(format!("      it passed with seed {seed}, and failed before:"));
+    }
     if let Some(failure) = &result.failure {
         if !result.file.is_empty() {
             let place =
@@ -31,10 +41,13 @@ pub fn scenario(result: &ScenarioResult) -> String {
 pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
     let passed = results.iter().filter(|result| result.passed()).count();
     let failed = results.iter().filter(|result| result.failed()).count();
-    let skipped = match results.len() - passed - failed {
+    let flakes = results.iter().filter(|result| result.is_flake()).count();
+    let some = |count: usize, word: &str| match count {
         0 => String::new(),
-        count => format!(", {count} skipped"),
+        count => format!(", {count} {word}"),
     };
+    let flaked = some(flakes, if flakes == 1 { "flake" } else { "flakes" });
+    let skipped = flaked + &some(results.len() - passed - failed - flakes, "skipped");
     let covered =
         results.iter().fold(SignedDuration::ZERO, |sum, result| sum.saturating_add(result.virtual_time));
     let seconds = wall.as_secs_f64();
@@ -64,7 +77,7 @@ mod tests {
             virtual_time: SignedDuration::from_mins(75),
             failure: failure.map(str::to_owned),
             failed_at: failure.map(|_| (12, 3)),
-            skipped: None,
+            ..ScenarioResult::default()
         }
     }
 

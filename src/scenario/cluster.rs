@@ -7,7 +7,7 @@ use semver::Version;
 use super::object;
 use super::plan::{
     CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION,
-    PlannedObject, Platform, ReleasePlan, WORKER_NODES,
+    Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
@@ -30,6 +30,7 @@ pub(super) const KEYS: &[&str] = &[
     "baseline-capability-set",
     "additional-enabled-capabilities",
     "keyrings",
+    "insights",
     "objects",
 ];
 
@@ -91,7 +92,9 @@ pub(super) fn read(
         baseline_capability_set: baseline,
         additional_enabled_capabilities: additional,
         keyrings,
+        insights: map.get("insights").and_then(|node| reader.flag(node)).unwrap_or(false),
         objects,
+        past: Past::default(),
         release: release.of(architecture),
     })
 }

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use semver::Version;
 
-use super::plan::{CommandCheck, CommandLine, Run};
+use super::plan::{CommandCheck, CommandLine, Program, Run};
 use super::reader::Reader;
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
-use crate::oc::{Command, Gates};
+use crate::oc::{Command, Gates, Get};
+use crate::status::Details;
 
 /// Environment variables that a command may begin with.
 const VARIABLES: [&str; 2] = ["OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS", "OC_ENABLE_CMD_UPGRADE_ROLLBACK"];
@@ -44,7 +45,11 @@ pub(super) fn run(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) ->
 
 /// A command whose words the client refuses by themselves is only run to see that.
 fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
-    let refusal = Command::read(&run.command.words, run.command.gates).err();
+    let refusal = match run.command.program {
+        Program::Upgrade => Command::read(&run.command.words, run.command.gates).err(),
+        Program::Get => Get::read(&run.command.words).err(),
+        Program::Status(_) => None,
+    };
     let refusal = refusal.as_ref().and_then(|said| said.refusal());
     let accepted = run.checks.iter().any(|check| matches!(check, CommandCheck::Code(0)));
     let Some(refusal) = refusal.filter(|_| accepted) else { return Some(run) };
@@ -101,12 +106,34 @@ pub(super) fn parse(
         variables.push((name, value));
         rest = after;
     }
-    match rest {
-        [oc, adm, upgrade, words @ ..] if [oc, adm, upgrade] == ["oc", "adm", "upgrade"] => {
-            Ok(CommandLine { line: line.to_owned(), words: words.to_vec(), gates: Gates::of(variables) })
+    let words: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let (program, words) = match words.as_slice() {
+        ["oc", "adm", "upgrade", "status", flags @ ..] => (Program::Status(details(flags)?), flags),
+        ["oc", "adm", "upgrade", words @ ..] => (Program::Upgrade, words),
+        ["oc", "get", words @ ..] => (Program::Get, words),
+        _ => {
+            return Err(format!(
+                "expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `{line}`"
+            ));
         }
-        _ => Err(format!("expected a command such as `oc adm upgrade --to-latest`, found `{line}`")),
-    }
+    };
+    let words = words.iter().map(|word| (*word).to_owned()).collect();
+    Ok(CommandLine { line: line.to_owned(), program, words, gates: Gates::of(variables) })
+}
+
+/// The flags of `oc adm upgrade status`: which sections it shows in detail.
+fn details(flags: &[&str]) -> Result<Details, String> {
+    let name = match flags {
+        [] => return Ok(Details::None),
+        ["--details", name] => name,
+        [flag] => flag.strip_prefix("--details=").unwrap_or(flag),
+        [_, other, ..] => other,
+    };
+    Details::named(name).ok_or_else(|| {
+        let known =
+            Details::NAMES.iter().map(|name| format!("`--details={name}`")).collect::<Vec<_>>().join(", ");
+        format!("`oc adm upgrade status` takes {known}, found `{name}`")
+    })
 }
 
 #[cfg(test)]
@@ -130,9 +157,16 @@ mod tests {
         check("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback", Ok("rollback"));
         check("oc adm upgrade --to-image=$(image 4.16.9)", Err("no 4.16.9"));
         check("oc adm upgrade 'x", Err("a quote or an escape in `oc adm upgrade 'x` does not end"));
+        check("oc get nodes -o yaml", Ok("nodes|-o|yaml"));
+        check("oc adm upgrade status --details=all", Ok("--details=all"));
         check(
-            "oc get nodes",
-            Err("expected a command such as `oc adm upgrade --to-latest`, found `oc get nodes`"),
+            "oc adm upgrade status --detail",
+            Err("`oc adm upgrade status` takes `--details=none`, `--details=all`, `--details=nodes`, \
+                 `--details=health`, `--details=operators`, found `--detail`"),
+        );
+        check(
+            "oc delete nodes",
+            Err("expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `oc delete nodes`"),
         );
         check(
             "OC_ENABLE_CMD_UPGRADE_ROLBACK=true oc adm upgrade rollback",

@@ -37,7 +37,11 @@ fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
 
 /// Whether a step can fail by what the cluster does.
 fn checks(step: &Step) -> bool {
-    matches!(step, Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }))
+    match step {
+        Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }) => true,
+        Step::Retry(retry) => retry.steps.iter().any(|planned| checks(&planned.step)),
+        Step::Act(_) | Step::Advance(_) | Step::Keep(_) => false,
+    }
 }
 
 fn at_start(plan: &Plan, message: &str) -> Problem {
@@ -100,6 +104,9 @@ fn strangers(plan: &Plan, step: &Step) -> Vec<String> {
             }
             _ => return Vec::new(),
         },
+        Step::Retry(retry) => {
+            return retry.steps.iter().flat_map(|planned| strangers(plan, &planned.step)).collect();
+        }
         _ => return Vec::new(),
     };
     let nodes = nodes.into_iter().filter_map(|name| unknown_node(plan, name));

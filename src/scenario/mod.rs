@@ -12,6 +12,7 @@ use crate::base::yaml;
 use crate::model::graph::UpdateService;
 use crate::model::release::Release;
 
+mod again;
 mod cluster;
 mod command;
 mod expectation;

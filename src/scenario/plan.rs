@@ -12,13 +12,16 @@ use crate::model::release::Release;
 use crate::model::world::Image;
 use crate::model::{Propagation, Resource};
 use crate::oc::Gates;
+use crate::status::Details;
 
 mod expected;
+mod past;
 
 pub use expected::{
     AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
     When, WriteMatch,
 };
+pub use past::{Past, PastNode};
 
 /// How many control-plane nodes a cluster may have.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
@@ -101,8 +104,12 @@ pub struct ClusterPlan {
     pub additional_enabled_capabilities: Vec<String>,
     /// Keyrings in the payloads of all releases; `None` for the usual one.
     pub keyrings: Option<Vec<String>>,
+    /// Whether the update status controller runs and publishes from the start, whatever the feature set is.
+    pub insights: bool,
     /// Objects to create at the start, beside those of every cluster.
     pub objects: Vec<PlannedObject>,
+    /// What it brings along from before.
+    pub past: Past,
 }
 
 impl ClusterPlan {
@@ -123,7 +130,9 @@ impl ClusterPlan {
             baseline_capability_set: String::new(),
             additional_enabled_capabilities: Vec::new(),
             keyrings: None,
+            insights: false,
             objects: Vec::new(),
+            past: Past::default(),
         }
     }
 
@@ -211,6 +220,10 @@ pub enum Step {
     Advance(SignedDuration),
     /// Check something, now or over time.
     Expect(Expectation),
+    /// Keep something for later steps.
+    Keep(Keep),
+    /// Play steps again until they pass.
+    Retry(Retry),
 }
 
 /// What an administrator does.
@@ -274,15 +287,28 @@ pub struct Run {
     pub checks: Vec<CommandCheck>,
 }
 
-/// A command as it is typed: `oc adm upgrade ...`.
+/// A command as it is typed: `oc adm upgrade ...`, `oc get ...`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
     /// All of it, as it was written.
     pub line: String,
-    /// The words after `oc adm upgrade`, with images filled in.
+    /// What is run.
+    pub program: Program,
+    /// The words after `oc adm upgrade` or `oc get`, with images filled in.
     pub words: Vec<String>,
     /// What its environment variables let it do.
     pub gates: Gates,
+}
+
+/// A program that an administrator runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// `oc adm upgrade`, without `status`.
+    Upgrade,
+    /// `oc adm upgrade status`, with these sections in detail.
+    Status(Details),
+    /// `oc get`.
+    Get,
 }
 
 /// One check of a command that was run. Line breaks at the end of what it printed do not count.
@@ -296,6 +322,37 @@ pub enum CommandCheck {
     Warns(TextMatch),
     /// The error that it ended with, without `error: `.
     Refused(TextMatch),
+    /// All that it printed, standard output and then standard error.
+    Says(TextMatch),
+    /// Its exit code is not 0.
+    Fails,
+}
+
+/// Something that is kept for later steps, in which `$(kept <name>)` stands for it.
+#[derive(Debug, Clone)]
+pub struct Keep {
+    /// Its name.
+    pub name: String,
+    /// What is kept.
+    pub what: Kept,
+}
+
+/// What is kept.
+#[derive(Debug, Clone)]
+pub enum Kept {
+    /// What the command that was run last printed to standard output, without line breaks at its end.
+    Output,
+    /// A field of an object, by its path.
+    Field(ObjectRef, String),
+}
+
+/// Steps that are played again until all of them pass.
+#[derive(Debug, Clone)]
+pub struct Retry {
+    /// How long; the last time at the end of it.
+    pub within: SignedDuration,
+    /// The steps.
+    pub steps: Vec<PlannedStep>,
 }
 
 /// Where an update goes.

@@ -268,15 +268,21 @@ impl<'a> Reader<'a> {
         Ok(found.of(self.architecture).image)
     }
 
-    /// Plain text, `/regular expression/` or `{contains: text}`.
+    /// Plain text, `/regular expression/`, `{contains: text}` or `{lacks: text}`.
     pub(super) fn text_match(&mut self, node: &Node) -> Option<TextMatch> {
         if let Kind::Map(_) = node.kind {
-            let map = self.map(node, "a text to compare with", &["contains"])?;
+            let map = self.map(node, "a text to compare with", &["contains", "lacks"])?;
+            if let Some(part) = map.get("lacks").filter(|_| map.get("contains").is_none()) {
+                return self.text(part, "the part that is not to be there").map(TextMatch::Lacks);
+            }
             let part = map.required(self, "contains", "the part to look for")?;
             return self.text(part, "the part to look for").map(TextMatch::Contains);
         }
         let Some(text) = node.scalar() else {
-            self.expected(node, "a text, `/a regular expression/` or `{contains: a part}`");
+            self.expected(
+                node,
+                "a text, `/a regular expression/`, `{contains: a part}` or `{lacks: a part}`",
+            );
             return None;
         };
         TextMatch::read(text).map_err(|message| self.problem(node, message)).ok()

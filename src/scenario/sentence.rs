@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::plan::{
-    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, MetricMatch, ObjectRef, StatusMatch,
-    Step, Subject, Target, TextMatch, What, When, WriteMatch,
+    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, Keep, Kept, MetricMatch, ObjectRef,
+    StatusMatch, Step, Subject, Target, TextMatch, What, When, WriteMatch,
 };
 use crate::base::text::short_duration;
 use crate::status::Details;
@@ -17,6 +17,11 @@ pub(super) fn of(step: &Step) -> String {
         Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
         Step::Expect(expectation) => expectation.to_string(),
+        Step::Keep(keep) => keep.to_string(),
+        Step::Retry(retry) => {
+            let steps: Vec<&str> = retry.steps.iter().map(|step| step.text.as_str()).collect();
+            format!("retry within {}: {}", short_duration(retry.within), steps.join("; "))
+        }
     }
 }
 
@@ -49,6 +54,15 @@ fn act(action: &Action) -> String {
             format!("{fault}{lasts}{after}")
         }
         Action::Heal(faulty) => format!("{faulty} recovers"),
+    }
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            Kept::Output => write!(f, "keep what it printed as {}", self.name),
+            Kept::Field(object, path) => write!(f, "keep {path} of {object} as {}", self.name),
+        }
     }
 }
 
@@ -130,6 +144,8 @@ impl fmt::Display for CommandCheck {
             Self::Prints(text) => write!(f, "prints {text}"),
             Self::Warns(text) => write!(f, "warns {text}"),
             Self::Refused(text) => write!(f, "is refused with {text}"),
+            Self::Says(text) => write!(f, "says {text}"),
+            Self::Fails => f.write_str("fails"),
         }
     }
 }

@@ -5,7 +5,7 @@ use semver::Version;
 use super::object::{self, Star};
 use super::plan::{Action, Attempt, PlannedStep, Step, Target};
 use super::reader::Reader;
-use super::{command, expectation, fault, include, sentence};
+use super::{again, command, expectation, fault, include, sentence};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::Propagation;
@@ -23,6 +23,8 @@ pub(super) const ACTIONS: &[&str] = &[
     "heal",
     "advance",
     "expect",
+    "keep",
+    "retry",
     "include",
 ];
 
@@ -91,6 +93,8 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
         ("expect", Some(value)) => expectation::read(reader, value).map(Step::Expect),
+        ("keep", Some(value)) => again::keep(reader, value).map(Step::Keep),
+        ("retry", Some(value)) => again::retry(reader, value, versions).map(Step::Retry),
         (known, None) if ACTIONS.contains(&known) => {
             reader.problem(node, format!("`{known}` needs a value, as in `{known}: ...`"));
             None

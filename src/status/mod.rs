@@ -17,6 +17,7 @@ mod membership;
 pub mod nodes;
 mod operators;
 mod pools;
+pub mod published;
 mod refusal;
 
 use jiff::SignedDuration;
@@ -218,7 +219,8 @@ impl Report {
 pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, Refusal> {
     let progressing = inputs.check()?;
     let pools = nodes::by_pool(inputs)?;
-    if progressing["status"] != "True" && !pools::any_outdated(&pools) {
+    let groups = pools::groups(&pools);
+    if progressing["status"] != "True" && !pools::any_outdated(&groups) {
         return Ok(Report { complaint: None, text: NOT_UPDATING.to_owned() });
     }
     let control_plane = ControlPlane::assess(inputs, at.now)?;
@@ -226,7 +228,7 @@ pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, R
     if details.of_operators() {
         text.push_str(&control_plane.updating_operators(at.now));
     }
-    text.push_str(&pools::sections(&pools, details));
+    text.push_str(&pools::sections(&groups, details));
     text.push('\n');
     text.push_str(&health::section(inputs, &pools, &control_plane, at, details));
     Ok(Report { complaint: inputs.alerts.complaint(), text })

@@ -8,7 +8,8 @@ use super::history::History;
 use super::membership::{annotation, pool_of};
 use super::refusal::Refusal;
 use crate::model::node_phase::Phase;
-use crate::model::{Object, condition, selector};
+use crate::model::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+use crate::model::{Key, Object, View, condition, selector};
 
 /// Names of at least so many bytes are replaced in messages.
 const LONG_NAME: usize = 8;
@@ -126,6 +127,11 @@ pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
         (status.assessment, status.estimate) = (Assessment::Degraded, unknown);
         annotation(node, "reason").clone_into(&mut status.message);
     }
+    without_name(status)
+}
+
+/// The same, with a message that does not name the node.
+pub(super) fn without_name(mut status: NodeStatus) -> NodeStatus {
     if status.name.len() >= LONG_NAME {
         status.message = status.message.replace(&status.name, "<node>");
     }
@@ -157,7 +163,8 @@ fn is_draining(node: &Object) -> bool {
         && (wish != applied && verb == "drain" || annotation(node, "state") == "Done")
 }
 
-fn assessment(phase: Phase) -> Assessment {
+/// What a phase comes to where nothing is wrong.
+pub(super) fn assessment(phase: Phase) -> Assessment {
     match phase {
         Phase::Draining | Phase::Updating | Phase::Rebooting => Assessment::Progressing,
         Phase::Paused => Assessment::Excluded,
@@ -166,7 +173,8 @@ fn assessment(phase: Phase) -> Assessment {
     }
 }
 
-fn estimate(phase: Phase) -> &'static str {
+/// How long a node in a phase takes where nothing is wrong.
+pub(super) fn estimate(phase: Phase) -> &'static str {
     match phase {
         Phase::Draining => "+10m",
         Phase::Updating | Phase::Rebooting => "+5m",
@@ -182,6 +190,27 @@ pub fn find<'a>(
     target: &Target<'_>,
 ) -> Option<NodeStatus> {
     pool_of(node, pools).map(|pool| assess(node, pool, target))
+}
+
+/// Judges a node by what informers know of the cluster; `None` where no pool wants it, or there is no ClusterVersion.
+/// Only the MachineConfigs that it names are looked up.
+pub fn in_view(node: &Object, view: &View) -> Option<NodeStatus> {
+    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let named = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
+    let configs = named.into_iter().filter_map(|name| view.get(&MACHINE_CONFIGS, "", name));
+    find(node, view.list(&MACHINE_CONFIG_POOLS), &Target::of(cluster_version, configs))
+}
+
+/// Whether a change of an object that is no node may change how nodes are judged: where the cluster goes to, what a pool
+/// wants, or the version of a MachineConfig. `old` is `None` where it came, `new` where it went.
+pub fn moves_all(key: &Key, old: Option<&Object>, new: Option<&Object>) -> bool {
+    let differs =
+        |field: &str| old.zip(new).is_some_and(|(old, new)| old.pointer(field) != new.pointer(field));
+    if key.is(&CLUSTER_VERSIONS) {
+        return differs("/status/history");
+    }
+    let comes_or_goes = old.is_none() || new.is_none();
+    key.is(&MACHINE_CONFIGS) || key.is(&MACHINE_CONFIG_POOLS) && (comes_or_goes || differs("/spec"))
 }
 
 /// A pool and its nodes.

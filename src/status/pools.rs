@@ -2,97 +2,176 @@
 
 use std::fmt::Write as _;
 
-use super::nodes::{Assessment, NodeStatus, Pool};
+use super::nodes::{NodeStatus, Pool};
 use super::{Details, TABLE};
-use crate::model::Object;
 use crate::model::node_phase::Phase;
 
 /// So many rows are shown before those are left out with which all is well.
 const ROWS: usize = 10;
 
+/// How many nodes of each sort there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub total: usize,
+    /// In phase `Updated`.
+    pub through: usize,
+    /// Of the version that the cluster goes to.
+    pub updated: usize,
+    pub available: usize,
+    /// On their way, and not degraded.
+    pub progressing: usize,
+    pub draining: usize,
+    pub pending: usize,
+    pub excluded: usize,
+    pub degraded: usize,
+}
+
+impl Tally {
+    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a NodeStatus>) -> Self {
+        let mut tally = Self::default();
+        for node in nodes {
+            let is_in = |phase: Phase| usize::from(node.phase == phase);
+            tally.total += 1;
+            tally.through += is_in(Phase::Updated);
+            tally.updated += usize::from(node.is_updated);
+            tally.available += usize::from(!node.is_unavailable);
+            tally.progressing += usize::from(node.phase.is_on_its_way() && !node.is_degraded);
+            tally.draining += is_in(Phase::Draining);
+            tally.pending += is_in(Phase::Pending);
+            tally.excluded += is_in(Phase::Paused);
+            tally.degraded += usize::from(node.is_degraded);
+        }
+        tally
+    }
+
+    /// What is left without these.
+    fn without(self, shown: Self) -> Self {
+        Self {
+            total: self.total.saturating_sub(shown.total),
+            through: self.through.saturating_sub(shown.through),
+            updated: self.updated.saturating_sub(shown.updated),
+            available: self.available.saturating_sub(shown.available),
+            progressing: self.progressing.saturating_sub(shown.progressing),
+            draining: self.draining.saturating_sub(shown.draining),
+            pending: self.pending.saturating_sub(shown.pending),
+            excluded: self.excluded.saturating_sub(shown.excluded),
+            degraded: self.degraded.saturating_sub(shown.degraded),
+        }
+    }
+
+    /// A pool of these in one word.
+    fn assessment(self) -> &'static str {
+        if self.through == self.total {
+            "Completed"
+        } else if self.pending == self.total {
+            "Pending"
+        } else if self.degraded > 0 {
+            "Degraded"
+        } else if self.excluded > 0 {
+            "Excluded"
+        } else {
+            "Progressing"
+        }
+    }
+}
+
+/// The nodes of a pool, as they are shown.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The pool.
+    pub name: String,
+    /// All of its nodes, also those that are not known one by one.
+    pub tally: Tally,
+    /// Those that are known, in the order of the table.
+    nodes: Vec<NodeStatus>,
+}
+
+impl Group {
+    pub(super) fn new(name: String, tally: Tally, mut nodes: Vec<NodeStatus>) -> Self {
+        nodes.sort_by(|a, b| (a.assessment, a.phase, &a.name).cmp(&(b.assessment, b.phase, &b.name)));
+        Self { name, tally, nodes }
+    }
+
+    fn of(pool: &Pool<'_>) -> Self {
+        let nodes: Vec<NodeStatus> = pool.nodes.iter().map(|(_, node)| node.clone()).collect();
+        Self::new(pool.pool.name().to_owned(), Tally::of(&nodes), nodes)
+    }
+
+    /// The pool of which insights tell these numbers and these nodes, of which they do not say whether those on their way can
+    /// run pods. Where one by one all nodes are known, they are counted.
+    pub(super) fn told(name: String, tally: Tally, nodes: Vec<NodeStatus>) -> Self {
+        let mut group = Self::new(name, tally, nodes);
+        let away = tally.total.saturating_sub(tally.available);
+        let known = group.nodes.iter().filter(|node| node.is_unavailable).count();
+        // A daemon that has not failed keeps pods away as long as it works.
+        let (failed, at_work): (Vec<_>, Vec<_>) =
+            group.nodes.iter_mut().filter(|node| node.is_updating).partition(|node| node.is_degraded);
+        let on_their_way = at_work.into_iter().chain(failed);
+        on_their_way.take(away.saturating_sub(known)).for_each(|node| node.is_unavailable = true);
+        if group.nodes.len() == tally.total {
+            group.tally = Tally::of(&group.nodes);
+        }
+        group
+    }
+
+    fn is_control_plane(&self) -> bool {
+        self.name == "master"
+    }
+}
+
 /// Whether a worker pool has nodes that are not of the version that the cluster goes to.
-pub(super) fn any_outdated(pools: &[Pool<'_>]) -> bool {
-    pools
-        .iter()
-        .filter(|pool| !is_control_plane(pool))
-        .any(|pool| pool.nodes.iter().any(|(_, node)| node.phase != Phase::Updated))
+pub(super) fn any_outdated(groups: &[Group]) -> bool {
+    let mut workers = groups.iter().filter(|group| !group.is_control_plane());
+    workers.any(|group| group.tally.through != group.tally.total)
+}
+
+/// The pools as they are shown.
+pub(super) fn groups(pools: &[Pool<'_>]) -> Vec<Group> {
+    pools.iter().map(Group::of).collect()
 }
 
 /// All sections on nodes.
-pub(super) fn sections(pools: &[Pool<'_>], details: Details) -> String {
+pub(super) fn sections(groups: &[Group], details: Details) -> String {
     let mut text = String::new();
-    let (masters, workers): (Vec<_>, Vec<_>) = pools.iter().partition(|pool| is_control_plane(pool));
-    for nodes in masters.into_iter().map(sorted).filter(|nodes| !nodes.is_empty()) {
+    let (masters, workers): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.is_control_plane());
+    for group in masters.into_iter().filter(|group| !group.nodes.is_empty()) {
         text.push('\n');
-        if nodes.iter().all(|node| node.phase == Phase::Updated) {
-            let _ = writeln!(text, "All control plane nodes successfully updated to {}", nodes[0].version);
+        if group.tally.through == group.tally.total {
+            let version = &group.nodes[0].version;
+            let _ = writeln!(text, "All control plane nodes successfully updated to {version}");
         } else {
             text.push_str("Control Plane Nodes\n");
-            text.push_str(&table(&nodes, details));
+            text.push_str(&table(group, details));
         }
     }
-    let workers: Vec<_> = workers.into_iter().map(|pool| (pool.pool, sorted(pool))).collect();
-    if workers.iter().any(|(_, nodes)| !nodes.is_empty()) {
+    if workers.iter().any(|group| group.tally.total > 0) {
         text.push_str("\n= Worker Upgrade =\n\n");
         let mut rows = "WORKER POOL\tASSESSMENT\tCOMPLETION\tSTATUS\n".to_owned();
-        rows.extend(workers.iter().map(|(pool, nodes)| summary(pool, nodes)));
+        rows.extend(workers.iter().map(|group| summary(group)));
         text.push_str(&TABLE.layout(&rows));
-        for (pool, nodes) in workers.iter().filter(|(_, nodes)| !nodes.is_empty()) {
-            let _ = writeln!(text, "\nWorker Pool Nodes: {}", pool.name());
-            text.push_str(&table(nodes, details));
+        for group in workers.iter().filter(|group| group.tally.total > 0) {
+            let _ = writeln!(text, "\nWorker Pool Nodes: {}", group.name);
+            text.push_str(&table(group, details));
         }
     }
     text
 }
 
-fn is_control_plane(pool: &Pool<'_>) -> bool {
-    pool.pool.name() == "master"
-}
-
-/// The nodes of a pool in the order of the table.
-fn sorted<'a>(pool: &'a Pool<'_>) -> Vec<&'a NodeStatus> {
-    let mut nodes: Vec<&NodeStatus> = pool.nodes.iter().map(|(_, node)| node).collect();
-    nodes.sort_by(|a, b| (a.assessment, a.phase, &a.name).cmp(&(b.assessment, b.phase, &b.name)));
-    nodes
-}
-
 /// The row of a worker pool.
-fn summary(pool: &Object, nodes: &[&NodeStatus]) -> String {
-    let name = pool.name();
-    if nodes.is_empty() {
+fn summary(group: &Group) -> String {
+    let Group { name, tally, .. } = group;
+    if tally.total == 0 {
         return format!("{name}\tEmpty\t\t0 Total\n");
     }
-    let count = |counts: &dyn Fn(&NodeStatus) -> bool| nodes.iter().filter(|node| counts(node)).count();
-    let in_phase = |phase: Phase| count(&|node| node.phase == phase);
-    let (total, updated) = (nodes.len(), in_phase(Phase::Updated));
-    let (excluded, degraded) = (in_phase(Phase::Paused), count(&|node| node.is_degraded));
-    let assessment = if updated == total {
-        "Completed"
-    } else if in_phase(Phase::Pending) == total {
-        "Pending"
-    } else if degraded > 0 {
-        "Degraded"
-    } else if excluded > 0 {
-        "Excluded"
-    } else {
-        "Progressing"
-    };
-    let on_its_way = |node: &NodeStatus| {
-        matches!(node.phase, Phase::Draining | Phase::Updating | Phase::Rebooting) && !node.is_degraded
-    };
-    let mut status = format!(
-        "{} Available, {} Progressing, {} Draining",
-        count(&|node| !node.is_unavailable),
-        count(&on_its_way),
-        in_phase(Phase::Draining)
-    );
+    let Tally { total, through, available, progressing, draining, excluded, degraded, .. } = *tally;
+    let mut status = format!("{available} Available, {progressing} Progressing, {draining} Draining");
     for (number, what) in [(excluded, "Excluded"), (degraded, "Degraded")] {
         if number > 0 {
             let _ = write!(status, ", {number} {what}");
         }
     }
-    let percent = share(updated, total) * 100.0;
-    format!("{name}\t{assessment}\t{percent:.0}% ({updated}/{total})\t{status}\n")
+    let (assessment, percent) = (tally.assessment(), share(through, total) * 100.0);
+    format!("{name}\t{assessment}\t{percent:.0}% ({through}/{total})\t{status}\n")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no cluster has 2^52 nodes")]
@@ -101,36 +180,31 @@ fn share(part: usize, whole: usize) -> f64 {
 }
 
 /// The table of nodes, and what it leaves out.
-fn table(nodes: &[&NodeStatus], details: Details) -> String {
+fn table(group: &Group, details: Details) -> String {
     let mut rows = "NAME\tASSESSMENT\tPHASE\tVERSION\tEST\tMESSAGE\n".to_owned();
-    let mut omitted: Vec<&NodeStatus> = Vec::new();
-    for (index, node) in nodes.iter().enumerate() {
+    let mut shown: Vec<&NodeStatus> = Vec::new();
+    for (index, node) in group.nodes.iter().enumerate() {
         let is_well = !node.is_degraded && (!node.is_unavailable || node.is_updating);
         if index >= ROWS && is_well && !details.of_nodes() {
-            omitted.push(node);
             continue;
         }
+        shown.push(node);
         let NodeStatus { name, assessment, phase, version, estimate, message, .. } = node;
         let version = if version.is_empty() { "?" } else { version };
         let _ = writeln!(rows, "{name}\t{assessment:?}\t{phase:?}\t{version}\t{estimate}\t{message}");
     }
     let mut text = TABLE.layout(&rows);
-    if !omitted.is_empty() {
-        text.push_str(&omission(&omitted));
+    let omitted = group.tally.without(Tally::of(shown));
+    if omitted.total > 0 {
+        text.push_str(&omission(omitted));
     }
     text
 }
 
-fn omission(omitted: &[&NodeStatus]) -> String {
-    let count = |counts: &dyn Fn(&NodeStatus) -> bool| omitted.iter().filter(|node| counts(node)).count();
+fn omission(omitted: Tally) -> String {
+    let Tally { total, updated, available, progressing, draining, excluded, .. } = omitted;
+    let outdated = total - updated;
     format!(
-        "...\nOmitted additional {} Total, {} Completed, {} Available, {} Progressing, {} Outdated, {} Draining, {} Excluded, and 0 Degraded nodes.\nPass along --details=nodes to see all information.\n",
-        omitted.len(),
-        count(&|node| node.is_updated),
-        count(&|node| !node.is_unavailable),
-        count(&|node| node.assessment == Assessment::Progressing),
-        count(&|node| !node.is_updated),
-        count(&|node| node.phase == Phase::Draining),
-        count(&|node| node.phase == Phase::Paused),
+        "...\nOmitted additional {total} Total, {updated} Completed, {available} Available, {progressing} Progressing, {outdated} Outdated, {draining} Draining, {excluded} Excluded, and 0 Degraded nodes.\nPass along --details=nodes to see all information.\n"
     )
 }

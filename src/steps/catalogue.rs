@@ -8,6 +8,7 @@ mod tests;
 
 use std::sync::LazyLock;
 
+use cucumber::gherkin::StepType;
 use regex::Regex;
 
 pub use page::markdown;
@@ -21,7 +22,11 @@ const MODULES: &[(&str, &str)] = &[
     ("then", include_str!("then.rs")),
     ("insights", include_str!("insights.rs")),
     ("commands", include_str!("commands.rs")),
+    (ALIASES, include_str!("aliases.rs")),
 ];
+
+/// The module whose steps may be said with any keyword: where they come from, keywords say nothing.
+const ALIASES: &str = "aliases";
 
 /// Steps about one thing: a module.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub struct Topic {
 pub struct StepDoc {
     /// `Given`, `When` or `Then`.
     pub keyword: &'static str,
+    /// Whether any other keyword will do.
+    pub any: bool,
     /// The sentences that it takes.
     pub pattern: Regex,
     /// The same for people: `I update to <version>[ by force]`.
@@ -63,10 +70,20 @@ pub fn topics() -> &'static [Topic] {
     &TOPICS
 }
 
+/// The keyword of a step that may be said with any.
+pub(super) fn alias(sentence: &str) -> Option<StepType> {
+    let step = steps(None).find(|step| step.any && step.pattern.is_match(sentence))?;
+    Some(match step.keyword {
+        "Given" => StepType::Given,
+        "When" => StepType::When,
+        _ => StepType::Then,
+    })
+}
+
 /// All steps that are said with a keyword; `None` stands for any.
 fn steps(keyword: Option<&str>) -> impl Iterator<Item = &'static StepDoc> {
     let all = topics().iter().flat_map(|topic| &topic.steps);
-    all.filter(move |step| keyword.is_none_or(|keyword| step.keyword == keyword))
+    all.filter(move |step| keyword.is_none_or(|keyword| step.any || step.keyword == keyword))
 }
 
 /// The step that takes a sentence, which may begin with its keyword. `And`, `But` and `*` stand for any.
@@ -89,11 +106,6 @@ pub fn find(sentence: &str) -> Found {
 /// The example of a keyword's steps that is most like a sentence.
 pub(super) fn example_like(keyword: &str, sentence: &str) -> Option<&'static str> {
     most_like(Some(keyword), sentence, 1).first().map(|(_, example)| *example)
-}
-
-/// The first examples of all steps that are said with a keyword.
-pub(super) fn examples(keyword: &str) -> impl Iterator<Item = &'static str> {
-    steps(Some(keyword)).filter_map(|step| step.examples.first()).map(String::as_str)
 }
 
 /// The examples most like a sentence, at most `count`, the best first. When it must hold, names and values say little of
@@ -162,7 +174,7 @@ fn topic(module: &str, source: &str) -> Topic {
                 let Some(more) = lines.next() else { break };
                 attribute.push_str(more.trim());
             }
-            steps.extend(step(keyword, &attribute, &comment));
+            steps.extend(step(keyword, module == ALIASES, &attribute, &comment));
         }
         comment.clear();
     }
@@ -180,7 +192,7 @@ fn keyword_of(line: &str) -> Option<&'static str> {
     }
 }
 
-fn step(keyword: &'static str, attribute: &str, comment: &[&str]) -> Option<StepDoc> {
+fn step(keyword: &'static str, any: bool, attribute: &str, comment: &[&str]) -> Option<StepDoc> {
     let (_, literal) = attribute.split_once("regex = r")?;
     let hashes = literal.len() - literal.trim_start_matches('#').len();
     let end = format!("\"{}", "#".repeat(hashes));
@@ -196,5 +208,12 @@ fn step(keyword: &'static str, attribute: &str, comment: &[&str]) -> Option<Step
             text.push(*line);
         }
     }
-    Some(StepDoc { keyword, form: form::form(pattern.as_str()), pattern, text: text.join(" "), examples })
+    Some(StepDoc {
+        keyword,
+        any,
+        form: form::form(pattern.as_str()),
+        pattern,
+        text: text.join(" "),
+        examples,
+    })
 }

@@ -1,10 +1,11 @@
 //! A session on a thread of its own, driven by messages: simulated time never blocks the features beside it, and each
 //! session has its own thread-local randomness.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use tokio::sync::oneshot;
 
+use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
 use crate::record::Record;
 use crate::scenario::plan::{ClusterPlan, Snapshot, Step};
@@ -34,6 +35,7 @@ pub(super) struct Driver {
 impl Driver {
     /// Installs the planned cluster on a new thread.
     pub(super) async fn start(
+        backend: Arc<dyn Backend>,
         cluster: ClusterPlan,
         scenario: String,
         seed: u64,
@@ -41,7 +43,7 @@ impl Driver {
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         std::thread::spawn(move || {
-            let session = match Session::start(&cluster, &scenario, &[], seed) {
+            let session = match Session::start_on(&*backend, &cluster, &scenario, &[], seed) {
                 Ok(session) => session,
                 Err(error) => return drop(ready.send(Err(error))),
             };

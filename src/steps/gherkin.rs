@@ -3,8 +3,8 @@
 use cucumber::feature::Ext as _;
 use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
 
-use super::layout;
-use crate::scenario::Problem;
+use super::{catalogue, layout};
+use crate::scenario::{Problem, is_id};
 
 /// Reads a feature and puts the rows of its examples into its scenarios.
 ///
@@ -28,10 +28,52 @@ pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     if !faults.is_empty() {
         return Err(faults.into_iter().map(problem).collect());
     }
-    feature.expand_examples().map_err(|error| {
+    tag_with_ids(&mut feature, text);
+    let mut feature = feature.expand_examples().map_err(|error| {
         let message = format!("the examples lack a value for `{}`", error.name);
         vec![problem((error.pos.line, error.pos.col, message))]
-    })
+    })?;
+    let rules = feature.rules.iter_mut().flat_map(|rule| {
+        let background = rule.background.iter_mut().flat_map(|background| &mut background.steps);
+        background.chain(rule.scenarios.iter_mut().flat_map(|scenario| &mut scenario.steps))
+    });
+    let background = feature.background.iter_mut().flat_map(|background| &mut background.steps);
+    let own = feature.scenarios.iter_mut().flat_map(|scenario| &mut scenario.steps);
+    for step in background.chain(own).chain(rules) {
+        step.ty = catalogue::alias(&step.value).unwrap_or(step.ty);
+    }
+    Ok(feature)
+}
+
+/// Gives scenarios the ids that the comments above them name (`# @case_id OCP-22606`, `# OTA-1321`) as tags.
+fn tag_with_ids(feature: &mut Feature, text: &str) {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let of_rules = feature.rules.iter_mut().flat_map(|rule| &mut rule.scenarios);
+    for scenario in feature.scenarios.iter_mut().chain(of_rules) {
+        let above = lines.get(..scenario.position.line.saturating_sub(1)).unwrap_or_default();
+        let above = above.iter().rev().take_while(|line| line.starts_with(['#', '@']));
+        let comments = above.filter(|line| line.starts_with('#'));
+        let words = comments.flat_map(|line| line.split([' ', ',', ':']));
+        let ids: Vec<String> = words.filter(|word| is_id(word)).map(str::to_owned).collect();
+        scenario.tags.extend(ids);
+    }
+}
+
+/// The steps of a text without a feature around them, such as a doc string; the first may begin with any keyword.
+///
+/// # Errors
+/// What is wrong with them, by lines of the text.
+pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
+    const HEAD: &str = "Feature: f\n  Scenario: s\n    Given a\n";
+    let feature = read("", &format!("{HEAD}{text}\n")).map_err(|problems| {
+        let lines = problems.iter().map(|problem| {
+            let line = problem.line.saturating_sub(HEAD.lines().count()).max(1);
+            format!("line {line} of the doc string: {}", problem.message)
+        });
+        lines.collect::<Vec<_>>().join("; ")
+    })?;
+    let scenario = feature.scenarios.into_iter().next();
+    Ok(scenario.map(|scenario| scenario.steps.into_iter().skip(1).collect()).unwrap_or_default())
 }
 
 /// All scenarios, also those below a rule.

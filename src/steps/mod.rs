@@ -1,6 +1,7 @@
 //! The Gherkin vocabulary, by kind of step: what is given, what is done, what must hold. A step turns its words into
 //! one call of the engine and holds no logic of its own.
 
+mod aliases;
 pub mod catalogue;
 mod commands;
 mod driver;
@@ -13,8 +14,10 @@ mod odd;
 mod panics;
 mod phrase;
 mod rehearsal;
+mod results;
 mod suite;
 mod then;
+pub mod twins;
 mod update_service;
 mod when;
 mod world;
@@ -22,7 +25,8 @@ mod world;
 use crate::scenario::plan::Snapshot;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
-pub use suite::{Playing, ScenarioResult, Suite};
+pub use results::{Place, SaidStep, ScenarioResult};
+pub use suite::{Playing, Suite, tagged};
 
 /// Names and texts of files.
 pub type Files = Vec<(String, String)>;

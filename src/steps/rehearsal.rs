@@ -43,7 +43,11 @@ pub(super) fn problems<'f>(
 }
 
 /// Why the step cannot be played.
-fn rehearse(steps: &Collection<ClusterWorld>, world: &mut ClusterWorld, step: &Step) -> Option<String> {
+pub(super) fn rehearse(
+    steps: &Collection<ClusterWorld>,
+    world: &mut ClusterWorld,
+    step: &Step,
+) -> Option<String> {
     let Ok(Some((play, _, _, context))) = steps.find(step) else { return None };
     let played = panics::quietly(|| AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never())?;
     played.err().map(|panic| panics::text(&*panic))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cucumber::event::{self, ScenarioFinished, StepError};
+use cucumber::event;
 use cucumber::gherkin::tagexpr::TagOperation;
 use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
 use cucumber::step::Collection;
@@ -11,45 +11,20 @@ use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
-use super::driver::Ended;
+use super::results::{Place, ScenarioResult, of, result};
 use super::world::ClusterWorld;
-use super::{Beside, catalogue, gherkin, odd, panics, rehearsal};
-use crate::record::{Event as Entry, Record};
-use crate::scenario::plan::Snapshot;
+use super::{Beside, catalogue, gherkin, odd, rehearsal};
+use crate::backends::Backend;
 use crate::scenario::{Problem, Problems};
 
 /// Features, ready to be played.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Suite {
     features: Vec<Feature>,
     beside: Option<Beside>,
 }
 
-/// How one scenario came out.
-#[derive(Debug, Clone)]
-pub struct ScenarioResult {
-    /// The feature's file, as the user named it.
-    pub file: String,
-    /// Name of the feature.
-    pub feature: String,
-    /// Name of the scenario.
-    pub name: String,
-    /// Line of the scenario in the file.
-    pub line: usize,
-    /// Everything that happened; `None` when no cluster was installed.
-    pub record: Option<Record>,
-    /// Texts to be kept, with their files.
-    pub snapshots: Vec<Snapshot>,
-    /// The step that failed, and why; `None`: it passed.
-    pub failure: Option<String>,
-    /// Line and column of the step that failed, where it was played.
-    pub failed_at: Option<(usize, usize)>,
-    /// Whether it was begun at all.
-    pub begun: bool,
-}
-
 /// How a suite is played.
-#[derive(Debug)]
 pub struct Playing {
     /// Only scenarios whose tags fit.
     pub tags: Option<TagOperation>,
@@ -59,6 +34,8 @@ pub struct Playing {
     pub concurrency: usize,
     /// Whether no other scenario is begun when one has failed.
     pub fail_fast: bool,
+    /// Where they are played.
+    pub backend: Arc<dyn Backend>,
 }
 
 impl Suite {
@@ -93,14 +70,23 @@ impl Suite {
         if problems.is_empty() { Ok(Self { features, beside }) } else { Err(Problems(problems)) }
     }
 
-    /// Drops the scenarios for whose number `keep` is false; they are counted from 0 in the order of the files.
-    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+    /// Drops the scenarios for whose number and place `keep` is false; they are counted from 0 in the order of the files.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize, &Place) -> bool) {
         let mut number = 0..;
-        let mut keep = |_: &Scenario| number.next().is_some_and(&mut keep);
         for feature in &mut self.features {
+            let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+            let mut keep = |scenario: &Scenario| {
+                let place = (file.clone(), scenario.position.line, scenario.name.clone());
+                number.next().is_some_and(|number| keep(number, &place))
+            };
             feature.scenarios.retain(&mut keep);
             feature.rules.iter_mut().for_each(|rule| rule.scenarios.retain(&mut keep));
         }
+    }
+
+    /// How many scenarios have tags that fit.
+    pub fn count(&self, tags: Option<&TagOperation>) -> usize {
+        self.selected(tags).len()
     }
 
     /// What is odd about its scenarios, whose text is this.
@@ -118,17 +104,24 @@ impl Suite {
                 .iter()
                 .flat_map(|rule| rule.scenarios.iter().map(move |scenario| (Some(rule), scenario)));
             let fits = |(rule, scenario): &(Option<&Rule>, &Scenario)| fits(tags, feature, *rule, scenario);
-            found.extend(own.chain(of_rules).filter(fits).map(|(_, scenario)| of(feature, scenario)));
+            found
+                .extend(own.chain(of_rules).filter(fits).map(|(rule, scenario)| of(feature, rule, scenario)));
         }
         found
     }
 
     /// Plays the scenarios; the results are in the order of the files.
     pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
-        let Playing { tags, seed, concurrency, fail_fast } = playing;
+        self.run_telling(playing, |_| {}).await
+    }
+
+    /// The same; `done` is told the name of each scenario that has ended.
+    pub async fn run_telling(self, playing: Playing, done: impl Fn(&str) + 'static) -> Vec<ScenarioResult> {
+        let Playing { tags, seed, concurrency, fail_fast, backend } = playing;
         let mut selected = self.selected(tags.as_ref());
         let results = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&results);
+        let done = Arc::new(done);
         let beside = self.beside;
         ClusterWorld::cucumber::<&str>()
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
@@ -148,16 +141,21 @@ impl Suite {
                 world.beside = beside;
                 world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
+                world.backend = Some(Arc::clone(&backend));
                 async {}.boxed_local()
             })
             .after(move |feature, rule, scenario, outcome, world| {
-                let sink = Arc::clone(&sink);
+                let (sink, done) = (Arc::clone(&sink), Arc::clone(&done));
                 async move {
-                    let ended = match world {
-                        Some(world) => world.finish().await,
-                        None => None,
+                    let (ended, unable) = match world {
+                        Some(world) => (world.finish().await, world.unable.take()),
+                        None => (None, None),
                     };
-                    let result = result(feature, rule, scenario, outcome, ended);
+                    let mut result = result(feature, rule, scenario, outcome, ended);
+                    if unable.is_some() {
+                        result.skipped = result.failure.take();
+                    }
+                    done(&scenario.name);
                     sink.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 }
                 .boxed_local()
@@ -175,11 +173,9 @@ impl Suite {
     }
 }
 
-impl ScenarioResult {
-    /// Where it stands. Rows of examples stand where their scenario does, and have other names.
-    fn place(&self) -> (String, usize, String) {
-        (self.file.clone(), self.line, self.name.clone())
-    }
+/// Whether these tags, without `@`, are those that are wanted.
+pub fn tagged<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t String> + Clone) -> bool {
+    wanted.eval(tags)
 }
 
 /// Whether the tags of a scenario, its rule and its feature are those that are wanted.
@@ -188,27 +184,12 @@ fn fits(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, sce
     tags.is_none_or(|wanted| wanted.eval(own))
 }
 
-/// The result of a scenario of which nothing is known yet.
-fn of(feature: &Feature, scenario: &Scenario) -> ScenarioResult {
-    ScenarioResult {
-        file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
-        feature: feature.name.clone(),
-        name: scenario.name.clone(),
-        line: scenario.position.line,
-        record: None,
-        snapshots: Vec::new(),
-        failure: None,
-        failed_at: None,
-        begun: false,
-    }
-}
-
 /// For each step that runs a command: whether one of those that tell of it, which follow, says that it is refused.
-fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
+pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
     let mut refusals = VecDeque::new();
     let mut telling = false;
     for step in steps {
-        if step.value.starts_with("I run ") {
+        if step.value.starts_with("I run \"") {
             refusals.push_back(false);
             telling = true;
         } else if !step.value.starts_with("it ") {
@@ -245,7 +226,7 @@ fn step_problems(
 }
 
 /// What is wrong with a step that is not of the vocabulary.
-fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
+pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
     Some(match steps.find(step) {
         Ok(Some(_)) => return None,
         Ok(None) => {
@@ -261,7 +242,7 @@ fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
             }
             let hint = match catalogue::example_like(kind, &step.value) {
                 Some(example) => format!("the nearest is `{example}`"),
-                None => format!("there are `{}`", catalogue::examples(kind).collect::<Vec<_>>().join("`, `")),
+                None => "none is like it; `windtunnel steps` lists all".to_owned(),
             };
             format!("unknown step `{kind} {}`; {hint}", step.value)
         }
@@ -274,54 +255,6 @@ fn kind(ty: StepType) -> &'static str {
         StepType::Given => "Given",
         StepType::When => "When",
         StepType::Then => "Then",
-    }
-}
-
-fn result(
-    feature: &Feature,
-    rule: Option<&Rule>,
-    scenario: &Scenario,
-    outcome: &ScenarioFinished,
-    ended: Option<Ended>,
-) -> ScenarioResult {
-    let (record, snapshots) = ended.map(|ended| (ended.record, ended.snapshots)).unzip();
-    let (failure, step) = match outcome {
-        ScenarioFinished::StepPassed => (None, None),
-        ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
-        ScenarioFinished::StepFailed(_, _, error) => {
-            let (why, step) =
-                (in_words(error), record.as_ref().and_then(|r| last_step(feature, rule, scenario, r)));
-            (Some(step.map_or_else(|| why.clone(), |step| format!("{}: {why}", step.value))), step)
-        }
-        ScenarioFinished::BeforeHookFailed(info) => (Some(panics::text(&**info)), None),
-    };
-    ScenarioResult {
-        record,
-        snapshots: snapshots.unwrap_or_default(),
-        failure,
-        failed_at: step.map(|step| (step.position.line, step.position.col)),
-        begun: true,
-        ..of(feature, scenario)
-    }
-}
-
-/// The step that was played last: each of them has left an outcome in the record, but for those that plan the cluster.
-fn last_step<'f>(
-    feature: &'f Feature,
-    rule: Option<&'f Rule>,
-    scenario: &'f Scenario,
-    record: &Record,
-) -> Option<&'f Step> {
-    let played = record.entries.iter().filter(|entry| matches!(entry.event, Entry::Outcome { .. })).count();
-    gherkin::steps_of(feature, rule, scenario)
-        .filter(|step| step.ty != StepType::Given)
-        .nth(played.checked_sub(1)?)
-}
-
-fn in_words(error: &StepError) -> String {
-    match error {
-        StepError::Panic(info) => panics::text(&**info),
-        other => other.to_string(),
     }
 }
 

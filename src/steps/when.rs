@@ -4,11 +4,11 @@ use cucumber::gherkin::Step;
 use cucumber::when;
 use serde_json::{Value, json};
 
-use super::phrase::{docstring_object, duration, one_object};
+use super::phrase::{docstring_object, duration, object, one_object};
 use super::world::{ClusterWorld, StepError};
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
 use crate::model::{Propagation, Resource};
-use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Run, Target};
+use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Keep, Kept, Run, Target};
 
 /// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
 /// for the image of a release. It must succeed, unless the steps that follow say how it is refused.
@@ -164,6 +164,25 @@ fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
         "metadata": { "name": name },
         "spec": spec,
     })
+}
+
+/// Keeps a field of an object, or what the command that was run last printed. In the steps that follow `$(kept <name>)`
+/// stands for it: in commands, and in texts that are compared.
+///
+/// ```gherkin
+/// When I keep ClusterVersion field "status.desired.image" as "image"
+/// When I keep what it printed as "before"
+/// ```
+#[when(regex = r#"^I keep (?:([A-Z]\w+(?:/\S+)?) field "([^"]+)"|what it printed) as "([^"\s]+)"$"#)]
+async fn keep(
+    world: &mut ClusterWorld,
+    of: String,
+    path: String,
+    name: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = if of.is_empty() { Kept::Output } else { Kept::Field(object(&of)?, path) };
+    world.play(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
 
 /// Lets virtual time pass.

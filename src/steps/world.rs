@@ -1,16 +1,24 @@
 //! What the steps of one Gherkin scenario share: the cluster as it is planned, and then the session that runs it.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, LazyLock};
 
+use cucumber::World as _;
+use cucumber::gherkin;
+use cucumber::step::Collection;
+use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
 
-use super::Beside;
 use super::driver::{Driver, Ended};
+use super::{Beside, rehearsal, suite};
+use crate::backends::Backend;
+use crate::backends::in_process::Here;
 use crate::engine::SessionError;
 use crate::model::release::Release;
 use crate::scenario::plan::{
-    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, ReleasePlan, Snapshot, Step,
+    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
+    Step,
 };
 use crate::scenario::{self, Folders};
 
@@ -26,18 +34,26 @@ pub(super) enum StepError {
 }
 
 /// The state of one Gherkin scenario. The cluster is installed by the first step that is not a Given.
-#[derive(Debug, Default, cucumber::World)]
+#[derive(Default, cucumber::World)]
 pub(super) struct ClusterWorld {
     /// Name of the scenario, for the record.
     pub(super) scenario: String,
     /// Seed of the session.
     pub(super) seed: u64,
+    /// Where it is played; `None`: in this process.
+    pub(super) backend: Option<Arc<dyn Backend>>,
+    /// Why the cluster cannot do what a step asked for.
+    pub(super) unable: Option<String>,
     /// The feature's file.
     pub(super) file: String,
     /// Reads what lies beside it.
     pub(super) beside: Option<Beside>,
     /// For each command that the scenario still has to run, in order: whether the steps after it say how it is refused.
     pub(super) refusals: VecDeque<bool>,
+    /// The namespace that steps mean where they name none (`I use the "x" project`).
+    pub(super) project: String,
+    /// Where steps only tell what they would play: the steps so far.
+    collected: Option<Vec<PlannedStep>>,
     cluster: Option<ClusterPlan>,
     driver: Option<Driver>,
     /// In a rehearsal no cluster is installed: whether one would be by now.
@@ -142,23 +158,71 @@ impl ClusterWorld {
 
     /// Plays a step; installs the cluster before the first one.
     pub(super) async fn play(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+        if let Some(collected) = &mut self.collected {
+            let text = text.to_owned();
+            collected.push(PlannedStep { line: 0, column: 0, text, step });
+            return Ok(());
+        }
         if let Some(running) = &mut self.rehearsed {
             *running = true;
             return self.cluster.as_ref().map(|_| ()).ok_or_else(no_cluster);
         }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
-            self.driver = Some(Driver::start(cluster, self.scenario.clone(), self.seed).await?);
+            let backend = self.backend.clone().unwrap_or_else(|| Arc::new(Here));
+            let driver = Driver::start(backend, cluster, self.scenario.clone(), self.seed).await;
+            self.driver = Some(driver.map_err(|error| self.noted(error))?);
         }
-        match &self.driver {
-            Some(driver) => Ok(driver.play(text, step).await?),
-            None => Err(no_cluster()),
+        let outcome = match &self.driver {
+            Some(driver) => driver.play(text, step).await,
+            None => return Err(no_cluster()),
+        };
+        outcome.map_err(|error| self.noted(error))
+    }
+
+    /// Notes what the cluster cannot do: that is no failure.
+    fn noted(&mut self, error: SessionError) -> StepError {
+        if let SessionError::Unable(why) = &error {
+            self.unable = Some(why.clone());
+        }
+        error.into()
+    }
+
+    /// Plays the steps of a doc string again and again until all of them pass.
+    pub(super) async fn retry(
+        &mut self,
+        text: &str,
+        within: SignedDuration,
+        steps: &[gherkin::Step],
+    ) -> Result<(), StepError> {
+        static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(ClusterWorld::collection);
+        let refusals = std::mem::replace(&mut self.refusals, suite::refusals(steps.iter()));
+        let outer = self.collected.replace(Vec::new());
+        let mut why = None;
+        for (index, step) in steps.iter().enumerate() {
+            let found = suite::unknown(&STEPS, step).or_else(|| rehearsal::rehearse(&STEPS, self, step));
+            why = found.map(|why| StepError::Words(format!("step {} of the doc string: {why}", index + 1)));
+            if why.is_some() {
+                break;
+            }
+        }
+        let steps = std::mem::replace(&mut self.collected, outer).unwrap_or_default();
+        self.refusals = refusals;
+        match why {
+            Some(why) => Err(why),
+            None => self.play(text, Step::Retry(Retry { within, steps })).await,
         }
     }
 
     /// Ends the session, if there is one, and gives what is left of it.
     pub(super) async fn finish(&mut self) -> Option<Ended> {
         self.driver.take()?.finish().await
+    }
+}
+
+impl std::fmt::Debug for ClusterWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClusterWorld").field("scenario", &self.scenario).finish_non_exhaustive()
     }
 }
 

@@ -2,7 +2,10 @@
 
 mod apiserver;
 mod cli;
+#[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
+mod containers;
 mod controllers;
+mod coverage;
 mod fuzz;
 mod insights;
 #[cfg(feature = "serve")]

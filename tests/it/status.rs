@@ -1,5 +1,7 @@
 //! Our status texts against those of the real `oc adm upgrade status`, where these lie beside the checkout.
 
+mod published;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,19 +92,21 @@ fn the_status_of_every_made_cluster_reads_as_oc_prints_it() {
     check("upgrade-status-made", |cluster| inputs(files(cluster)));
 }
 
+/// The files of a cluster that is another one with patches.
+fn changed(folder: &Path) -> BTreeMap<String, String> {
+    let case: Value = serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
+    let mut files = files(&folder.join("../../upgrade-status").join(case["base"].as_str().unwrap()));
+    for (name, patch) in case["patches"].as_object().unwrap() {
+        let text = files.get_mut(&format!("{name}.yaml")).unwrap();
+        let mut value: Value = yaml::from_str(text).unwrap();
+        let patch: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
+        json_patch::patch(&mut value, &patch).unwrap();
+        *text = value.to_string();
+    }
+    files
+}
+
 #[test]
 fn the_status_of_every_changed_cluster_reads_as_oc_prints_it() {
-    check("upgrade-status-variants", |folder| {
-        let case: Value =
-            serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
-        let mut files = files(&folder.join("../../upgrade-status").join(case["base"].as_str().unwrap()));
-        for (name, patch) in case["patches"].as_object().unwrap() {
-            let text = files.get_mut(&format!("{name}.yaml")).unwrap();
-            let mut value: Value = yaml::from_str(text).unwrap();
-            let patch: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
-            json_patch::patch(&mut value, &patch).unwrap();
-            *text = value.to_string();
-        }
-        inputs(files)
-    });
+    check("upgrade-status-variants", |folder| inputs(changed(folder)));
 }

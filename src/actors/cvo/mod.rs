@@ -36,7 +36,7 @@ mod version_pod;
 mod worker;
 
 pub use load::installed_release;
-pub use payload::{Installed, installed_cluster_operator};
+pub use payload::{Installed, installed_cluster_operator, update_status_controller_objects};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ use super::monitoring::PAYLOAD_ERRORS;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
-use crate::model::alert::Alert;
+use crate::model::alert::ActiveAlert;
 use crate::model::counter::Counter;
 use crate::model::release::Release;
 use crate::model::resources::{
@@ -170,7 +170,7 @@ impl ClusterVersionOperator {
         Some(Counter { by: NAME.to_owned(), metric: PAYLOAD_ERRORS, labels, count: *count })
     }
 
-    fn run(&mut self, view: &View, alerts: &[Alert], now: Time) -> Step {
+    fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, now));
             self.site.find_held(view);

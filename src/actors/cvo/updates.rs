@@ -21,7 +21,7 @@ use super::desired;
 use super::upgradeable::risks as risks_of_state;
 use crate::actors::monitoring;
 use crate::base::clock::Time;
-use crate::model::alert::Alert;
+use crate::model::alert::ActiveAlert;
 use crate::model::condition::{self, Condition};
 use crate::model::graph::{Node, Risk};
 use crate::model::release::{Architecture, Release};
@@ -103,7 +103,7 @@ impl Updates {
         &mut self,
         world: &World,
         view: &View,
-        alerts: &[Alert],
+        alerts: &[ActiveAlert],
         cluster_version: &Object,
         own: &Release,
         now: Time,
@@ -136,7 +136,7 @@ impl Updates {
     fn look_around(
         &self,
         view: &View,
-        alerts: &[Alert],
+        alerts: &[ActiveAlert],
         cluster_version: &Object,
         own: &Release,
     ) -> OwnRisks {

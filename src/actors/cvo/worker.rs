@@ -21,7 +21,7 @@ use super::status::{self, Report};
 use super::updates::{self, Updates};
 use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
-use crate::model::alert::Alert;
+use crate::model::alert::ActiveAlert;
 use crate::model::manifests::is_preview;
 use crate::model::payload::Selection;
 use crate::model::release::Release;
@@ -98,7 +98,7 @@ impl Worker {
         &mut self,
         site: &mut Site,
         view: &View,
-        alerts: &[Alert],
+        alerts: &[ActiveAlert],
         now: Time,
         out: &mut Outbox,
     ) {

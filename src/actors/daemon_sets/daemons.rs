@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::revisions::HASH;
 use crate::actors::owners;
 use crate::actors::placement::is_chosen;
 use crate::actors::shares::share;
@@ -12,8 +13,6 @@ use crate::base::clock::Time;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
 use crate::model::{Object, View, Write};
 
-/// The label that tells the pods of one template from those of another.
-const HASH: &str = "controller-revision-hash";
 /// The label with the number of the template.
 const GENERATION: &str = "pod-template-generation";
 /// The annotation of a DaemonSet that counts its templates.
@@ -42,7 +41,8 @@ struct Place<'v> {
 /// A DaemonSet and its pods at one moment.
 pub(super) struct Daemons<'v> {
     set: &'v Object,
-    hash: String,
+    /// Which template it has now.
+    pub(super) hash: String,
     places: Vec<Place<'v>>,
     /// Pods for nodes that are gone.
     lost: Vec<&'v Object>,
@@ -147,6 +147,12 @@ impl<'v> Daemons<'v> {
             writes.push(delete(pod));
         }
         writes
+    }
+
+    /// Which templates its pods have.
+    pub(super) fn hashes(&self) -> Vec<&'v str> {
+        let pods = self.places.iter().flat_map(|place| &place.pods).chain(&self.lost);
+        pods.filter_map(|pod| pod.label(HASH)).collect()
     }
 
     fn is_updated(&self, pod: &Object) -> bool {

@@ -1,10 +1,10 @@
 //! The DaemonSet controller: a pod on each node that fits and whose taints are tolerated.
 //!
 //! Pods name their node by an affinity and tolerate what daemons tolerate (nodes that are cordoned, not ready or under
-//! pressure); the scheduler binds them. What a release payload brings is left alone, as its Deployments are. There are no
-//! ControllerRevisions and no surge.
+//! pressure); the scheduler binds them. What a release payload brings is left alone, as its Deployments are. There is no surge.
 
 mod daemons;
+mod revisions;
 mod status;
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ use self::daemons::Daemons;
 use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::Time;
-use crate::model::resources::{DAEMON_SETS, NODES, PODS};
+use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
 use crate::model::{Identity, Key, Object, View, Write};
 
 /// The DaemonSet controller of kube-controller-manager.
@@ -69,7 +69,11 @@ impl Reconcile for DaemonSetController {
         if let Some(at) = daemons.look_again {
             self.queue.add_at(key.clone(), at);
         }
-        let mut writes = if set.is_terminating() { Vec::new() } else { daemons.next() };
+        let mut writes = Vec::new();
+        if !set.is_terminating() {
+            writes.extend(revisions::told(set, &daemons.hash, &daemons.hashes(), view));
+            writes.extend(daemons.next());
+        }
         writes.extend(status::told(set, &daemons));
         writes
     }
@@ -85,7 +89,7 @@ impl Actor for DaemonSetController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Kind(DAEMON_SETS), Interest::Kind(PODS), Interest::Kind(NODES)]
+        [DAEMON_SETS, CONTROLLER_REVISIONS, PODS, NODES].into_iter().map(Interest::Kind).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::DaemonSetController;
 use crate::actors::scheduler::Scheduler;
 use crate::actors::testing::{Rig, check_recovery};
-use crate::model::resources::{DAEMON_SETS, NODES, PODS};
+use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
 use crate::model::{Object, Write};
 
 fn prepare(rig: &mut Rig) {
@@ -119,4 +119,45 @@ fn a_new_template_is_rolled_out_one_by_one() {
 #[test]
 fn a_restarted_controller_comes_to_the_same_end() {
     check_recovery(prepare, |rig| format!("{:?} {}", nodes(rig), status(rig)));
+}
+
+/// The revisions as `number: the field x of the template's pods`.
+fn revisions(rig: &Rig) -> Vec<String> {
+    let told = |revision: &Object| {
+        let template = &revision["data"]["spec"]["template"];
+        format!("{}: {}", revision["revision"], template["spec"]["x"])
+    };
+    let mut revisions: Vec<String> = rig.view.list(&CONTROLLER_REVISIONS).map(told).collect();
+    revisions.sort();
+    revisions
+}
+
+fn change_template(rig: &mut Rig, spec: &Value) {
+    let patch = json!({ "spec": { "template": { "spec": spec } } });
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", patch));
+    for _ in 0..4 {
+        settle(rig);
+    }
+}
+
+#[test]
+fn each_template_is_a_revision_and_going_back_makes_it_the_newest() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    assert_eq!(revisions(&rig), ["1: null"]);
+    change_template(&mut rig, &json!({ "x": 1 }));
+    assert_eq!(revisions(&rig), ["1: null", "2: 1"]);
+    change_template(&mut rig, &json!({ "x": null }));
+    assert_eq!(revisions(&rig), ["2: 1", "3: null"]);
+}
+
+#[test]
+fn revisions_that_no_pod_has_are_kept_to_a_limit() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", json!({ "spec": { "revisionHistoryLimit": 1 } })));
+    for x in 1..=3 {
+        change_template(&mut rig, &json!({ "x": x }));
+    }
+    assert_eq!(revisions(&rig), ["3: 2", "4: 3"]);
 }

@@ -19,12 +19,14 @@ const RENEWED_EVERY: SignedDuration = SignedDuration::from_secs(DURATION_SECONDS
 pub(super) struct NodeLease {
     node: String,
     renewed_at: Option<Time>,
+    every: SignedDuration,
 }
 
 impl NodeLease {
-    /// One that this process has not renewed yet.
-    pub(super) fn of(node: &str) -> Self {
-        Self { node: node.to_owned(), renewed_at: None }
+    /// One that this process has not renewed yet. Between renewals passes so many times as long as usual.
+    pub(super) fn of(node: &str, stretch: i32) -> Self {
+        let every = RENEWED_EVERY.saturating_mul(stretch.max(1));
+        Self { node: node.to_owned(), renewed_at: None, every }
     }
 
     /// Where it stands.
@@ -34,7 +36,7 @@ impl NodeLease {
 
     /// What to write now, and when to look again.
     pub(super) fn look(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
-        if let Some(next) = self.renewed_at.map(|at| after(at, RENEWED_EVERY)).filter(|next| *next > now) {
+        if let Some(next) = self.renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
             return (None, next);
         }
         self.renewed_at = Some(now);
@@ -66,7 +68,7 @@ impl NodeLease {
                 }),
             ),
         };
-        (Some(write), after(now, RENEWED_EVERY))
+        (Some(write), after(now, self.every))
     }
 
     /// The Lease is refused: it is tried again as soon as it is looked at.

@@ -11,6 +11,7 @@ mod crash;
 mod ending;
 mod images;
 pub(crate) mod lease;
+mod network;
 mod node;
 mod probe;
 mod pull;
@@ -21,9 +22,11 @@ mod worker;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use self::lease::NodeLease;
+pub(crate) use self::network::connect;
 use self::node::NodeStatus;
 pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
@@ -60,7 +63,7 @@ impl Kubelet {
         Self {
             name: format!("kubelet/{node}"),
             node: node.to_owned(),
-            lease: world.node_leases.then(|| NodeLease::of(node)),
+            lease: world.node_leases.then(|| NodeLease::of(node, world.node_lease_stretch)),
             world,
             streams: *streams,
             queue: WorkQueue::default(),
@@ -86,8 +89,8 @@ impl Kubelet {
             let images =
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
+            let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
             if self.node_status.was_booted() {
-                let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
                 memory.exited.extend(worker::running(pod).map(|name| (name, 0)));
             }
             self.queue.add(key_of(pod));
@@ -171,9 +174,24 @@ impl Kubelet {
         }
     }
 
+    /// The address of a pod: that of the node for those on its network, for others one of the node's subnet.
+    fn address_of(&self, pod: &Object, site: &Site<'_>) -> Option<Ipv4Addr> {
+        let node = site.view.get(&resources::NODES, "", &self.node);
+        if pod["spec"]["hostNetwork"] == true {
+            return node.and_then(network::address_of)?.parse().ok();
+        }
+        let known = self.pods.get(&key_of(pod)).filter(|memory| memory.uid == pod.uid());
+        known.and_then(|memory| memory.address).or_else(|| {
+            let taken = self.pods.values().filter_map(|memory| memory.address).collect();
+            Some(network::free_address(&self.node, node, &taken))
+        })
+    }
+
     fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
         let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
+        let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);
+        memory.address = address;
         let looked = worker::look(site, object, memory, &mut self.images);
         let told = looked.notices.into_iter().filter_map(|notice| memory.events.tell(notice, site.now));
         let told: Vec<_> = told.collect();
@@ -220,6 +238,7 @@ impl Actor for Kubelet {
             world: &world,
             streams: self.streams,
             minor: kubelet_minor(input.view, &self.node),
+            host: input.view.get(&resources::NODES, "", &self.node).and_then(network::address_of),
             now: input.now,
         };
         for subject in self.queue.take_due(input.now) {

@@ -1,11 +1,17 @@
 //! The status of a pod as a kubelet reads and writes it.
 
+use std::net::Ipv4Addr;
+
 use serde_json::{Map, Value, json};
 
+use super::worker::Site;
 use crate::base::clock::{Time, parse_rfc3339, rfc3339};
 use crate::base::rng::Streams;
 use crate::model::Object;
 use crate::model::condition::{self, Condition};
+
+/// The first minor whose kubelets tell all addresses of their node (`PodHostIPs`).
+const HOST_IPS_MINOR: u32 = 29;
 
 /// State of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +134,11 @@ impl Container {
         matches!(self.state, State::Running { .. })
     }
 
+    /// Whether the pod's sandbox was made: nothing is pulled before.
+    fn has_sandbox(&self) -> bool {
+        !matches!(&self.state, State::Waiting { reason, .. } if ["ContainerCreating", "PodInitializing"].contains(&reason.as_str()))
+    }
+
     fn is_ready(&self) -> bool {
         if self.init { self.is_done() } else { self.is_running() && !self.fails_probe }
     }
@@ -206,20 +217,18 @@ impl Status {
     }
 
     /// The fields of `status` that differ from those in the API; `None` where none does.
-    pub(super) fn changes(
-        &self,
-        pod: &Object,
-        now: Time,
-        kubelet_minor: u32,
-        streams: Streams,
-    ) -> Option<Value> {
+    pub(super) fn changes(&self, pod: &Object, site: &Site<'_>, address: Option<Ipv4Addr>) -> Option<Value> {
         let list = |init: bool| -> Vec<Value> {
-            self.containers.iter().filter(|c| c.init == init).map(|c| c.render(pod.uid(), streams)).collect()
+            self.containers
+                .iter()
+                .filter(|c| c.init == init)
+                .map(|c| c.render(pod.uid(), site.streams))
+                .collect()
         };
         let mut wanted = vec![
             ("phase", json!(self.phase)),
             ("startTime", json!(self.start.map(rfc3339))),
-            ("conditions", json!(self.conditions(pod, now, kubelet_minor))),
+            ("conditions", json!(self.conditions(pod, site.now, site.minor))),
             ("containerStatuses", json!(list(false))),
         ];
         if self.containers.iter().any(|container| container.init) {
@@ -230,12 +239,36 @@ impl Status {
                 wanted.push((field, json!(text)));
             }
         }
+        wanted.extend(self.addresses(pod, site, address));
         let changed: Map<String, Value> = wanted
             .into_iter()
             .filter(|(field, value)| pod["status"][field] != *value)
             .map(|(field, value)| (field.to_owned(), value))
             .collect();
         (!changed.is_empty()).then_some(Value::Object(changed))
+    }
+
+    /// Where the pod is reached, once its sandbox is there; where its node is, from the start.
+    fn addresses(
+        &self,
+        pod: &Object,
+        site: &Site<'_>,
+        address: Option<Ipv4Addr>,
+    ) -> Vec<(&'static str, Value)> {
+        let mut told = Vec::new();
+        if let Some(host) = site.host {
+            told.push(("hostIP", json!(host)));
+            if site.minor >= HOST_IPS_MINOR {
+                told.push(("hostIPs", json!([{ "ip": host }])));
+            }
+        }
+        let has_sandbox =
+            !pod.text("/status/podIP").is_empty() || self.containers.iter().any(Container::has_sandbox);
+        if let Some(address) = address.filter(|_| has_sandbox) {
+            told.push(("podIP", json!(address)));
+            told.push(("podIPs", json!([{ "ip": address }])));
+        }
+        told
     }
 
     /// The kubelet's conditions, among those that others have set.

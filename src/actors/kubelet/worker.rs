@@ -3,6 +3,7 @@
 //! What the API shows is the state; [`Memory`] holds only what a real kubelet loses in a restart too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ pub(super) const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 pub(super) struct Memory {
     /// The pod that this is about; one of the same name may follow.
     pub(super) uid: String,
+    /// Where it is reached, or will be when its sandbox is there.
+    pub(super) address: Option<Ipv4Addr>,
     /// Containers whose processes the runtime said have ended, and how, until they are started again: a status that tells of it
     /// may be refused.
     pub(super) exited: BTreeMap<String, i64>,
@@ -57,7 +60,8 @@ impl Memory {
         });
         let source = json!({ "component": "kubelet", "host": node });
         let subject = Subject { involved, namespace: pod.namespace().to_owned(), source };
-        Self { uid: pod.uid().to_owned(), events: Recorder::of(subject), ..Self::default() }
+        let address = pod.text("/status/podIP").parse().ok();
+        Self { uid: pod.uid().to_owned(), address, events: Recorder::of(subject), ..Self::default() }
     }
 }
 
@@ -71,6 +75,8 @@ pub(super) struct Site<'a> {
     pub(super) streams: Streams,
     /// Minor of the kubelet's Kubernetes 1.x.
     pub(super) minor: u32,
+    /// The address of the node.
+    pub(super) host: Option<&'a str>,
     /// The current moment.
     pub(super) now: Time,
 }
@@ -240,7 +246,7 @@ impl Look<'_> {
     }
 
     pub(super) fn write_status(&mut self) {
-        let changes = self.status.changes(self.pod, self.site.now, self.site.minor, self.site.streams);
+        let changes = self.status.changes(self.pod, self.site, self.memory.address);
         let Some(changes) = changes.filter(|changes| self.memory.sent.as_ref() != Some(changes)) else {
             return;
         };

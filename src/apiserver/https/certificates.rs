@@ -1,15 +1,45 @@
 //! Certificates: an authority of our own, and what it signs.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
-    IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
 };
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// No certificate can be made.
+/// No certificate can be made or read.
 #[derive(Debug, thiserror::Error)]
-#[error("no certificate can be made: {0}")]
-pub struct CertificateError(#[from] rcgen::Error);
+pub enum CertificateError {
+    /// None can be made.
+    #[error("no certificate can be made: {0}")]
+    Made(#[from] rcgen::Error),
+    /// What was given is none, or no key.
+    #[error("no certificate and key can be read: {0}")]
+    Read(#[from] pem::Error),
+}
+
+/// A certificate that a server shows, with those that it was signed by, and its key, all as PEM.
+#[derive(Debug, Clone)]
+pub struct ServerCertificate {
+    /// The certificate, and whoever signed it.
+    pub chain_pem: String,
+    /// The private key.
+    pub key_pem: String,
+}
+
+/// A chain, and the key of its first certificate.
+type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+impl ServerCertificate {
+    pub(super) fn read(&self) -> Result<Shown, CertificateError> {
+        Ok((read_all(&self.chain_pem)?, PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes())?))
+    }
+}
+
+/// All certificates of a text.
+pub(super) fn read_all(pem: &str) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+    Ok(CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<_, _>>()?)
+}
 
 /// A certificate authority.
 #[derive(Debug)]
@@ -65,18 +95,32 @@ impl Authority {
     }
 
     /// A certificate of a server that is called by these names and addresses.
-    pub(super) fn server(
-        &self,
-        names: &[String],
-    ) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), CertificateError> {
+    pub(super) fn server(&self, names: &[String]) -> Result<Shown, CertificateError> {
+        let (certificate, key) = self.server_pair(names)?;
+        let chain = vec![certificate.der().clone(), self.certificate().clone()];
+        Ok((chain, PrivateKeyDer::Pkcs8(key.serialize_der().into())))
+    }
+
+    /// The same as PEM.
+    ///
+    /// # Errors
+    /// The machine has no randomness.
+    pub fn server_certificate(&self, names: &[String]) -> Result<ServerCertificate, CertificateError> {
+        let (certificate, key) = self.server_pair(names)?;
+        Ok(ServerCertificate {
+            chain_pem: certificate.pem() + &self.certificate_pem(),
+            key_pem: key.serialize_pem(),
+        })
+    }
+
+    fn server_pair(&self, names: &[String]) -> Result<(Certificate, KeyPair), CertificateError> {
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name = name("windtunnel", None);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
-        let certificate = params.signed_by(&key, &self.0)?;
-        Ok((certificate.der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into())))
+        Ok((params.signed_by(&key, &self.0)?, key))
     }
 
     /// A certificate of a user, of a member of a group if one is given (`CN` and `O` of its subject).

@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
-pub use certificates::{Authority, CertificateError, ClientCertificate};
+pub use certificates::{Authority, CertificateError, ClientCertificate, ServerCertificate};
 pub use tls::random_token;
 pub use webhooks::Webhooks;
 
@@ -51,6 +51,10 @@ pub struct Settings {
     pub token: String,
     /// Who signs the server's certificate and those of clients.
     pub authority: Option<Authority>,
+    /// The server's certificate; without one, a new one of the authority.
+    pub certificate: Option<ServerCertificate>,
+    /// Certificates of those who sign client certificates, as PEM (`--client-ca-file`); without them, the authority.
+    pub client_authorities: Option<String>,
     /// Names and addresses in the server's certificate beside those of the loopback and of `address`.
     pub names: Vec<String>,
 }
@@ -62,6 +66,8 @@ impl Default for Settings {
             address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             token: random_token(),
             authority: None,
+            certificate: None,
+            client_authorities: None,
             names: Vec::new(),
         }
     }
@@ -95,21 +101,29 @@ pub struct Serving {
     listener: Listener,
 }
 
-/// Serves `server` until [`Serving::stop`]; requests are answered from now on.
+/// Serves `shared` until [`Serving::stop`]; requests are answered from now on.
 ///
 /// # Errors
 /// [`ServeError`]
-pub async fn serve(server: Shared, settings: Settings) -> Result<Serving, ServeError> {
-    let Settings { address, token, authority, names } = settings;
+pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeError> {
+    let Settings { address, token, authority, certificate, client_authorities, names } = settings;
     let authority = match authority {
         Some(authority) => authority,
         None => Authority::generate()?,
     };
-    let tls = tls::Tls::new(&authority, &server_names(address.ip(), names))?;
+    let server = match certificate {
+        Some(given) => given.read()?,
+        None => authority.server(&server_names(address.ip(), names))?,
+    };
+    let clients = match client_authorities {
+        Some(pem) => certificates::read_all(&pem)?,
+        None => vec![authority.certificate().clone()],
+    };
+    let tls = tls::Tls::new(server, clients)?;
     let failed = |error| ServeError::Listen { address, error };
     let socket = TcpListener::bind(address).await.map_err(failed)?;
     let address = socket.local_addr().map_err(failed)?;
-    let door = Arc::new(Door::new(server, &token));
+    let door = Arc::new(Door::new(shared, &token));
     Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, door) })
 }
 

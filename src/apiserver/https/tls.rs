@@ -8,14 +8,13 @@ use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::client::danger::HandshakeSignatureValid;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
-use tokio_rustls::rustls::pki_types::{CertificateDer, UnixTime};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use tokio_rustls::rustls::{
     DigitallySignedStruct, DistinguishedName, Error, RootCertStore, ServerConfig, SignatureScheme,
 };
 
-use super::certificates::Authority;
 use super::{ServeError, subject};
 use crate::base::clock::Time;
 use crate::base::text::hex;
@@ -37,20 +36,24 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// TLS with a new certificate for these names. HTTP/2 is preferred.
-    pub(super) fn new(authority: &Authority, names: &[String]) -> Result<Self, ServeError> {
+    /// TLS with the server's chain and key, for clients of these authorities. HTTP/2 is preferred.
+    pub(super) fn new(
+        (chain, key): (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>),
+        client_authorities: Vec<CertificateDer<'static>>,
+    ) -> Result<Self, ServeError> {
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();
-        roots.add(authority.certificate().clone())?;
+        for authority in client_authorities {
+            roots.add(authority)?;
+        }
         let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
             .build()
             .map_err(|error| Error::General(error.to_string()))?;
-        let (certificate, key) = authority.server(names)?;
         let anyone = Arc::new(Anyone(Arc::clone(&provider)));
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(anyone)
-            .with_single_cert(vec![certificate, authority.certificate().clone()], key)?;
+            .with_single_cert(chain, key)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), clients })
     }

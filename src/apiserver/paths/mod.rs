@@ -9,8 +9,8 @@ use serde_json::json;
 pub(crate) use metrics::{Metrics, Watching};
 
 use super::accept::{self, Media, Offer};
-use super::reply::Reply;
-use super::request::{Method, Request};
+use super::reply::{Reply, ReplyBody};
+use super::request::{Method, Request, ResourcePath};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 use super::{discovery, openapi};
@@ -52,10 +52,32 @@ impl ApiServer {
             ["apis", group] => discovery::group(&self.catalog, group)?,
             ["api", version] => discovery::resource_list(&self.catalog, "", version)?,
             ["apis", group, version] => discovery::resource_list(&self.catalog, group, version)?,
-            _ => return Err(Refused::unknown_path()),
+            _ => return self.answer_of(request, path).ok_or_else(Refused::unknown_path),
         };
         only_get(request)?;
         written(request, Reply::value(200, body))
+    }
+
+    /// Answers `GET path` with this JSON from now on, as [`Builder::document`](super::Builder::document) does.
+    pub fn set_document(&mut self, path: impl Into<String>, json: impl Into<String>) {
+        self.answers.insert(path.into(), json.into());
+    }
+
+    /// The document at a path, for those who read.
+    fn answer_of(&self, request: &Request<'_>, path: &str) -> Option<Reply> {
+        only_get(request).ok()?;
+        let bytes = self.answers.get(path)?.clone().into();
+        let body = ReplyBody::Bytes { content_type: "application/json", bytes };
+        Some(Reply { body, ..Reply::value(200, json!({})) })
+    }
+
+    /// The answer where there is no such kind: a document, for paths of others may look like ours, or why not.
+    pub(crate) fn beside(&self, request: &Request<'_>, path: &ResourcePath<'_>, missing: &Refused) -> Reply {
+        let found = match (missing.code, &*path.group, &*path.name) {
+            (404, "", "") => self.answer_of(request, &format!("/api/{}/{}", path.version, path.resource)),
+            _ => None,
+        };
+        found.unwrap_or_else(|| Reply::refused(missing))
     }
 
     /// `/api` and `/apis`: everything at once for those who ask for it, else the groups alone.

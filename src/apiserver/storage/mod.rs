@@ -7,6 +7,7 @@
 
 #[cfg(feature = "serve")]
 mod data_dir;
+mod import;
 pub(crate) mod writer;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 #[cfg(feature = "serve")]
 pub use data_dir::DataDir;
+pub use import::{Imported, Verdict};
 
 use super::server::ApiServer;
 use crate::model::Key;

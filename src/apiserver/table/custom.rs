@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::ages;
 use super::columns::{definition, name};
-use super::jsonpath::JsonPath;
 use super::row::{Cells, Row};
 use crate::base::clock::parse_rfc3339;
+use crate::base::jsonpath::JsonPath;
 
 /// Group and kind whose Tables have a column more than their definition names, in the servers of the distribution that
 /// they belong to.

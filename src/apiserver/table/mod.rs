@@ -8,7 +8,6 @@ mod access;
 mod ages;
 mod columns;
 mod custom;
-mod jsonpath;
 mod nodes;
 mod pods;
 mod row;

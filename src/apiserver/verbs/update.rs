@@ -162,7 +162,7 @@ impl ApiServer {
     }
 
     /// What writes of some kinds set in motion at once; `old` is what was there before.
-    pub(super) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
+    pub(crate) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
         if kind.table == self.crd_table {
             self.definition_written(key, old, now);
         }

@@ -38,7 +38,7 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
 }
 
 /// Checks a new object.
-pub(super) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
+pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
     let names = match kind.rules.names {
         NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
         rule => rule,

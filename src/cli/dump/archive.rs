@@ -6,8 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::dump::{Source, select};
-use crate::model::Resource;
+use crate::dump::{Source, Wanted, select};
 
 /// Whether a file is an archive, by its name.
 pub(super) fn is_one(path: &Path) -> bool {
@@ -29,7 +28,7 @@ pub(super) fn decompress(path: &Path) -> io::Result<String> {
 
 /// The files of an archive that may hold objects of `wanted` kinds. It is gone through twice, first for the names: a
 /// must-gather is mostly logs, of which nothing is kept.
-pub(super) fn read(path: &Path, wanted: &[&Resource]) -> io::Result<Vec<Source>> {
+pub(super) fn read(path: &Path, wanted: Wanted<'_>) -> io::Result<Vec<Source>> {
     let mut names = Vec::new();
     each(path, |name, _| {
         names.push(name);

@@ -73,8 +73,23 @@ pub(in crate::cli) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
 impl Connection {
     /// That of a kubeconfig and of nothing else, in its current context or another.
     pub(in crate::cli) fn of(kubeconfig: &Path, context: Option<&str>) -> Self {
-        let context = context.map(str::to_owned);
-        Self { kubeconfig: Some(kubeconfig.to_owned()), context, ..Self::default() }
+        Self::new(Some(kubeconfig), context)
+    }
+
+    /// That of a kubeconfig, or else of those that everybody uses.
+    pub(in crate::cli) fn new(kubeconfig: Option<&Path>, context: Option<&str>) -> Self {
+        let (kubeconfig, context) = (kubeconfig.map(Path::to_owned), context.map(str::to_owned));
+        Self { kubeconfig, context, ..Self::default() }
+    }
+
+    /// The names of the contexts that there are.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read.
+    pub(in crate::cli) fn contexts(&self) -> Result<Vec<String>, Said> {
+        let kubeconfig = self.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+        let kubeconfig = kubeconfig.map_err(|error| plain(&super::causes(&error)))?;
+        Ok(kubeconfig.contexts.into_iter().map(|context| context.name).collect())
     }
 
     /// How to reach the cluster.

@@ -42,7 +42,14 @@ async fn ask(config: &Config, host: &str) -> Result<String, String> {
     let mut config = config.clone();
     config.cluster_url =
         format!("https://{host}").parse().map_err(|error: http::uri::InvalidUri| error.to_string())?;
-    let client = Client::try_from(config).map_err(|error| error.to_string())?;
+    answer(&Client::try_from(config).map_err(|error| error.to_string())?).await
+}
+
+/// The body of what `/api/v1/alerts` answers.
+///
+/// # Errors
+/// Why there is no answer.
+pub(in crate::cli) async fn answer(client: &Client) -> Result<String, String> {
     let request = Request::get("/api/v1/alerts").body(Vec::new()).map_err(|error| error.to_string())?;
     client.request_text(request).await.map_err(|error| match error {
         kube::Error::Api(status) => format!("GET status code={}", status.code),

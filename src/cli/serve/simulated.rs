@@ -12,6 +12,7 @@ use std::time::Duration;
 use semver::Version;
 use tokio::runtime::Handle;
 
+use crate::actors::service_accounts::RootCaPublisher;
 use crate::apiserver::service::Shared;
 use crate::backends::in_process::InProcess;
 use crate::base::clock::{Clock as _, ScaledClock, WallClock};
@@ -19,9 +20,8 @@ use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
 use crate::cli::{complain, files};
 use crate::engine::{Session, SessionError};
-use crate::model::graph::UpdateService;
 use crate::model::release::Release;
-use crate::scenario::plan::{ClusterPlan, Platform, ReleasePlan};
+use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 use crate::scenario::{self, Releases as _};
 
 /// How often the components are looked after although nothing is due.
@@ -61,21 +61,10 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     let others: Vec<Release> = found.everywhere().into_iter().filter(|other| !named(other)).collect();
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
     Ok(Some(ClusterPlan {
-        channel: format!("stable-{}.{}", version.major, version.minor),
-        release,
         releases,
-        update_service: UpdateService::default(),
-        installed: true,
-        control_plane_nodes: 3,
-        worker_nodes: 3,
         node_leases: true,
-        platform: Platform::default(),
         kubernetes_minor: args.kubernetes,
-        feature_set: String::new(),
-        baseline_capability_set: String::new(),
-        additional_enabled_capabilities: Vec::new(),
-        keyrings: None,
-        objects: Vec::new(),
+        ..ClusterPlan::of(release)
     }))
 }
 
@@ -86,11 +75,18 @@ fn later(version: &Version) -> [Version; 2] {
 }
 
 impl Simulated {
-    /// Installs the cluster, whose time begins now and passes `speed` times as fast as that of the wall.
+    /// Installs the cluster, whose time begins now and passes `--speed` times as fast as that of the wall. `certificate` (PEM) is
+    /// that of the authority by which its pods know the API server.
     ///
     /// # Errors
     /// The cluster cannot be installed.
-    pub(super) fn start(plan: ClusterPlan, seed: u64, speed: f64, runtime: &Handle) -> Result<Self, String> {
+    pub(super) fn start(
+        plan: ClusterPlan,
+        args: &ServeArgs,
+        certificate: String,
+        runtime: &Handle,
+    ) -> Result<Self, String> {
+        let (seed, speed) = (args.seed, args.speed);
         let (tell, told) = mpsc::channel();
         let stopping = Arc::new(AtomicBool::new(false));
         let (stopped, runtime) = (Arc::clone(&stopping), runtime.clone());
@@ -107,6 +103,7 @@ impl Simulated {
                 (Err(error), _) => return drop(tell.send(Err(error))),
                 (Ok(_), None) => return drop(tell.send(Err(SessionError::Ended))),
             };
+            session.add(Box::new(RootCaPublisher::new(certificate)));
             let clock = Arc::new(ScaledClock::starting_at(begins, speed));
             if tell.send(Ok(shared.with_clock(clock.clone()))).is_ok()
                 && let Err(error) = live(&mut session, &clock, &shared, &stopped, &runtime)

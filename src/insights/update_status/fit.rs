@@ -23,6 +23,23 @@ const VERSION_MAX: usize = 64;
 /// Most characters of a reason that is made of a sentence.
 const REASON_MAX: usize = 64;
 
+/// What the API takes of an insight.
+#[derive(Debug)]
+pub(in crate::insights) struct Fitting {
+    /// The insight.
+    pub(super) value: Value,
+    /// How many bytes it takes.
+    pub(super) size: usize,
+}
+
+impl Fitting {
+    /// `None` where the insight is about an object whose name the API does not take.
+    pub(in crate::insights) fn of(insight: &Insight) -> Option<Self> {
+        let value = fit(insight)?;
+        Some(Self { size: value.to_string().len(), value })
+    }
+}
+
 /// The member of the envelope that holds what the insight says.
 pub(super) fn member(insight: &Insight) -> &'static str {
     match insight.detail {
@@ -34,8 +51,7 @@ pub(super) fn member(insight: &Insight) -> &'static str {
     }
 }
 
-/// The insight as the API takes it; `None` where it is about an object whose name the API does not take.
-pub(super) fn fit(insight: &Insight) -> Option<Value> {
+fn fit(insight: &Insight) -> Option<Value> {
     let mut value = serde_json::to_value(insight).ok()?;
     value["uid"] = json!(uid::dns_label(&insight.uid));
     let acquired_at = rfc3339(insight.acquired_at);
@@ -65,7 +81,7 @@ pub(super) fn fit(insight: &Insight) -> Option<Value> {
 }
 
 /// An insight back from the API, under the uid that it has here.
-pub(super) fn read(value: &Value) -> Option<Insight> {
+pub(in crate::insights) fn read(value: &Value) -> Option<Insight> {
     let mut insight: Insight = serde_json::from_value(value.clone()).ok()?;
     let named = |prefix: &str, name: &str| uid::of_object(prefix, name);
     insight.uid = match &insight.detail {

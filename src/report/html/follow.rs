@@ -8,13 +8,12 @@ use super::states::{self, HISTORY, Place};
 use crate::base::clock::Time;
 use crate::model::alert::{Alert, AlertState};
 use crate::model::fault::Fault;
-use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
-};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES, PODS};
 use crate::model::{Key, Object, View, pod};
 use crate::record::{ADMINISTRATOR, Event as Happened, Record, WriteEvent};
 use crate::report::insights;
 use crate::report::timeline::{self, changes};
+use crate::status::nodes;
 
 /// The namespace whose pods have lanes: the operator's own, and those that retrieve releases.
 const RETRIEVAL: &str = "openshift-cluster-version";
@@ -230,20 +229,18 @@ impl Follower<'_> {
             shown |= self.show_cluster_version(at, before, after, own);
         } else if key.is(&NODES) {
             shown |= self.show_node(at, &key.name, after, own);
-        } else if key.is(&MACHINE_CONFIG_POOLS) || key.is(&MACHINE_CONFIGS) {
-            if key.is(&MACHINE_CONFIG_POOLS) {
-                shown |= self.lanes.show((Group::Pools, &key.name), at, after.map(states::of_pool), own);
-            }
-            let spec = |object: Option<&Object>| object.map(|object| object["spec"].clone());
-            if at > 0 && (key.is(&MACHINE_CONFIGS) || spec(before) != spec(after)) {
-                self.show_nodes(at, own);
-            }
+        } else if key.is(&MACHINE_CONFIG_POOLS) {
+            shown |= self.lanes.show((Group::Pools, &key.name), at, after.map(states::of_pool), own);
         } else if key.is(&CLUSTER_OPERATORS) {
             let desired = self.desired();
             let state = after.map(|operator| states::of_operator(operator, &desired));
             shown |= self.lanes.show((Group::Operators, &key.name), at, state, own);
         } else if key.is(&PODS) && key.namespace == RETRIEVAL {
             shown |= self.lanes.show((Group::Pods, &key.name), at, after.map(of_pod), own);
+        }
+        // What the run begins with is shown as a whole.
+        if at > 0 && nodes::moves_all(key, before, after) {
+            self.show_nodes(at, own);
         }
         shown
     }
@@ -273,9 +270,6 @@ impl Follower<'_> {
                 self.lanes.show((Group::Operators, operator.name()), at, Some(state), event);
             }
         }
-        if before["status"]["history"] != after["status"]["history"] {
-            self.show_nodes(at, event);
-        }
         shown
     }
 
@@ -293,8 +287,7 @@ impl Follower<'_> {
     }
 
     fn show_node(&mut self, at: i64, name: &str, node: Option<&Object>, event: Option<usize>) -> bool {
-        let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
-        let state = node.zip(cluster_version).and_then(|(node, cv)| states::of_node(node, &self.view, cv));
+        let state = node.and_then(|node| states::of_node(node, &self.view));
         self.lanes.show((Group::Nodes, name), at, state, event)
     }
 }

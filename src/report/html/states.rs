@@ -8,10 +8,9 @@ use crate::base::yaml;
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
 use crate::model::node_phase::Phase;
-use crate::model::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use crate::model::{Object, View};
 use crate::report::insights;
-use crate::status::nodes::{self, Assessment, Target};
+use crate::status::nodes::{self, Assessment};
 
 /// Which lane.
 pub(super) type Place = (Group, String);
@@ -101,9 +100,8 @@ pub(super) fn of_pool(object: &Object) -> State {
 }
 
 /// A node's phase, as `oc adm upgrade status` judges it; `None` where no pool wants it.
-pub(super) fn of_node(node: &Object, view: &View, cluster_version: &Object) -> Option<State> {
-    let target = Target::of(cluster_version, view.list(&MACHINE_CONFIGS));
-    let status = nodes::find(node, view.list(&MACHINE_CONFIG_POOLS), &target)?;
+pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
+    let status = nodes::in_view(node, view)?;
     let tone = match (status.assessment, status.phase) {
         (Assessment::Degraded | Assessment::Unavailable, _) => Tone::Bad,
         (_, Phase::Updated) => Tone::Good,

@@ -184,6 +184,8 @@ pub enum TextMatch {
     Equals(String),
     /// It has this somewhere.
     Contains(String),
+    /// It has this nowhere.
+    Lacks(String),
     /// The regular expression is found in it.
     Matches(Regex),
 }
@@ -208,6 +210,7 @@ impl TextMatch {
         match self {
             Self::Equals(wanted) => text == wanted,
             Self::Contains(wanted) => text.contains(wanted),
+            Self::Lacks(unwanted) => !text.contains(unwanted),
             Self::Matches(pattern) => pattern.is_match(text),
         }
     }
@@ -218,6 +221,7 @@ impl std::fmt::Display for TextMatch {
         match self {
             Self::Equals(wanted) => write!(f, "`{wanted}`"),
             Self::Contains(wanted) => write!(f, "a text with `{wanted}`"),
+            Self::Lacks(unwanted) => write!(f, "a text without `{unwanted}`"),
             Self::Matches(pattern) => write!(f, "/{pattern}/"),
         }
     }

@@ -60,6 +60,7 @@ fn the_nearest_example_is_of_the_same_thing_whenever_that_must_hold() {
     check("within 2h ClusterVersion condition Progressing is False", "ClusterVersion condition Progressing");
     check("ClusterVersion condition Progressing is false", "ClusterVersion condition Progressing");
     check("throughout 5 minutes clusterversion field \"a\" is \"b\"", "ClusterVersion field");
+    check("the output should contains \"a\"", "the output should contain");
     check("within 5 minutes Pod/a/b has the status \"Running\"", "has status");
 }
 

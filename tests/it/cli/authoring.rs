@@ -56,12 +56,29 @@ fn what_is_wrong_or_odd_is_told_for_all_files_at_once() {
     warning: s/also.yaml:4:3: nothing is expected of the time that passes at the end
     warning: s/odd.yaml:1:1: nothing is expected: this scenario passes whatever happens
     warning: s/odd.yaml:4:3: nothing is expected of the time that passes at the end
-    warning: s/also.yaml and s/odd.yaml are both called `odd`
+    warning: s/also.yaml and s/odd.yaml are all called `odd`
     4 files: 1 error, 5 warnings
     ");
     insta::assert_snapshot!(check(&files[..1], &["lint", "s"]), @r"
     exit 0
     1 file: 0 errors, 0 warnings
+    ");
+}
+
+#[test]
+fn without_a_path_the_usual_folders_that_there_are_are_looked_at() {
+    let environment = TestEnvironment::with(&[("scenarios/calm.yaml", CALM)]);
+    insta::assert_snapshot!(environment.run(&["lint"]).stdout, @"1 file: 0 errors, 0 warnings");
+    insta::assert_snapshot!(check(&[], &["lint", "none.yaml"]), @r"
+    exit 2
+    --- stderr
+    error: none.yaml: No such file or directory (os error 2)
+    ");
+    insta::assert_snapshot!(check(&[("a/b.txt", "")], &["lint", "a", "a/b.txt"]), @r"
+    exit 2
+    --- stderr
+    error: a: expected files named *.yaml or *.feature here, found none
+    error: a/b.txt: expected files named *.yaml or *.feature here, found none
     ");
 }
 
@@ -80,8 +97,13 @@ fn parts_of_a_suite_are_all_of_it_together() {
         names.map(|line| line[..1].to_owned()).collect::<String>()
     };
     assert_eq!(["1/2", "2/2", "4/4"].map(played), ["ac", "b", ""]);
+    assert_eq!(["0+1/2", "1+1/2"].map(played), ["ac", "b"]);
     let wrong = environment.run(&["run", "s", "--shard", "3/2"]);
-    assert!(wrong.stderr.contains("expected a part of all, such as 2/3"), "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("expected a part of all, such as 2/3, or 0+1/3 for the first"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 #[test]

@@ -114,3 +114,9 @@ impl std::fmt::Display for Output {
 pub(crate) fn check(files: &[(&str, &str)], arguments: &[&str]) -> String {
     TestEnvironment::with(files).run(arguments).to_string()
 }
+
+/// Lets programs that run by themselves get on.
+#[expect(clippy::disallowed_methods, reason = "other processes live in the wall's time")]
+pub(crate) fn pause(millis: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(millis));
+}

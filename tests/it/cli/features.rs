@@ -30,32 +30,6 @@ fn feature(text: &str) -> String {
 }
 
 #[test]
-fn the_help_says_what_there_is() {
-    insta::assert_snapshot!(check(&[], &["test", "--help"]), @r"
-        exit 0
-        Play Gherkin features
-
-        Usage: windtunnel test [OPTIONS] [PATHS]...
-
-        Arguments:
-          [PATHS]...  Feature files, or folders to search for `*.feature` [default: features]
-
-        Options:
-              --tags <EXPRESSION>  Play only scenarios whose tags fit, such as `@rollback and not @slow`
-              --seed <SEED>        Seed of everything that is drawn at random [default: 1]
-              --junit <FILE>       Write results as JUnit XML
-              --shard <I/N>        Play only this part of the scenarios, such as `2/3`: every third,
-                                   beginning with the second
-              --fail-fast          Begin no other scenario when one has failed; those that were not begun
-                                   are told of as skipped
-              --update-snapshots   Write the files that statuses are compared with (`the status is as in`)
-                                   instead of comparing
-              --html <FILE>        Write the results with their timelines as one HTML page
-          -h, --help               Print help
-        ");
-}
-
-#[test]
 fn a_command_must_succeed_unless_the_steps_after_it_say_how_it_is_refused() {
     let check = |steps: &str, expected: &str| {
         let cluster = "Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n";
@@ -78,7 +52,7 @@ fn a_command_must_succeed_unless_the_steps_after_it_say_how_it_is_refused() {
     check("Then it prints \"x\"\n", "no command was run yet");
     check(
         "When I run \"oc adm top\"\n",
-        "f.feature:4:1: expected a command such as `oc adm upgrade --to-latest`, found `oc adm top`",
+        "f.feature:4:1: expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `oc adm top`",
     );
     check(
         "When I run \"oc adm upgrade --to-image $(image 4.20.3)\"\n",
@@ -153,12 +127,16 @@ fn tags_choose_scenarios_or_say_that_none_fits() {
     insta::assert_snapshot!(test("@right and"), @r#"
         exit 2
         --- stderr
-        error: --tags: expected an expression such as `@rollback and not @slow`, found `@right and`: error at 1:11: expected one of "(", "@", "not"
+        error: invalid value '@right and' for '--tags <EXPRESSION>': expected an expression such as `@rollback and not @slow`: error at 1:11: expected one of "(", "@", "not"
+
+        For more information, try '--help'.
         "#);
     insta::assert_snapshot!(test("right"), @r#"
         exit 2
         --- stderr
-        error: --tags: expected an expression such as `@rollback and not @slow`, found `right`: error at 1:1: expected one of "(", "@", "not"
+        error: invalid value 'right' for '--tags <EXPRESSION>': expected an expression such as `@rollback and not @slow`: error at 1:1: expected one of "(", "@", "not"
+
+        For more information, try '--help'.
         "#);
 }
 
@@ -210,7 +188,7 @@ fn steps_that_cannot_be_played_are_told_before_anything_runs() {
         exit 2
         --- stderr
         error: f.feature:3:5: unknown release 4.99.3: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
-        error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `UpdateStatus`, `FeatureGate`, `ClusterImagePolicy`, `Infrastructure`, `Proxy`, `CredentialsRequest`, `SecurityContextConstraints`, `ServiceMonitor`, `PrometheusRule`, `MachineConfig`, `MachineConfigPool`, `MachineConfigNode`, `ControllerConfig`, `CustomResourceDefinition`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `ReplicaSet`, `ReplicationController`, `ControllerRevision`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`, `Secret`, `Service`, `EndpointSlice`, `DaemonSet`, `StatefulSet`, `CronJob`, `PodDisruptionBudget`, `NetworkPolicy`, `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`, `RuntimeClass`, `APIService`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration`, `ValidatingAdmissionPolicy`, `ValidatingAdmissionPolicyBinding`, `FlowSchema`, `PriorityLevelConfiguration`
+        error: f.feature:4:5: unknown kind `Gadgets`; there are `ClusterVersion`, `ClusterOperator`, `UpdateStatus`, `FeatureGate`, `ClusterImagePolicy`, `Infrastructure`, `Proxy`, `CredentialsRequest`, `SecurityContextConstraints`, `ServiceMonitor`, `PrometheusRule`, `MachineConfig`, `MachineConfigPool`, `MachineConfigNode`, `ControllerConfig`, `CustomResourceDefinition`, `PriorityClass`, `Node`, `Namespace`, `Pod`, `ConfigMap`, `ServiceAccount`, `Event`, `Deployment`, `ReplicaSet`, `ReplicationController`, `ControllerRevision`, `Job`, `Lease`, `Role`, `RoleBinding`, `ClusterRole`, `ClusterRoleBinding`, `Secret`, `Service`, `Endpoints`, `EndpointSlice`, `DaemonSet`, `StatefulSet`, `CronJob`, `PodDisruptionBudget`, `NetworkPolicy`, `PersistentVolume`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`, `RuntimeClass`, `APIService`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration`, `ValidatingAdmissionPolicy`, `ValidatingAdmissionPolicyBinding`, `FlowSchema`, `PriorityLevelConfiguration`
         error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
         ");
 }
@@ -267,4 +245,41 @@ fn a_byte_order_mark_and_windows_line_ends_are_read() {
     let output =
         TestEnvironment::with(&[("f.feature", &text)]).run(&["test", "--tags", "@right", "f.feature"]);
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output}");
+}
+
+#[test]
+fn steps_in_a_doc_string_are_retried_in_cluster_time_and_a_command_tells_of_the_last_time_alone() {
+    let retried = |step: &str| {
+        steps(&format!(
+            "Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n\
+             When I wait up to 300 seconds for the steps to pass:\n\"\"\"\n{step}\n\"\"\"\n"
+        ))
+    };
+    let get = "When I run the :get admin command with:\n| resource | nodes |\nThen the output should";
+    let found = retried(&format!("{get} match \"master-0 .* 5m\""));
+    assert!(found.contains("exit 0") && found.contains("(0:03:"), "{found}");
+    let found = retried(&format!("{get} contain \"worker-0\""));
+    assert!(
+        found.contains("f.feature:4:1 with seed 1") && found.contains("(0:05:00 of cluster time)"),
+        "{found}"
+    );
+    assert_eq!(found.matches("master-0").count(), 1, "{found}");
+}
+
+#[test]
+fn what_is_wrong_in_a_doc_string_of_steps_is_told_before_anything_runs() {
+    let check = |step: &str, expected: &str| {
+        let found = steps(&format!(
+            "Given a 4.20.1 cluster\nWhen I wait up to 60 seconds for the steps to pass:\n\"\"\"\n{step}\n\"\"\"\n"
+        ));
+        assert!(found.starts_with("exit 2") && found.contains(expected), "{found}");
+    };
+    check("the output should contain", "f.feature:4:1: line 1 of the doc string: ");
+    check(
+        "Then the output should contains \"a\"",
+        "f.feature:4:1: step 1 of the doc string: unknown step `Then the output should contains \"a\"`; the nearest is \
+         `the output should contain:`",
+    );
+    check("Then ClusterVersion field \"a\" is /(/", "`/(/` is no regular expression");
+    check("", "expected steps in the doc string");
 }

@@ -168,10 +168,12 @@ fn wrong_arguments_are_told() {
 
         For more information, try '--help'.
         ");
-    insta::assert_snapshot!(check(&[], &["play"]), @"
+    insta::assert_snapshot!(check(&[], &["play"]), @r"
         exit 2
         --- stderr
         error: unrecognized subcommand 'play'
+
+          tip: a similar subcommand exists: 'replay'
 
         Usage: windtunnel <COMMAND>
 

@@ -1,4 +1,4 @@
-//! `windtunnel run` on scenarios that can be played, and the help texts.
+//! `windtunnel run` on scenarios that can be played.
 
 use std::process::Stdio;
 
@@ -38,81 +38,6 @@ cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
 - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: "False"}}
 "#;
-
-#[test]
-fn the_help_says_what_there_is() {
-    insta::assert_snapshot!(check(&[], &["--help"]), @r"
-        exit 0
-        A wind tunnel for OpenShift updates: plays updates and rollbacks in a simulated cluster, in virtual
-        time
-
-        Usage: windtunnel <COMMAND>
-
-        Commands:
-          run          Play scenarios and print their timelines
-          report       Print the timeline of a record that `run --record` wrote
-          status       Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a
-                       cluster
-          adm          Talk to any cluster as `oc adm` does
-          serve        Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT
-          test         Play Gherkin features
-          steps        List the sentences that features may say, or tell which step a sentence is
-          lint         Tell what is wrong or odd about scenarios and features, without playing them
-          new          Write a scenario or a feature to begin with; without a path, list what there is
-          schema       Print the shape of a file as a JSON Schema, for editors
-          completions  Print what completes the commands of this program in a shell
-          help         Print this message or the help of the given subcommand(s)
-
-        Options:
-          -h, --help     Print help
-          -V, --version  Print version
-
-        Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable
-        input, or a server that cannot be served.
-        ");
-    insta::assert_snapshot!(check(&[], &["run", "--help"]), @r"
-        exit 0
-        Play scenarios and print their timelines
-
-        Usage: windtunnel run [OPTIONS] [PATHS]...
-
-        Arguments:
-          [PATHS]...  Scenario files, or folders to search for `*.yaml` [default: scenarios]
-
-        Options:
-              --seed <SEED>            Seed of everything that is drawn at random [default: 1]
-              --payload <VERSION=DIR>  Take the payload of a release from a folder, as `oc adm release
-                                       extract` writes it; it exists in every scenario
-              --record <FILE>          Write the record of the run to FILE; with several scenarios, one
-                                       record each into the folder FILE
-              --junit <FILE>           Write results as JUnit XML
-              --html <FILE>            Write the results with their timelines as one HTML page
-              --check-determinism      Play each scenario twice and fail when the two records differ
-              --update-snapshots       Write the files that statuses are compared with (`matches`) instead
-                                       of comparing
-              --quiet                  Leave the timelines out
-              --shard <I/N>            Play only this part of the scenarios, such as `2/3`: every third,
-                                       beginning with the second
-              --fail-fast              Begin no other scenario when one has failed; those that were not
-                                       begun are told of as skipped
-              --width <COLUMNS>        Columns of a timeline; 0 prints every line in full [default: 160]
-          -h, --help                   Print help
-        ");
-    insta::assert_snapshot!(check(&[], &["report", "--help"]), @"
-        exit 0
-        Print the timeline of a record that `run --record` wrote
-
-        Usage: windtunnel report [OPTIONS] <RECORD>
-
-        Arguments:
-          <RECORD>  A record file
-
-        Options:
-              --html <FILE>      Write the timeline as one HTML page
-              --width <COLUMNS>  Columns of a timeline; 0 prints every line in full [default: 160]
-          -h, --help             Print help
-        ");
-}
 
 #[test]
 fn without_a_command_the_help_is_an_error() {

@@ -122,6 +122,17 @@ pub(super) fn update_status_controller(release: &Release) -> Vec<Task> {
     objects.map(|wanted| Task::new(&place, object(with_image(wanted.clone(), &release.image)))).collect()
 }
 
+/// The objects of the update status controller, whatever the feature set, with what is in a release's image.
+pub fn update_status_controller_objects(
+    release: &Release,
+) -> impl Iterator<Item = (crate::model::Resource, Value)> {
+    let objects = manifests::objects("update-status-controller").iter();
+    objects.filter_map(|object| {
+        let object = with_image(object.clone(), &release.image);
+        Some((resources::of(&object)?.clone(), object))
+    })
+}
+
 /// What lies in the operator's own image and so in every payload: its schemas, and its Deployment.
 pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
     let is_object = |task: &Task| matches!(task.what, What::Object(_));

@@ -17,6 +17,7 @@ use crate::model::release::Release;
 use crate::model::resources::{self, CLUSTER_OPERATORS};
 use crate::model::{Object, Resource, View};
 
+pub use facts::update_status_controller_objects;
 pub use installed::{Installed, installed_cluster_operator};
 
 /// One or several manifests of a component.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::fetch::Fetched;
-use crate::model::alert::{Alert, AlertState};
+use crate::model::alert::{ActiveAlert, Alert, AlertState};
 use crate::model::graph::{Node, Risk, Rule};
 use crate::model::release::Release;
 
@@ -29,9 +29,10 @@ pub(super) fn are_risks(own: &Release) -> bool {
 }
 
 /// The risks that alerts are, each name once and by name.
-pub(super) fn risks(alerts: &[Alert]) -> Vec<Risk> {
+pub(super) fn risks(alerts: &[ActiveAlert]) -> Vec<Risk> {
     let mut found = BTreeMap::new();
-    for alert in alerts.iter().filter(|alert| alert.state == AlertState::Firing && matters(alert)) {
+    let firing = alerts.iter().map(|told| &told.alert).filter(|alert| alert.state == AlertState::Firing);
+    for alert in firing.filter(|alert| matters(alert)) {
         found.entry(alert.name()).or_insert_with(|| risk(alert));
     }
     found.into_values().collect()
@@ -154,11 +155,12 @@ mod tests {
         assert_eq!(told(&own(&["A"], &[])), ["5.1.1: A B", "5.1.0: A", "5.0.3: A B", "5.0.2: A"]);
     }
 
-    fn alert(labels: &[(&str, &str)], annotations: &[(&str, &str)], state: AlertState) -> Alert {
+    fn alert(labels: &[(&str, &str)], annotations: &[(&str, &str)], state: AlertState) -> ActiveAlert {
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
-        Alert { labels: map(labels), annotations: map(annotations), state }
+        let alert = Alert { labels: map(labels), annotations: map(annotations), state };
+        ActiveAlert { alert, active_at: None }
     }
 
     #[test]

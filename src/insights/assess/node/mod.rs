@@ -28,7 +28,7 @@ pub struct Standing {
 impl Standing {
     /// Whether it began and is not there.
     pub fn is_on_its_way(self) -> bool {
-        matches!(self.phase, Phase::Draining | Phase::Updating | Phase::Rebooting)
+        self.phase.is_on_its_way()
     }
 }
 

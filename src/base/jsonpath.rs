@@ -1,4 +1,4 @@
-//! JSONPath as printer columns have it (`k8s.io/client-go/util/jsonpath`, without templates).
+//! JSONPath as Kubernetes has it: for printer columns, and for what `oc get -o jsonpath=...` prints.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A path, read once.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct JsonPath(Vec<Step>);
+pub struct JsonPath(Vec<Step>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
@@ -63,7 +63,7 @@ const OPERATORS: [(&str, Operator); 6] = [
 
 /// A text that is no path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// How deep filters may stand within filters.
 const DEPTH_MAX: usize = 8;
@@ -73,12 +73,12 @@ impl JsonPath {
     ///
     /// # Errors
     /// It is none.
-    pub(crate) fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
         parse(text.trim(), 0)
     }
 
     /// Everything that the path leads to, in order. What is missing on the way leads nowhere.
-    pub(crate) fn find<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
+    pub fn find<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
         self.find_from(root, root)
     }
 
@@ -174,7 +174,8 @@ impl Operand {
 
     fn parse(text: &str, depth: usize) -> Result<Self, Malformed> {
         let text = text.trim();
-        if let Some(path) = text.strip_prefix('@') {
+        // What begins with a point is meant from the element, too.
+        if let Some(path) = text.strip_prefix('@').or_else(|| text.starts_with('.').then_some(text)) {
             return Ok(Self::Path { from_root: false, path: parse(path, depth + 1)? });
         }
         if let Some(path) = text.strip_prefix('$') {
@@ -366,6 +367,7 @@ mod tests {
             (".l[?(@.t!='A')].v", json!([2, 3])),
             (".l[?(@.v>=2)].t", json!(["B,]", "C"])),
             (".l[?(@.none)].t", json!([])),
+            (".l[?(.t=='A')].v", json!([1])),
             ("..b", json!([1])),
             (".a.*", json!([1, 2])),
         ] {

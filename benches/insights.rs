@@ -1,0 +1,213 @@
+//! What insights cost: the update status controller beside an API server in which every node changes once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use serde_json::{Value, json};
+use windtunnel::apiserver::{ApiServer, service::Shared};
+use windtunnel::base::clock::{Time, VirtualClock};
+use windtunnel::insights::{self, Parts};
+use windtunnel::model::{Identity, Write, manifests, resources};
+
+use crate::measure::{Table, Timing, thousands};
+use crate::nodes::exponent;
+
+/// Nodes that change in hundreds, as in a cluster in which a tenth of the nodes may be away.
+const IN_HUNDREDS: &[u32] = &[500, 1_000, 2_000, 5_000];
+/// Nodes that change one after the other, each of which is published alone.
+const ONE_BY_ONE: &[u32] = &[250, 500, 1_000];
+/// How long it is until the next ones change. What changed by then has been published.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The same where it matters only that everything works.
+const TRIAL: &[u32] = &[20, 40];
+/// Above this, a node of a large cluster costs more than one of a small one.
+const EXPONENT: &str = "at most 1.15";
+const NAMESPACE: &str = "openshift-update-status-controller";
+
+pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
+    let ways = [("in hundreds", 100, IN_HUNDREDS), ("one by one", 1, ONE_BY_ONE)];
+    for (how, group, sizes) in ways {
+        let mut points = Vec::new();
+        for &nodes in if table.is_trial() { TRIAL } else { sizes } {
+            let with = changes(table, nodes, group, true)?;
+            let without = changes(table, nodes, group, false)?;
+            let median = with.median.saturating_sub(without.median);
+            let cost = Timing { median, fastest: with.fastest.saturating_sub(without.fastest) };
+            let each = cost.median.as_secs_f64() * 1e6 / f64::from(nodes);
+            let requirement = if nodes == 5_000 { "under 2 s" } else { "" };
+            let figure = format!("{} µs a node", thousands(each));
+            points.push((nodes, cost.median));
+            table.row(&format!("insights on {nodes} nodes that change {how}"), cost, figure, requirement);
+        }
+        table.note(
+            &format!("exponent of time by nodes, {how}"),
+            &format!("{:.2}", exponent(&points)),
+            EXPONENT,
+        );
+    }
+    Ok(())
+}
+
+/// How long it takes that every node changes once, with the controller or without it.
+fn changes(table: &Table, nodes: u32, group: u32, is_watched: bool) -> Result<Timing, String> {
+    let prepare = || Cluster::new(nodes, is_watched);
+    table.time(prepare, |cluster| {
+        let cluster = cluster?;
+        cluster.change_all(group)?;
+        cluster.check(is_watched).map(|()| cluster)
+    })
+}
+
+/// A cluster of so many nodes that goes to another release.
+struct Cluster {
+    runtime: tokio::runtime::Runtime,
+    server: Shared,
+    nodes: u32,
+}
+
+impl Cluster {
+    fn new(nodes: u32, is_watched: bool) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let server = runtime.block_on(async {
+            let now = Time::UNIX_EPOCH;
+            let clock = VirtualClock::starting_at(now);
+            let server = Shared::new(ApiServer::builder().build(now), clock.clone());
+            for crd in manifests::crds((4, 18)) {
+                create(&server, crd)?;
+            }
+            let own = manifests::objects("update-status-controller").iter();
+            for crd in own.filter(|object| object["kind"] == "CustomResourceDefinition") {
+                create(&server, crd)?;
+            }
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            for object in objects(nodes) {
+                create(&server, &object)?;
+            }
+            if is_watched {
+                let alerts = futures::stream::pending().boxed();
+                let client = server.client(&Identity::admin());
+                tokio::spawn(insights::run(Parts { client, clock, alerts, observer: Arc::new(()) }));
+            }
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            Ok::<_, String>(server)
+        })?;
+        Ok(Self { runtime, server, nodes })
+    }
+
+    /// Changes every node, so many at a moment.
+    fn change_all(&self, group: u32) -> Result<(), String> {
+        self.runtime.block_on(async {
+            for number in 0..self.nodes {
+                let config = json!({"machineconfiguration.openshift.io/currentConfig": "new"});
+                let patch = json!({"metadata": {"annotations": config}});
+                let write = Write::merge_patch(&resources::NODES, "", &name(number), patch);
+                let written = self.server.write(&write, &Identity::admin(), self.server.now());
+                written.map_err(|refusal| refusal.to_string())?;
+                if number % group == group - 1 {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            Ok(())
+        })
+    }
+
+    /// What is published tells that all nodes are there.
+    fn check(&self, is_watched: bool) -> Result<(), String> {
+        let config_map = self.runtime.block_on(async {
+            let client = self.server.client(&Identity::admin());
+            Api::<ConfigMap>::namespaced(client, NAMESPACE).get("status-api-cm-prototype").await
+        });
+        let data = config_map.map_err(|error| error.to_string())?.data.unwrap_or_default();
+        let pool = data.get("usc.ni.mcp-worker").map_or("", String::as_str);
+        if is_watched && !pool.contains("completion: 100") {
+            return Err(format!("unexpected insight on the pool: {pool}"));
+        }
+        Ok(())
+    }
+}
+
+fn name(number: u32) -> String {
+    format!("ip-10-0-{}-{}.ec2.internal", number / 256, number % 256)
+}
+
+fn create(server: &Shared, object: &Value) -> Result<(), String> {
+    let (api_version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
+    let resource = resources::of_group(api_version.unwrap_or_default(), kind.unwrap_or_default());
+    let resource = resource.ok_or_else(|| format!("unknown kind {kind:?}"))?;
+    let mut writes = vec![Write::create(&resource, object.clone())];
+    if object.get("status").is_some() && resource != resources::CUSTOM_RESOURCE_DEFINITIONS {
+        let status = json!({"status": object["status"]});
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        writes.push(Write::merge_patch_status(&resource, "", name, status));
+    }
+    for write in writes {
+        let written = server.write(&write, &Identity::admin(), server.now());
+        written.map_err(|refusal| refusal.to_string())?;
+    }
+    Ok(())
+}
+
+fn objects(nodes: u32) -> Vec<Value> {
+    let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    let config = |name: &str, version: &str| {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+            "metadata": {
+                "name": name,
+                "annotations": {"machineconfiguration.openshift.io/release-image-version": version},
+            },
+            "spec": {},
+        })
+    };
+    let history = json!([{
+        "state": "Partial", "version": "4.18.4", "image": "i", "verified": true,
+        "startedTime": "2023-12-31T00:00:00Z", "completionTime": null,
+    }]);
+    let progressing = json!([{
+        "type": "Progressing", "status": "True", "lastTransitionTime": "2023-12-31T01:00:00Z",
+    }]);
+    let mut objects = vec![
+        namespace(NAMESPACE),
+        namespace("openshift-cluster-version"),
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "status-api-cm-prototype", "namespace": NAMESPACE},
+        }),
+        config("old", "4.18.3"),
+        config("new", "4.18.4"),
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool",
+            "metadata": {"name": "worker"},
+            "spec": {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}},
+        }),
+        json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+            "spec": {"clusterID": "c"},
+            "status": {
+                "availableUpdates": [], "conditions": progressing, "history": history, "observedGeneration": 1,
+                "versionHash": "", "desired": {"version": "4.18.4", "image": "i"},
+            },
+        }),
+    ];
+    objects.extend((0..nodes).map(|number| {
+        json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {
+                "name": name(number),
+                "labels": {"node-role.kubernetes.io/worker": ""},
+                "annotations": {
+                    "machineconfiguration.openshift.io/state": "Done",
+                    "machineconfiguration.openshift.io/currentConfig": "old",
+                    "machineconfiguration.openshift.io/desiredConfig": "new",
+                },
+            },
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        })
+    }));
+    objects
+}

@@ -1,0 +1,56 @@
+Feature: Sentences of verification-tests, as they are said there
+
+  Background:
+    Given a 4.14.1 cluster
+    And release 4.14.8 exists
+
+  # @author geliu@redhat.com
+  # @case_id OCP-22606
+  @upgrade-check @admin @upgrade
+  Scenario: OCP-22606:Etcd etcd-operator and cluster works well after upgrade
+    Given I switch to cluster admin pseudo user
+    When I run "oc adm upgrade --to 4.14.8"
+    Given I wait up to 7200 seconds for the steps to pass:
+    """
+    When I run the :get admin command with:
+      | resource      | clusterversion                                      |
+      | resource_name | version                                             |
+      | o             | jsonpath={.status.conditions[?(.type=='Progressing')].message} |
+    Then the step should succeed
+    And the output should contain "Cluster version is 4.14.8"
+    """
+    Then the expression should be true> cluster_operator("etcd").condition(cached: false, type: 'Progressing')['status'] == "False"
+    And the expression should be true> cluster_operator("etcd").condition(type: 'Available')['status'] == "True"
+    And the status of condition "Degraded" for "etcd" operator is: False
+    And the "etcd" operator version matches the current cluster version
+    When I run the :get admin command with:
+      | resource | co/etcd |
+      | o        | wide    |
+    Then the output should match "etcd +4\.14\.8 +True +False +False"
+
+  Scenario: What a command printed is kept and compared
+    Given evaluation of `cluster_version('version').version` is stored in the :version clipboard
+    When I run the :get admin command with:
+      | resource | clusterversion |
+    Then the step should succeed
+    And the output should contain:
+      | NAME                  |
+      | <%= cb.version %>     |
+      | Cluster version is 4. |
+    And the output should not contain:
+      | Working towards |
+      | Error           |
+    When I run the :get admin command with:
+      | resource      | configmap |
+      | resource_name | none      |
+      | n             | default   |
+    Then the step should fail
+    And the output should contain "not found"
+
+  Scenario: Pods and patches
+    Given I use the "openshift-cluster-version" project
+    Then a pod becomes ready with labels:
+      | k8s-app=cluster-version-operator |
+    When as admin I successfully merge patch resource "machineconfigpool/worker" with:
+      | {"spec": {"paused": true}} |
+    Then MachineConfigPool/worker field "spec.paused" is "true"

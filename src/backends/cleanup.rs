@@ -1,0 +1,154 @@
+//! What has to be undone whatever happens: at the end of a run, when it fails or panics, and when somebody interrupts it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// All that is still to be undone, oldest first.
+#[derive(Clone, Default)]
+pub struct Cleanups(Arc<(Mutex<Pending>, Condvar)>);
+
+#[derive(Default)]
+struct Pending {
+    next: u64,
+    works: BTreeMap<u64, Work>,
+    /// The thread that is undoing things: others wait for it, since they may hold what it needs.
+    busy: Option<ThreadId>,
+}
+
+/// Something to be undone: dropping this does it, unless somebody did before.
+#[must_use = "dropping it cleans up"]
+pub struct Guard {
+    all: Cleanups,
+    number: u64,
+}
+
+impl Cleanups {
+    /// Has `work` be done when the guard is dropped or [`Cleanups::run`] is called, whichever is first, and once.
+    pub fn add(&self, work: impl FnOnce() + Send + 'static) -> Guard {
+        let mut pending = self.quiet();
+        let number = pending.next;
+        pending.next += 1;
+        pending.works.insert(number, Box::new(work));
+        Guard { all: self.clone(), number }
+    }
+
+    /// Does everything now, newest first.
+    pub fn run(&self) {
+        self.run_all();
+        self.finish();
+    }
+
+    /// The same for a process that ends now: whoever has something to undo from here on waits for the end.
+    pub fn run_last(&self) {
+        self.run_all();
+    }
+
+    fn run_all(&self) {
+        self.quiet().busy = Some(std::thread::current().id());
+        loop {
+            // The lock is free while the work is done: it may drop other guards.
+            let last = self.lock().works.pop_last();
+            let Some((_, work)) = last else { return };
+            work();
+        }
+    }
+
+    fn finish(&self) {
+        self.lock().busy = None;
+        self.0.1.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no other thread is undoing things.
+    fn quiet(&self) -> MutexGuard<'_, Pending> {
+        let own = std::thread::current().id();
+        let is_busy = |pending: &mut Pending| pending.busy.is_some_and(|thread| thread != own);
+        self.0.1.wait_while(self.lock(), is_busy).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Guard {
+    /// Leaves it to [`Cleanups::run`].
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let work = self.all.quiet().works.remove(&self.number);
+        if let Some(work) = work {
+            work();
+        }
+    }
+}
+
+impl std::fmt::Debug for Cleanups {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cleanups").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noting(done: &Arc<Mutex<Vec<&'static str>>>, what: &'static str) -> impl FnOnce() + Send + use<> {
+        let done = Arc::clone(done);
+        move || done.lock().unwrap().push(what)
+    }
+
+    #[test]
+    fn each_work_is_done_once_whoever_is_first() {
+        let (all, done) = (Cleanups::default(), Arc::default());
+        let first = all.add(noting(&done, "first"));
+        let second = all.add(noting(&done, "second"));
+        let third = all.add(noting(&done, "third"));
+        drop(second);
+        all.run();
+        drop((first, third));
+        assert_eq!(*done.lock().unwrap(), ["second", "third", "first"]);
+    }
+
+    #[test]
+    fn who_drops_a_guard_waits_for_who_is_undoing_it() {
+        let (all, done) = (Cleanups::default(), Arc::default());
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let undone = noting(&done, "undone");
+        let guard = all.add(move || {
+            begun.send(()).unwrap();
+            ends.recv().unwrap();
+            undone();
+        });
+        let runner = std::thread::spawn(move || all.run());
+        begins.recv().unwrap();
+        let note = noting(&done, "dropped");
+        let dropper = std::thread::spawn(move || {
+            drop(guard);
+            note();
+        });
+        end.send(()).unwrap();
+        runner.join().unwrap();
+        dropper.join().unwrap();
+        assert_eq!(*done.lock().unwrap(), ["undone", "dropped"]);
+    }
+
+    #[test]
+    fn a_panic_cleans_up() {
+        let (all, done) = (Cleanups::default(), Arc::default());
+        let work = noting(&done, "done");
+        let thread = std::thread::spawn(move || {
+            let _guard = all.add(work);
+            panic!("on purpose");
+        });
+        assert!(thread.join().is_err());
+        assert_eq!(*done.lock().unwrap(), ["done"]);
+    }
+}

@@ -1,0 +1,229 @@
+//! Clients of controllers that run in virtual time beside the engine: their requests go over the wire, and no cluster time
+//! passes before they are answered.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use http::header::CONTENT_TYPE;
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::follow::Lines;
+use super::lag::{Delivery, Topic};
+use super::link::{Link, Seen, Wrote};
+use super::wire;
+use crate::apiserver::{Query, ResourcePath, Target};
+use crate::base::clock::Clock;
+use crate::base::limits::REQUEST_LATENCY_MS;
+use crate::model::{Identity, Resource, resources};
+
+type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Sends requests as one identity.
+#[derive(Clone)]
+pub(super) struct Bridge {
+    pub(super) link: Arc<Link>,
+    pub(super) who: Arc<Identity>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl tower::Service<Request<Body>> for Bridge {
+    type Response = Response<ReplyBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let bridge = self.clone();
+        bridge.link.count();
+        Box::pin(async move {
+            let (mut head, body) = request.into_parts();
+            let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
+            bridge.link.set_time(bridge.clock.now());
+            let uri = head.uri.clone();
+            let asked = Asked::read(&head.method, uri.path(), uri.query().unwrap_or_default());
+            let body = bridge.stamped(&head, asked.as_ref(), body);
+            // Its length is another now.
+            head.headers.remove(http::header::CONTENT_LENGTH);
+            let agent = bridge.who.user.rsplit(':').next().unwrap_or_default().to_owned();
+            let mut request = Request::from_parts(head, body.to_vec());
+            wire::speak_as(&mut request, &agent, &bridge.who);
+            Ok(match asked {
+                Some(asked) if asked.is_watch => bridge.watch(request, &asked).await,
+                asked => bridge.ask(request, asked.as_ref(), &agent).await,
+            })
+        })
+    }
+}
+
+/// What a request is about.
+struct Asked {
+    resource: Resource,
+    namespace: String,
+    name: String,
+    subresource: String,
+    verb: &'static str,
+    is_watch: bool,
+    /// Whether a watch tells of everything of its topic, and the revision from which on.
+    since: Option<u64>,
+}
+
+impl Asked {
+    fn read(method: &Method, path: &str, query: &str) -> Option<Self> {
+        let (Target::Resource(path), query) = (Target::parse(path), Query::parse(query)) else { return None };
+        let ResourcePath { group, version, namespace, resource, name, subresource, .. } = path;
+        let known = resources::ALL.iter().find(|known| known.group == group && known.plural == resource);
+        let resource = known.cloned().unwrap_or_else(|| Resource {
+            group: group.into_owned().into(),
+            version: version.into_owned().into(),
+            kind: String::new().into(),
+            plural: resource.into_owned().into(),
+            namespaced: !namespace.is_empty(),
+        });
+        let is_watch = *method == Method::GET && query.is_true("watch");
+        let is_all = ["fieldSelector", "labelSelector"].iter().all(|selector| query.get(selector).is_empty());
+        Some(Self {
+            resource,
+            namespace: namespace.into_owned(),
+            name: name.into_owned(),
+            subresource: subresource.into_owned(),
+            verb: match *method {
+                Method::POST => "create",
+                Method::PUT => "update",
+                Method::PATCH => "patch",
+                Method::DELETE => "delete",
+                _ => "get",
+            },
+            is_watch,
+            since: (is_watch && is_all).then(|| query.get("resourceVersion").parse().unwrap_or(0)),
+        })
+    }
+
+    fn topic(&self) -> Topic {
+        Topic {
+            group: self.resource.group.to_string(),
+            plural: self.resource.plural.to_string(),
+            namespace: self.namespace.clone(),
+        }
+    }
+}
+
+impl Bridge {
+    /// Marks what a controller creates.
+    fn stamped(&self, head: &http::request::Parts, asked: Option<&Asked>, body: Bytes) -> Bytes {
+        let Some(asked) = asked.filter(|asked| asked.subresource.is_empty()) else { return body };
+        let media = head.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+        if asked.verb != "create" && !media.starts_with("application/apply-patch") {
+            return body;
+        }
+        let Ok(mut object) = serde_json::from_slice::<Value>(&body) else { return body };
+        self.link.stamp.mark(&asked.resource, &mut object);
+        serde_json::to_vec(&object).map_or(body, Bytes::from)
+    }
+
+    /// A request that is answered at once.
+    async fn ask(
+        &self,
+        request: Request<Vec<u8>>,
+        asked: Option<&Asked>,
+        agent: &str,
+    ) -> Response<ReplyBody> {
+        let is_write = request.method() != Method::GET;
+        if is_write && self.link.is_closed() {
+            return response(503, &json!({ "kind": "Status", "message": "the run is over", "code": 503 }));
+        }
+        let link = Arc::clone(&self.link);
+        // A blocking task holds the paused clock.
+        let reply = tokio::task::spawn_blocking(move || link.wire.call(request)).await;
+        let Ok(reply) = reply else { return response(503, &Value::Null) };
+        if let Some(asked) = asked.filter(|_| is_write) {
+            let message = reply.body["message"].as_str().filter(|_| reply.code >= 400).unwrap_or_default();
+            let is_object = reply.code < 400 && reply.body["metadata"]["resourceVersion"].is_string();
+            self.link.tell(Seen::Wrote(Box::new(Wrote {
+                at: self.clock.now(),
+                by: agent.to_owned(),
+                verb: asked.verb,
+                resource: asked.resource.clone(),
+                namespace: asked.namespace.clone(),
+                name: asked.name.clone(),
+                subresource: asked.subresource.clone(),
+                code: reply.code,
+                message: message.to_owned(),
+                object: is_object.then(|| reply.body.clone()),
+            })));
+        }
+        response(reply.code, &reply.body)
+    }
+
+    /// A watch: what comes is passed on as it comes.
+    async fn watch(&self, request: Request<Vec<u8>>, asked: &Asked) -> Response<ReplyBody> {
+        let delivery = asked.since.map(|since| self.link.lag.watch(asked.topic(), since));
+        let (lines, mut passed_on) = unbounded_channel();
+        let link = Arc::clone(&self.link);
+        let started = tokio::task::spawn_blocking(move || {
+            let (tell, told) = mpsc::channel();
+            let wire = Arc::clone(&link.wire);
+            link.wire.handle().spawn(async move {
+                let response = wire.send(request.map(Body::from)).await;
+                let (head, body) = match response.map(Response::into_parts) {
+                    Ok(parts) => parts,
+                    Err(why) => return drop(tell.send(Err(why))),
+                };
+                if tell.send(Ok(head.status)).is_ok() {
+                    pump(body, &lines, delivery.as_deref()).await;
+                }
+            });
+            told.recv().unwrap_or_else(|_| Err("the connection is closed".to_owned()))
+        });
+        match started.await {
+            Ok(Ok(status)) => {
+                let frames = stream::poll_fn(move |context| passed_on.poll_recv(context));
+                let body = StreamBody::new(frames.map(|line| Ok(Frame::data(line)))).boxed_unsync();
+                let builder = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
+                builder.body(body).unwrap_or_else(|_| response(503, &Value::Null))
+            }
+            Ok(Err(why)) => response(503, &json!({ "kind": "Status", "message": why, "code": 503 })),
+            Err(_) => response(503, &Value::Null),
+        }
+    }
+}
+
+/// Passes a watch on until one of its ends is gone, and notes what it has brought.
+async fn pump(body: Body, passed_on: &UnboundedSender<Bytes>, delivery: Option<&Delivery>) {
+    let (mut lines, mut body) = (Lines::default(), body.into_data_stream());
+    while let Some(Ok(bytes)) = body.next().await {
+        let brought = lines.take_in(&bytes);
+        if passed_on.send(bytes).is_err() {
+            return;
+        }
+        let revisions = brought.iter().map(|event| &event["object"]["metadata"]["resourceVersion"]);
+        let newest = revisions.filter_map(|revision| revision.as_str()?.parse().ok()).max();
+        if let (Some(delivery), Some(newest)) = (delivery, newest) {
+            delivery.brought(newest);
+        }
+    }
+}
+
+fn response(code: u16, body: &Value) -> Response<ReplyBody> {
+    let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+    let builder = Response::builder().status(code).header(CONTENT_TYPE, "application/json");
+    // Codes come from answers, or stand here.
+    builder
+        .body(Full::new(bytes).boxed_unsync())
+        .unwrap_or_else(|_| Response::new(Full::default().boxed_unsync()))
+}

@@ -1,0 +1,135 @@
+//! Lists and watches of kinds, for the engine's own knowledge of the cluster.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use http::Method;
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde_json::Value;
+
+use super::link::{Link, Seen};
+use super::paths::path;
+use super::wire;
+use crate::model::{Refusal, Resource};
+
+/// Pause before a list that failed is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Follows a kind until the link is closed. The first list is in the inbox when this returns.
+///
+/// # Errors
+/// The kind cannot be listed, as the server says.
+pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), Refusal> {
+    if !link.begins(resource) {
+        return Ok(());
+    }
+    let revision = match list(link, resource).await {
+        Ok(revision) => revision,
+        Err(refusal) => {
+            link.ends(resource);
+            return Err(refusal);
+        }
+    };
+    let (link, resource) = (Arc::downgrade(link), resource.clone());
+    tokio::spawn(async move {
+        let mut revision = Some(revision);
+        loop {
+            // Who closes the link ends this.
+            let Some(link) = link.upgrade().filter(|link| !link.is_closed()) else { return };
+            match revision {
+                Some(since) => revision = watch(&link, &resource, since).await,
+                None => match list(&link, &resource).await {
+                    Ok(new) => revision = Some(new),
+                    // The kind is served no longer.
+                    Err(refusal) if refusal.code == 404 => return link.ends(&resource),
+                    Err(_) => {
+                        drop(link);
+                        tokio::time::sleep(AGAIN).await;
+                    }
+                },
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Lists a kind into the inbox; the revision of the list.
+async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
+    let mut list = link.wire.read(&path(resource, "", "")).await.checked()?;
+    let revision = list["metadata"]["resourceVersion"].as_str().unwrap_or("0").to_owned();
+    let items = match list["items"].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    };
+    link.tell(Seen::All(resource.clone(), items, revision.parse().unwrap_or(0)));
+    Ok(revision)
+}
+
+/// Watches a kind from a revision on, into the inbox. When the watch ends: where the next goes on; `None`: from a list.
+async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String> {
+    let query = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={since}");
+    let path = format!("{}?{query}", path(resource, "", ""));
+    let request = wire::request(Method::GET, &path, None, None).ok()?;
+    let Ok(response) = link.wire.send(request.map(Body::from)).await else {
+        tokio::time::sleep(AGAIN).await;
+        return Some(since);
+    };
+    if !response.status().is_success() {
+        tokio::time::sleep(AGAIN).await;
+        return None;
+    }
+    let (mut since, mut lines) = (since, Lines::default());
+    let mut body = response.into_body().into_data_stream();
+    while let Some(Ok(bytes)) = body.next().await {
+        for mut event in lines.take_in(&bytes) {
+            let object = event["object"].take();
+            let revision = object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+            match event["type"].as_str() {
+                Some("ADDED" | "MODIFIED") => link.tell(Seen::Object(resource.clone(), object)),
+                Some("DELETED") => link.tell(Seen::Gone(resource.clone(), object)),
+                Some("BOOKMARK") => {}
+                // Too old a revision, above all.
+                _ => return None,
+            }
+            since = revision.unwrap_or(since);
+        }
+        if link.is_closed() {
+            return None;
+        }
+    }
+    Some(since)
+}
+
+/// Lines of JSON out of pieces of bytes.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    /// The lines that end in these bytes.
+    pub(super) fn take_in(&mut self, bytes: &[u8]) -> Vec<Value> {
+        self.rest.extend_from_slice(bytes);
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let lines: Vec<u8> = self.rest.drain(..=end).collect();
+        lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_may_come_in_pieces() {
+        let mut lines = Lines::default();
+        assert!(lines.take_in(b"{\"a\":").is_empty());
+        assert_eq!(
+            lines.take_in(b"1}\n{\"b\":2}\n{"),
+            [serde_json::json!({"a": 1}), serde_json::json!({"b": 2})]
+        );
+        assert_eq!(lines.take_in(b"}\n"), [serde_json::json!({})]);
+    }
+}

@@ -1,0 +1,186 @@
+//! What is known of a cluster's objects, from answers and from watches, whichever comes first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::model::{Change, ChangeKind, Key, Object, Resource};
+
+/// The newest known state of each object, and the changes that led there.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    objects: BTreeMap<Key, Object>,
+    /// What each of them was before its last change.
+    before: BTreeMap<Key, Object>,
+    /// The revision at which objects went that are not there.
+    gone: BTreeMap<Key, u64>,
+    changes: Vec<Change>,
+}
+
+impl Known {
+    /// An object, as it is known.
+    pub(super) fn get(&self, key: &Key) -> Option<&Object> {
+        self.objects.get(key)
+    }
+
+    /// An object as it was before its last change.
+    pub(super) fn before(&self, key: &Key) -> Option<&Object> {
+        self.before.get(key)
+    }
+
+    /// Takes the changes since the last call.
+    pub(super) fn take(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Takes in a state of an object; one that is older than what is known tells nothing.
+    pub(super) fn take_in(&mut self, resource: &Resource, mut object: Value) {
+        hide_secrets(resource, &mut object);
+        let object = Object::new(with_kind(object, resource));
+        let key = resource.key(object.namespace(), object.name());
+        let at = revision(&object);
+        let old = self.objects.get(&key).cloned();
+        let newest = old.as_ref().map(revision).or_else(|| self.gone.get(&key).copied());
+        if newest.is_some_and(|newest| newest >= at) {
+            return;
+        }
+        self.gone.remove(&key);
+        let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        self.objects.insert(key.clone(), object.clone());
+        match &old {
+            Some(old) => self.before.insert(key.clone(), old.clone()),
+            None => self.before.remove(&key),
+        };
+        self.changes.push(Change { key, kind, object, old });
+    }
+
+    /// An object is gone since a revision; newer states of it stay.
+    pub(super) fn remove(&mut self, key: &Key, at: u64) {
+        if self.objects.get(key).is_some_and(|object| revision(object) > at) {
+            return;
+        }
+        self.gone.insert(key.clone(), at);
+        self.before.remove(key);
+        if let Some(old) = self.objects.remove(key) {
+            let object = old.clone();
+            self.changes.push(Change { key: key.clone(), kind: ChangeKind::Deleted, object, old: Some(old) });
+        }
+    }
+
+    /// All objects of a kind that there are at a revision.
+    pub(super) fn replace(&mut self, resource: &Resource, items: Vec<Value>, at: u64) {
+        let name =
+            |item: &Value, field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let there: BTreeSet<Key> =
+            items.iter().map(|item| resource.key(&name(item, "namespace"), &name(item, "name"))).collect();
+        let known = self.objects.keys().filter(|key| key.is(resource) && !there.contains(key));
+        for key in known.cloned().collect::<Vec<_>>() {
+            self.remove(&key, at);
+        }
+        for item in items {
+            self.take_in(resource, item);
+        }
+    }
+}
+
+/// The revision of a state of an object. Every API server that stores in etcd counts them.
+pub(super) fn revision(object: &Object) -> u64 {
+    object.resource_version().parse().unwrap_or(0)
+}
+
+/// Items of lists do not say what they are.
+fn with_kind(mut object: Value, resource: &Resource) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.entry("apiVersion").or_insert_with(|| resource.api_version().into());
+        fields.entry("kind").or_insert_with(|| resource.kind.clone().into());
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            // Who owns a field is no part of what a run shows.
+            metadata.remove("managedFields");
+        }
+    }
+    object
+}
+
+/// Nothing of what a Secret holds is kept: it would find its way into records and reports.
+fn hide_secrets(resource: &Resource, object: &mut Value) {
+    if resource.group.is_empty() && resource.plural == "secrets" {
+        for field in ["data", "stringData"] {
+            if let Value::Object(entries) = &mut object[field] {
+                entries.values_mut().for_each(|value| *value = Value::from(""));
+            }
+        }
+        let kept = "kubectl.kubernetes.io/last-applied-configuration";
+        if let Value::Object(annotations) = &mut object["metadata"]["annotations"] {
+            annotations.remove(kept);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::resources::{CONFIG_MAPS, SECRETS};
+
+    fn object(name: &str, revision: u64) -> Value {
+        json!({ "metadata": { "namespace": "ns", "name": name, "resourceVersion": revision.to_string() } })
+    }
+
+    fn told(known: &mut Known) -> Vec<String> {
+        let changes = known.take().into_iter();
+        changes
+            .map(|change| format!("{:?} {}@{}", change.kind, change.key.name, revision(&change.object)))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_known_already_is_not_told_again() {
+        let mut known = Known::default();
+        known.take_in(&CONFIG_MAPS, object("a", 5));
+        known.take_in(&CONFIG_MAPS, object("a", 5));
+        known.take_in(&CONFIG_MAPS, object("a", 4));
+        known.take_in(&CONFIG_MAPS, object("a", 7));
+        assert_eq!(told(&mut known), ["Added a@5", "Modified a@7"]);
+    }
+
+    #[test]
+    fn what_is_gone_does_not_come_back_by_an_old_state() {
+        let mut known = Known::default();
+        let key = CONFIG_MAPS.key("ns", "a");
+        known.take_in(&CONFIG_MAPS, object("a", 5));
+        known.remove(&key, 8);
+        known.take_in(&CONFIG_MAPS, object("a", 6));
+        known.take_in(&CONFIG_MAPS, object("a", 9));
+        known.remove(&key, 8);
+        assert_eq!(told(&mut known), ["Added a@5", "Deleted a@5", "Added a@9"]);
+    }
+
+    #[test]
+    fn a_list_tells_what_came_and_went_meanwhile() {
+        let mut known = Known::default();
+        for name in ["a", "b"] {
+            known.take_in(&CONFIG_MAPS, object(name, 5));
+        }
+        // Created by ourselves after the list was made.
+        known.take_in(&CONFIG_MAPS, object("own", 12));
+        told(&mut known);
+        known.replace(&CONFIG_MAPS, vec![object("b", 5), object("c", 7)], 10);
+        assert_eq!(told(&mut known), ["Deleted a@5", "Added c@7"]);
+    }
+
+    #[test]
+    fn no_secret_is_kept() {
+        let mut known = Known::default();
+        let mut secret = object("s", 1);
+        secret["data"] = json!({ "password": "aHVudGVyMg==" });
+        let applied = "kubectl.kubernetes.io/last-applied-configuration";
+        secret["metadata"]["annotations"] = json!({ applied: "{\"stringData\":{\"password\":\"hunter2\"}}" });
+        known.take_in(&SECRETS, secret);
+        let kept = known.get(&SECRETS.key("ns", "s")).unwrap().to_value().to_string();
+        assert!(
+            kept.contains("password") && !kept.contains("hunter2") && !kept.contains("aHVudGVyMg"),
+            "{kept}"
+        );
+    }
+}

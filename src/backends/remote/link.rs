@@ -1,0 +1,164 @@
+//! What the engine's door, its watches and the clients of controllers share.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::lag::{Lag, Topic};
+use super::stamp::Stamp;
+use super::wire::Wire;
+use crate::base::clock::{SetClock, Time};
+use crate::model::{Key, Resource};
+
+/// What is told of the cluster, in the order in which it is known.
+#[derive(Debug)]
+pub(crate) enum Seen {
+    /// A state of an object.
+    Object(Resource, Value),
+    /// An object is gone; its last state has the revision of that.
+    Gone(Resource, Value),
+    /// All objects of a kind at a revision.
+    All(Resource, Vec<Value>, u64),
+    /// A client of a controller wrote.
+    Wrote(Box<Wrote>),
+}
+
+/// A write of a controller's client, and its answer.
+#[derive(Debug)]
+pub(crate) struct Wrote {
+    pub(super) at: Time,
+    pub(super) by: String,
+    pub(super) verb: &'static str,
+    pub(super) resource: Resource,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) subresource: String,
+    pub(super) code: u16,
+    pub(super) message: String,
+    /// The object as it is then, where the answer tells.
+    pub(super) object: Option<Value>,
+}
+
+/// A connection and what is known of it.
+pub(crate) struct Link {
+    pub(super) wire: Arc<Wire>,
+    /// What marks the objects of this run.
+    pub(super) stamp: Stamp,
+    pub(super) lag: Lag,
+    inbox: mpsc::Sender<Seen>,
+    moved: watch::Sender<u64>,
+    requests: AtomicU64,
+    closed: AtomicBool,
+    /// The clock of a server that lives by that of the run.
+    time: Option<Arc<SetClock>>,
+    /// The kinds that are followed, by group and plural.
+    followed: Mutex<BTreeSet<(String, String)>>,
+}
+
+impl Link {
+    pub(crate) fn new(
+        wire: Arc<Wire>,
+        stamp: Stamp,
+        time: Option<Arc<SetClock>>,
+    ) -> (Arc<Self>, mpsc::Receiver<Seen>) {
+        let (inbox, seen) = mpsc::channel();
+        let link = Self {
+            wire,
+            stamp,
+            lag: Lag::default(),
+            inbox,
+            moved: watch::Sender::new(0),
+            requests: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            time,
+            followed: Mutex::default(),
+        };
+        (Arc::new(link), seen)
+    }
+
+    /// Tells the engine.
+    pub(super) fn tell(&self, seen: Seen) {
+        match &seen {
+            Seen::Object(resource, object) | Seen::Gone(resource, object) => self.note(resource, object),
+            Seen::Wrote(wrote) => {
+                if let Some(object) = &wrote.object {
+                    self.note(&wrote.resource, object);
+                }
+            }
+            Seen::All(..) => {}
+        }
+        // Nobody listens once the run is over.
+        let _ = self.inbox.send(seen);
+        self.moved.send_modify(|count| *count += 1);
+    }
+
+    /// Notes what watches of controllers have to bring.
+    pub(super) fn note(&self, resource: &Resource, object: &Value) {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let topic = Topic {
+            group: resource.group.to_string(),
+            plural: resource.plural.to_string(),
+            namespace: text("namespace").to_owned(),
+        };
+        self.lag.moved(topic, text("resourceVersion").parse().unwrap_or(0));
+    }
+
+    /// Tells of what is new: the receiver's value changes with each.
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.moved.subscribe()
+    }
+
+    /// Counts a request of a controller.
+    pub(super) fn count(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many there were.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The clock of the run shows this now.
+    pub(super) fn set_time(&self, now: Time) {
+        if let Some(clock) = &self.time {
+            clock.set(now);
+        }
+    }
+
+    /// Whether a kind is to be followed that was not before.
+    pub(super) fn begins(&self, resource: &Resource) -> bool {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.insert((resource.group.to_string(), resource.plural.to_string()))
+    }
+
+    /// A kind is followed no longer.
+    pub(super) fn ends(&self, resource: &Resource) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.remove(&(resource.group.to_string(), resource.plural.to_string()));
+    }
+
+    /// Whether a kind is followed.
+    pub(super) fn follows(&self, resource: &Resource) -> bool {
+        let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.contains(&(resource.group.to_string(), resource.plural.to_string()))
+    }
+
+    /// From now on nothing is written any more.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether that is so.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+}
+
+/// The key of an object of a kind.
+pub(super) fn key(resource: &Resource, object: &Value) -> Key {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    resource.key(text("namespace"), text("name"))
+}

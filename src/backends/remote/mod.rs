@@ -1,0 +1,332 @@
+//! A cluster behind HTTPS: an API server of our own, or any other.
+//!
+//! ```text
+//! engine --Door--> Remote --> Wire (threads, HTTPS) --> API server
+//!   ^                 ^                                    |
+//!   |                 +------ Known <-- follow (watches) --+
+//!   +-- controllers --> Bridge (kube clients) -------------+
+//! ```
+//!
+//! The engine's time stays virtual: it stands still while an answer is awaited, so the same steps give the same story
+//! however slow the server is.
+
+mod bridge;
+mod definitions;
+mod follow;
+mod known;
+mod lag;
+mod link;
+mod pace;
+mod paths;
+pub(crate) mod runs;
+mod stamp;
+mod sweep;
+mod wire;
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use self::bridge::Bridge;
+use self::known::Known;
+use self::link::{Seen, Wrote};
+use super::{Capabilities, Door, Pace};
+use crate::base::clock::{Clock, Time};
+use crate::model::fault::{RequestFault, Requests};
+use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
+use crate::model::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
+use crate::record::WriteEvent;
+
+pub(crate) use self::link::Link;
+pub(crate) use self::paths::path;
+pub(crate) use self::stamp::Stamp;
+pub use self::stamp::{RUN, SIMULATED};
+pub(crate) use self::sweep::sweep;
+pub(crate) use self::wire::Wire;
+
+/// How long a watch may take to tell of what was just deleted.
+const DELETION_SHOWS: Duration = Duration::from_secs(5);
+
+/// What only an API server of our own can do.
+pub(crate) trait Beneath: Send {
+    /// As [`Door::fail`].
+    fn fail(&mut self, fault: RequestFault);
+    /// As [`Door::heal`].
+    fn heal(&mut self, requests: Option<&Requests>);
+    /// As [`Door::serve_kubernetes`].
+    fn serve_kubernetes(&mut self, minor: u32);
+}
+
+/// The door into a cluster behind HTTPS.
+pub(crate) struct Remote {
+    link: Arc<Link>,
+    inbox: mpsc::Receiver<Seen>,
+    known: Known,
+    log: Vec<(Time, WriteEvent)>,
+    clock: Arc<dyn Clock>,
+    speed: Option<f64>,
+    capabilities: Capabilities,
+    beneath: Option<Box<dyn Beneath>>,
+    /// What cleans up when the run is over.
+    end: Option<Box<dyn Send>>,
+}
+
+/// What a [`Remote`] is made of beside its link.
+pub(crate) struct Terms {
+    /// The clock of the run.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// How many times as fast as the wall's the clock of the run may pass; `None`: as fast as it can.
+    pub(crate) speed: Option<f64>,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) beneath: Option<Box<dyn Beneath>>,
+    /// Dropped when the run is over.
+    pub(crate) end: Box<dyn Send>,
+}
+
+impl Remote {
+    /// The door, which knows everything that is there.
+    ///
+    /// # Errors
+    /// The server does not tell which kinds it serves.
+    pub(crate) fn open(link: Arc<Link>, inbox: mpsc::Receiver<Seen>, terms: Terms) -> Result<Self, Refusal> {
+        let Terms { clock, speed, capabilities, beneath, end } = terms;
+        link.set_time(clock.now());
+        let followed = Arc::clone(&link);
+        let found = link.wire.wait(async move { definitions::follow_all(&followed).await });
+        found.unwrap_or(Ok(()))?;
+        let (known, log) = (Known::default(), Vec::new());
+        let mut remote =
+            Self { link, inbox, known, log, clock, speed, capabilities, beneath, end: Some(end) };
+        remote.catch_up();
+        remote.give_accounts();
+        Ok(remote)
+    }
+
+    /// Takes in what was told meanwhile.
+    fn catch_up(&mut self) {
+        while let Ok(seen) = self.inbox.try_recv() {
+            self.take_in(seen);
+        }
+    }
+
+    fn take_in(&mut self, seen: Seen) {
+        match seen {
+            Seen::Object(resource, object) => self.known.take_in(&resource, object),
+            Seen::Gone(resource, object) => {
+                let revision =
+                    object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
+                self.known.remove(&link::key(&resource, &object), revision.unwrap_or(0));
+            }
+            Seen::All(resource, items, revision) => self.known.replace(&resource, items, revision),
+            Seen::Wrote(wrote) => self.take_in_write(*wrote),
+        }
+    }
+
+    /// Takes in what a controller wrote, and what the record tells of it.
+    fn take_in_write(&mut self, wrote: Wrote) {
+        let Wrote { at, by, verb, resource, namespace, name, subresource, code, message, object } = wrote;
+        let key = object
+            .as_ref()
+            .map_or_else(|| resource.key(&namespace, &name), |object| link::key(&resource, object));
+        let mut before = self.known.get(&key).cloned();
+        let mut after = None;
+        if let Some(object) = object {
+            // The watch may have told of it before.
+            let revision = object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+            self.known.take_in(&resource, object);
+            after = self.known.get(&key).cloned();
+            if before.as_ref().is_some_and(|before| before.resource_version() == revision) {
+                before = self.known.before(&key).cloned();
+            }
+        } else if code >= 400 {
+            after.clone_from(&before);
+        }
+        let event = WriteEvent {
+            by,
+            verb: verb.to_owned(),
+            kind: resource.kind.into_owned(),
+            key,
+            subresource,
+            code,
+            message,
+            before,
+            after: after.filter(|_| code < 400),
+        };
+        self.log.push((at, event));
+    }
+
+    /// Takes in the answer to a write; what it does not tell is read.
+    fn learn(&mut self, write: &Write, answer: Value) -> Object {
+        let is_deletion = matches!(write.operation, Operation::Delete(_));
+        let before = self.known.get(&write.key()).cloned();
+        if !is_deletion && answer["kind"].as_str() == Some(&*write.resource.kind) {
+            let key = link::key(&write.resource, &answer);
+            self.link.note(&write.resource, &answer);
+            self.known.take_in(&write.resource, answer);
+            return self.known.get(&key).cloned().unwrap_or_else(|| Object::new(Value::Null));
+        }
+        match self.link.wire.get(&path(&write.resource, &write.namespace, &write.name)).checked() {
+            Ok(object) => {
+                self.link.note(&write.resource, &object);
+                self.known.take_in(&write.resource, object);
+            }
+            Err(refusal) if refusal.code == 404 => self.await_deletion(write),
+            Err(_) => {}
+        }
+        let last = self.known.get(&write.key()).cloned().or(before);
+        last.unwrap_or_else(|| Object::new(answer))
+    }
+
+    /// Waits until the watch tells that an object is gone, which says since when.
+    fn await_deletion(&mut self, write: &Write) {
+        let key = write.key();
+        while self.link.follows(&write.resource) && self.known.get(&key).is_some() {
+            match self.inbox.recv_timeout(DELETION_SHOWS) {
+                Ok(seen) => self.take_in(seen),
+                Err(_) => break,
+            }
+        }
+        if let Some(revision) = self.known.get(&key).map(known::revision) {
+            self.known.remove(&key, revision);
+        }
+    }
+
+    /// ServiceAccounts `default`, without which no pod can be: where nobody else makes them.
+    fn give_accounts(&mut self) {
+        let Some(namespaces) = self.link.wire.get(&path(&NAMESPACES, "", "")).checked().ok() else { return };
+        for namespace in namespaces["items"].as_array().into_iter().flatten() {
+            self.give_account(namespace["metadata"]["name"].as_str().unwrap_or_default());
+        }
+    }
+
+    fn give_account(&mut self, namespace: &str) {
+        if self.capabilities.controllers
+            || self.known.get(&SERVICE_ACCOUNTS.key(namespace, "default")).is_some()
+        {
+            return;
+        }
+        let account = serde_json::json!({ "metadata": { "namespace": namespace, "name": "default" } });
+        let write = self.stamped(&Write::create(&SERVICE_ACCOUNTS, account));
+        if let Ok(request) = paths::request("serviceaccount-controller", &Identity::admin(), &write)
+            && let Ok(answer) = self.link.wire.call(request).checked()
+        {
+            self.learn(&write, answer);
+        }
+    }
+
+    /// A write as it is sent: what it creates is marked.
+    fn stamped(&self, write: &Write) -> Write {
+        let mut write = write.clone();
+        if let (Operation::Create(object), None) = (&mut write.operation, write.subresource) {
+            self.link.stamp.mark(&write.resource, object);
+        }
+        write
+    }
+
+    /// Waits until what a definition defines is served, and follows it.
+    fn define(&mut self, definition: &Object) -> Result<(), Refusal> {
+        let (link, definition) = (Arc::clone(&self.link), definition.clone());
+        let told = self.link.wire.wait(async move { definitions::establish(&link, &definition).await });
+        self.catch_up();
+        told.unwrap_or(Ok(()))
+    }
+}
+
+impl Door for Remote {
+    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
+        if self.link.is_closed() {
+            let message = "the run is over".to_owned();
+            return Err(Refusal {
+                code: 503,
+                reason: "ServiceUnavailable".to_owned(),
+                message,
+                details: Value::Null,
+            });
+        }
+        self.link.set_time(now);
+        let write = self.stamped(write);
+        let bad =
+            |message| Refusal { code: 400, reason: "BadRequest".to_owned(), message, details: Value::Null };
+        let request = paths::request(by, who, &write).map_err(bad)?;
+        let answer = self.link.wire.call(request).checked();
+        self.catch_up();
+        let object = self.learn(&write, answer?);
+        let is = |resource: &Resource| {
+            write.resource.group == resource.group && write.resource.plural == resource.plural
+        };
+        match write.operation {
+            Operation::Delete(_) => {}
+            _ if is(&CUSTOM_RESOURCE_DEFINITIONS) => self.define(&object)?,
+            Operation::Create(_) if is(&NAMESPACES) => self.give_account(object.name()),
+            _ => {}
+        }
+        Ok(object)
+    }
+
+    fn fail(&mut self, fault: RequestFault) {
+        if let Some(beneath) = &mut self.beneath {
+            beneath.fail(fault);
+        }
+    }
+
+    fn heal(&mut self, requests: Option<&Requests>) {
+        if let Some(beneath) = &mut self.beneath {
+            beneath.heal(requests);
+        }
+    }
+
+    fn changes(&mut self, _: &View) -> Vec<Change> {
+        self.catch_up();
+        self.known.take()
+    }
+
+    fn serve_kubernetes(&mut self, minor: u32) {
+        if let Some(beneath) = &mut self.beneath {
+            beneath.serve_kubernetes(minor);
+        }
+    }
+
+    fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {
+        self.catch_up();
+        std::mem::take(&mut self.log)
+    }
+
+    fn client_requests(&self) -> u64 {
+        self.link.requests()
+    }
+
+    fn subscribe(&self) -> watch::Receiver<u64> {
+        self.link.subscribe()
+    }
+
+    fn client(&self, who: &Identity) -> kube::Client {
+        let bridge = Bridge {
+            link: Arc::clone(&self.link),
+            who: Arc::new(who.clone()),
+            clock: Arc::clone(&self.clock),
+        };
+        kube::Client::new(bridge, "default")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn lost(&self) -> Option<&str> {
+        self.link.wire.lost()
+    }
+
+    fn pace(&self) -> Option<Arc<dyn Pace>> {
+        Some(Arc::new(pace::Scaled::new(Arc::clone(&self.link), self.speed)))
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.link.close();
+        drop(self.end.take());
+        self.link.wire.end();
+    }
+}

@@ -1,0 +1,108 @@
+//! Writes as HTTP requests.
+
+use http::{Method, Request};
+use serde_json::{Value, json};
+
+use super::wire;
+use crate::model::{DeleteOptions, Identity, Operation, Propagation, Resource, Write};
+
+/// The path of an object, or of all of a kind without a name; without a namespace, of all namespaces.
+pub(crate) fn path(resource: &Resource, namespace: &str, name: &str) -> String {
+    let root = if resource.group.is_empty() { "/api" } else { "/apis" };
+    let mut path = format!("{root}/{}", resource.api_version());
+    if !namespace.is_empty() && resource.namespaced {
+        path += &format!("/namespaces/{namespace}");
+    }
+    path += &format!("/{}", resource.plural);
+    if !name.is_empty() {
+        path += &format!("/{name}");
+    }
+    path
+}
+
+/// The request that a write is, of the component `by` as `who`.
+///
+/// # Errors
+/// No such request can be made.
+pub(super) fn request(by: &str, who: &Identity, write: &Write) -> Result<Request<Vec<u8>>, String> {
+    let Write { resource, namespace, name, subresource, operation } = write;
+    let named = match (operation, subresource) {
+        (Operation::Create(_), None) => "",
+        _ => name,
+    };
+    let mut path = path(resource, namespace, named);
+    if let Some(subresource) = subresource {
+        path += &format!("/{subresource}");
+    }
+    let own = |object: &Value| with_kind(object, resource);
+    let (method, media, body) = match operation {
+        Operation::Create(object) => (Method::POST, "application/json", own(object)),
+        Operation::Update(object) => (Method::PUT, "application/json", own(object)),
+        Operation::MergePatch(patch) => (Method::PATCH, "application/merge-patch+json", patch.clone()),
+        Operation::JsonPatch(patch) => (Method::PATCH, "application/json-patch+json", patch.clone()),
+        Operation::Delete(options) => (Method::DELETE, "application/json", delete_options(options)),
+    };
+    wire::request(method, &path, Some((media, &body)), Some((by, who)))
+}
+
+/// An object that says what it is, as one on its way to a server must.
+fn with_kind(object: &Value, resource: &Resource) -> Value {
+    let mut object = object.clone();
+    if let Value::Object(fields) = &mut object {
+        fields.entry("apiVersion").or_insert_with(|| json!(resource.api_version()));
+        fields.entry("kind").or_insert_with(|| json!(resource.kind));
+    }
+    object
+}
+
+fn delete_options(options: &DeleteOptions) -> Value {
+    let mut body = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
+    if let Some(seconds) = options.grace_period_seconds {
+        body["gracePeriodSeconds"] = json!(seconds);
+    }
+    if let Some(uid) = &options.uid {
+        body["preconditions"]["uid"] = json!(uid);
+    }
+    if let Some(propagation) = options.propagation {
+        body["propagationPolicy"] = json!(match propagation {
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+            Propagation::Orphan => "Orphan",
+        });
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
+
+    fn told(write: &Write) -> String {
+        let request = request("someone", &Identity::admin(), write).unwrap();
+        let media = request.headers()["content-type"].to_str().unwrap();
+        let body = String::from_utf8_lossy(request.body());
+        format!("{} {} {media} {body}", request.method(), request.uri())
+    }
+
+    #[test]
+    fn each_operation_is_the_request_that_clients_make() {
+        let object = json!({ "metadata": { "namespace": "a", "name": "b" } });
+        assert_eq!(
+            told(&Write::create(&CONFIG_MAPS, object)),
+            "POST /api/v1/namespaces/a/configmaps application/json \
+             {\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"b\",\"namespace\":\"a\"}}"
+        );
+        assert_eq!(
+            told(&Write::merge_patch_status(&CLUSTER_VERSIONS, "", "version", json!({}))),
+            "PATCH /apis/config.openshift.io/v1/clusterversions/version/status application/merge-patch+json {}"
+        );
+        assert_eq!(
+            told(&Write::delete_now(&NODES, "", "n")),
+            "DELETE /api/v1/nodes/n application/json \
+             {\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,\"kind\":\"DeleteOptions\"}"
+        );
+        assert!(told(&Write::evict("a", "p")).starts_with("POST /api/v1/namespaces/a/pods/p/eviction "));
+        assert!(told(&Write::bind("a", "p", "n")).starts_with("POST /api/v1/namespaces/a/pods/p/binding "));
+    }
+}

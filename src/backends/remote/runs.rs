@@ -1,0 +1,167 @@
+//! Who is at work in a cluster: one run at a time, which renews a Lease as long as it lives.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::paths::path;
+use super::stamp::RUN;
+use super::wire::{Wire, request};
+use crate::backends::BackendError;
+use crate::base::clock::{Clock as _, Time, WallClock, after, parse_rfc3339, rfc3339_micro};
+use crate::model::resources::LEASES;
+
+/// The name of the Lease, and its namespace, which every cluster has.
+pub(crate) const LEASE: &str = "windtunnel";
+const NAMESPACE: &str = "kube-system";
+/// How long it is good, and how often it is renewed.
+const GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
+const RENEWED_EVERY: Duration = Duration::from_secs(10);
+/// The annotation of one that nobody renews because its cluster is to stay as it is.
+const KEPT: &str = "windtunnel.dev/kept";
+
+/// A run that is, or was, at work in a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Its id: the value of the label of its objects.
+    pub(crate) id: String,
+    /// Machine and process, as `HOST/PID`.
+    pub(crate) holder: String,
+    /// Whether it renews its Lease.
+    pub(crate) alive: bool,
+    /// Whether its objects are to stay.
+    pub(crate) kept: bool,
+}
+
+/// This process on this machine.
+pub(crate) fn holder() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}/{}", host.trim(), std::process::id())
+}
+
+/// An id for a run that begins now.
+pub(crate) fn new_id() -> String {
+    format!("{:x}-{:x}", WallClock.now().as_millisecond(), std::process::id())
+}
+
+/// The run that holds the Lease of a cluster, if there is one.
+///
+/// # Errors
+/// The cluster does not tell.
+pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
+    match wire.get(&lease()).checked() {
+        Ok(lease) => Ok(Some(read(&lease, WallClock.now(), &holder()))),
+        Err(refusal) if refusal.code == 404 => Ok(None),
+        Err(refusal) => Err(BackendError::Failed(refusal.message)),
+    }
+}
+
+/// Takes the Lease for a run, and renews it until the wire's end.
+///
+/// # Errors
+/// Somebody else was faster, or it cannot be taken.
+pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<(), BackendError> {
+    let now = rfc3339_micro(WallClock.now());
+    let object = json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": { "name": LEASE, "namespace": NAMESPACE, "labels": { RUN: id } },
+        "spec": {
+            "holderIdentity": holder(),
+            "leaseDurationSeconds": GOOD_FOR.as_secs(),
+            "acquireTime": now,
+            "renewTime": now,
+        },
+    });
+    let reply = wire.change(Method::POST, &path(&LEASES, NAMESPACE, ""), &object);
+    reply.checked().map_err(|refusal| match refusal.code {
+        409 => BackendError::Refused("another run of windtunnel began here at this moment".to_owned()),
+        _ => BackendError::Failed(format!("no Lease can be taken: {}", refusal.message)),
+    })?;
+    let own = Arc::downgrade(wire);
+    wire.handle().spawn(async move {
+        loop {
+            tokio::time::sleep(RENEWED_EVERY).await;
+            let Some(wire) = own.upgrade() else { return };
+            let patch = json!({ "spec": { "renewTime": rfc3339_micro(WallClock.now()) } });
+            let media = "application/merge-patch+json";
+            if let Ok(request) = request(Method::PATCH, &lease(), Some((media, &patch)), None) {
+                // A renewal that fails is made up for by the next.
+                let _ = wire.ask(request).await;
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Gives the Lease back.
+pub(crate) fn give_back(wire: &Arc<Wire>) {
+    // What is left of it expires.
+    let _ = wire.change(Method::DELETE, &lease(), &json!({ "apiVersion": "v1", "kind": "DeleteOptions" }));
+}
+
+/// Notes in the Lease that the objects of its run are to stay.
+pub(crate) fn keep(wire: &Arc<Wire>) {
+    let patch = json!({ "metadata": { "annotations": { KEPT: "true" } } });
+    let _ = wire.change(Method::PATCH, &lease(), &patch);
+}
+
+fn lease() -> String {
+    path(&LEASES, NAMESPACE, LEASE)
+}
+
+/// What a Lease tells to the process `own`.
+fn read(lease: &Value, now: Time, own: &str) -> Run {
+    let text = |pointer: &str| lease.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let holder = text("/spec/holderIdentity");
+    let renewed = parse_rfc3339(&text("/spec/renewTime")).unwrap_or(Time::UNIX_EPOCH);
+    let is_good = after(renewed, GOOD_FOR) > now;
+    Run {
+        id: lease["metadata"]["labels"][RUN].as_str().unwrap_or_default().to_owned(),
+        alive: is_good && !has_ended(&holder, own),
+        kept: lease["metadata"]["annotations"][KEPT] == "true",
+        holder,
+    }
+}
+
+/// Whether a process is known to have ended: one of this machine.
+fn has_ended(holder: &str, own: &str) -> bool {
+    let (Some((host, pid)), Some((here, _))) = (holder.rsplit_once('/'), own.rsplit_once('/')) else {
+        return false;
+    };
+    host == here && Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(holder: &str, seconds_ago: i64) -> Run {
+        let now = Time::from_second(1_000_000).unwrap();
+        let renewed = after(now, SignedDuration::from_secs(-seconds_ago));
+        let lease = json!({
+            "metadata": { "labels": { RUN: "r1" } },
+            "spec": { "holderIdentity": holder, "renewTime": rfc3339_micro(renewed) },
+        });
+        read(&lease, now, "here/1")
+    }
+
+    #[test]
+    fn a_run_lives_as_long_as_it_renews_its_lease() {
+        assert!(run("there/7", 29).alive);
+        assert!(!run("there/7", 31).alive);
+        assert_eq!(run("there/7", 31).id, "r1");
+    }
+
+    #[test]
+    fn a_process_of_this_machine_is_known_to_have_ended_at_once() {
+        // No process has this number: it is above the greatest that there can be.
+        assert!(!run("here/4194305", 1).alive);
+        assert!(run(&format!("here/{}", std::process::id()), 1).alive);
+        assert!(run("there/4194305", 1).alive);
+    }
+}

@@ -1,0 +1,194 @@
+//! Takes away what a run made in a cluster, and nothing else: what carries its label, and what stands in its namespaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::paths::path;
+use super::stamp::RUN;
+use super::wire::Wire;
+use crate::model::Resource;
+use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES};
+
+/// How often it is looked what is left, and the pause between: two minutes in all.
+const ROUNDS: u32 = 240;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A kind, and whether all of it can be deleted at once.
+struct Kind {
+    resource: Resource,
+    collection: bool,
+}
+
+/// Removes everything of a run but its Lease. `controllers`: others empty and finalize namespaces.
+///
+/// # Errors
+/// What is left, or why it cannot be told.
+#[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
+pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<usize, String> {
+    let kinds = kinds(wire)?;
+    let mut removed = BTreeSet::new();
+    let mut left = Vec::new();
+    for round in 0..ROUNDS {
+        if round > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        left = look(wire, run, &kinds, controllers, &mut removed)?;
+        if left.is_empty() {
+            return Ok(removed.len());
+        }
+    }
+    left.truncate(20);
+    Err(format!("these objects of run {run} do not go: {}", left.join(", ")))
+}
+
+/// Looks once at everything and deletes what is there of the run; the names of what there was.
+fn look(
+    wire: &Arc<Wire>,
+    run: &str,
+    kinds: &[Kind],
+    controllers: bool,
+    removed: &mut BTreeSet<String>,
+) -> Result<Vec<String>, String> {
+    let selector = format!("labelSelector={RUN}%3D{run}");
+    let ours = list(wire, &format!("{}?{selector}", path(&NAMESPACES, "", "")))?;
+    let namespaces: BTreeSet<String> = ours.iter().map(|namespace| text(namespace, "name")).collect();
+    let mut seen = Vec::new();
+    for kind in kinds {
+        let resource = &kind.resource;
+        // Without a namespace controller, what others made in our namespaces has to go as well.
+        let by_namespace = resource.namespaced && !controllers && !namespaces.is_empty();
+        let query = if by_namespace { String::new() } else { format!("?{selector}") };
+        let found = list(wire, &format!("{}{query}", path(resource, "", "")))?;
+        let is_ours = |object: &&Value| {
+            object["metadata"]["labels"][RUN] == run || namespaces.contains(&text(object, "namespace"))
+        };
+        let is_lease = |object: &&Value| is(resource, &LEASES) && text(object, "name") == super::runs::LEASE;
+        let found: Vec<&Value> = found.iter().filter(is_ours).filter(|object| !is_lease(object)).collect();
+        for object in &found {
+            seen.push(format!("{} {}/{}", resource.plural, text(object, "namespace"), text(object, "name")));
+        }
+        delete(wire, kind, &found, &namespaces, &selector);
+    }
+    removed.extend(seen.iter().cloned());
+    if !controllers && seen.iter().all(|name| name.starts_with("namespaces ")) {
+        for namespace in &ours {
+            finalize(wire, namespace);
+        }
+    }
+    Ok(seen)
+}
+
+/// Deletes objects of a kind, namespace by namespace where that can be done at once.
+fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], namespaces: &BTreeSet<String>, selector: &str) {
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background",
+    });
+    let mut by_namespace: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for object in found {
+        by_namespace.entry(text(object, "namespace")).or_default().push(object);
+    }
+    for (namespace, objects) in by_namespace {
+        let live = || objects.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_null());
+        if kind.collection && live().count() > 1 {
+            let all = namespaces.contains(&namespace);
+            let query = if all { String::new() } else { format!("?{selector}") };
+            // What does not go is there when it is looked again.
+            let _ = wire.change(
+                Method::DELETE,
+                &format!("{}{query}", path(&kind.resource, &namespace, "")),
+                &options,
+            );
+        } else {
+            for object in live() {
+                let _ = wire.change(
+                    Method::DELETE,
+                    &path(&kind.resource, &namespace, &text(object, "name")),
+                    &options,
+                );
+            }
+        }
+        // Those who would take finalizers away are gone, except for that of definitions, which the API server itself
+        // takes.
+        let held = |object: &&&Value| {
+            !is(&kind.resource, &CUSTOM_RESOURCE_DEFINITIONS)
+                && object["metadata"]["finalizers"]
+                    .as_array()
+                    .is_some_and(|finalizers| !finalizers.is_empty())
+        };
+        for object in objects.iter().filter(held) {
+            let free = json!({ "metadata": { "finalizers": null } });
+            let _ =
+                wire.change(Method::PATCH, &path(&kind.resource, &namespace, &text(object, "name")), &free);
+        }
+    }
+}
+
+/// Lets a namespace go that is empty and on its way.
+fn finalize(wire: &Arc<Wire>, namespace: &Value) {
+    let own = path(&NAMESPACES, "", &text(namespace, "name"));
+    if let Ok(mut now) = wire.get(&own).checked()
+        && now["metadata"]["deletionTimestamp"].is_string()
+    {
+        now["spec"]["finalizers"] = json!([]);
+        let _ = wire.change(Method::PUT, &format!("{own}/finalize"), &now);
+    }
+}
+
+/// All kinds whose objects can be listed and deleted; namespaces and definitions last.
+fn kinds(wire: &Arc<Wire>) -> Result<Vec<Kind>, String> {
+    let get = |path: &str| wire.get(path).checked().map_err(|refusal| refusal.message);
+    let mut roots = vec![("/api/v1".to_owned(), String::new(), "v1".to_owned())];
+    for group in get("/apis")?["groups"].as_array().into_iter().flatten() {
+        let name = group["name"].as_str().unwrap_or_default().to_owned();
+        let version = group["preferredVersion"]["version"].as_str().unwrap_or_default().to_owned();
+        roots.push((format!("/apis/{name}/{version}"), name, version));
+    }
+    let mut kinds = Vec::new();
+    for (root, group, version) in roots {
+        // An API server behind this one may be away; nothing of it is ours.
+        let Ok(served) = get(&root) else { continue };
+        for found in served["resources"].as_array().into_iter().flatten() {
+            let can =
+                |verb: &str| found["verbs"].as_array().is_some_and(|verbs| verbs.contains(&json!(verb)));
+            let name = found["name"].as_str().unwrap_or_default();
+            if can("list") && can("delete") && !name.contains('/') {
+                let resource = Resource {
+                    group: group.clone().into(),
+                    version: version.clone().into(),
+                    kind: found["kind"].as_str().unwrap_or_default().to_owned().into(),
+                    plural: name.to_owned().into(),
+                    namespaced: found["namespaced"] == true,
+                };
+                kinds.push(Kind { resource, collection: can("deletecollection") });
+            }
+        }
+    }
+    kinds.sort_by_key(|kind| {
+        (is(&kind.resource, &CUSTOM_RESOURCE_DEFINITIONS), is(&kind.resource, &NAMESPACES))
+    });
+    Ok(kinds)
+}
+
+fn list(wire: &Arc<Wire>, path: &str) -> Result<Vec<Value>, String> {
+    match wire.get(path).checked() {
+        Ok(mut list) => Ok(match list["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        }),
+        // The kind went with its definition.
+        Err(refusal) if matches!(refusal.code, 404 | 405) => Ok(Vec::new()),
+        Err(refusal) => Err(refusal.message),
+    }
+}
+
+fn is(resource: &Resource, other: &Resource) -> bool {
+    resource.group == other.group && resource.plural == other.plural
+}
+
+fn text(object: &Value, field: &str) -> String {
+    object["metadata"][field].as_str().unwrap_or_default().to_owned()
+}

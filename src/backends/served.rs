@@ -1,0 +1,79 @@
+//! An API server of our own behind HTTPS: everything comes to it over the socket, and it lives by the clock of its run.
+
+use std::sync::Arc;
+
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use super::in_process::server;
+use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
+use super::{Backend, BackendError, Capabilities, Door, Order};
+use crate::apiserver::https::{self, Serving, Settings};
+use crate::apiserver::service::Shared;
+use crate::base::clock::{Clock as _, SetClock};
+use crate::model::fault::{RequestFault, Requests};
+
+/// Servers on ports of their own, one for each run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Served;
+
+/// What can be done to the server beneath its API.
+struct Own(Shared);
+
+impl Beneath for Own {
+    fn fail(&mut self, fault: RequestFault) {
+        self.0.with(|server| server.fail(fault));
+    }
+
+    fn heal(&mut self, requests: Option<&Requests>) {
+        self.0.with(|server| server.heal(requests));
+    }
+
+    fn serve_kubernetes(&mut self, minor: u32) {
+        self.0.with(|server| server.set_kubernetes_minor(minor));
+    }
+}
+
+/// Serves a server on any free port, and tells how to reach it.
+async fn serve(shared: Shared) -> Result<(Serving, Config), BackendError> {
+    let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
+    let serving = https::serve(shared, Settings::default()).await.map_err(|error| failed(&error))?;
+    let kubeconfig = Kubeconfig::from_yaml(&serving.kubeconfig()).map_err(|error| failed(&error))?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    Ok((serving, config.map_err(|error| failed(&error))?))
+}
+
+impl Backend for Served {
+    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
+        let clock = SetClock::at(order.clock.now());
+        let shared = Shared::new(server(order.minor, order.seed, clock.now()), clock.clone());
+        let threads = Wire::threads()?;
+        let (tell, told) = std::sync::mpsc::channel();
+        let served = shared.clone();
+        threads.spawn(async move {
+            // Who gave up waiting drops the server.
+            let _ = tell.send(serve(served).await);
+        });
+        let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
+        let (serving, config) = told.recv().map_err(|error| failed(&error))??;
+        let wire = Arc::new(Wire::new(threads, config, None)?);
+        let (link, inbox) = Link::new(wire, Stamp::default(), Some(clock));
+        let terms = Terms {
+            clock: order.clock.clone(),
+            speed: None,
+            capabilities: Capabilities {
+                virtual_time: true,
+                request_faults: true,
+                any_kubernetes: true,
+                restart: false,
+                real_kubelets: false,
+                controllers: false,
+                speed: 1,
+            },
+            beneath: Some(Box::new(Own(shared))),
+            end: Box::new(serving),
+        };
+        let door = Remote::open(link, inbox, terms).map_err(|refusal| failed(&refusal))?;
+        Ok(Box::new(door))
+    }
+}

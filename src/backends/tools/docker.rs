@@ -1,0 +1,165 @@
+//! Docker by itself: a container is a cluster.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use super::commands::Commands;
+use super::{BackendError, QUESTION, Tool, words};
+
+/// The label of our containers.
+const LABEL: &str = "windtunnel.dev/cluster";
+/// The port that API servers listen on in them.
+const PORT: &str = "6443";
+/// How often it is looked whether a container serves, and the pause between.
+const LOOKS: u32 = 240;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What is run in a container.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recipe {
+    /// The image.
+    pub image: String,
+    /// Flags of `docker run`.
+    pub flags: Vec<String>,
+    /// Arguments of the program in the image.
+    pub arguments: Vec<String>,
+    /// Where the program writes its kubeconfig, in the container.
+    pub kubeconfig: String,
+}
+
+impl Recipe {
+    /// The API server of our own image.
+    pub fn windtunnel(image: &str) -> Self {
+        Self {
+            image: image.to_owned(),
+            flags: words(&["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]),
+            arguments: Vec::new(),
+            kubeconfig: "/run/windtunnel/kubeconfig".to_owned(),
+        }
+    }
+
+    /// k3s: one node, without what runs in pods of its own.
+    pub fn k3s(image: &str) -> Self {
+        Self {
+            image: image.to_owned(),
+            flags: words(&["--privileged", "--userns", "host", "--tmpfs", "/run", "--tmpfs", "/var/run"]),
+            arguments: words(&[
+                "server",
+                "--disable=traefik,servicelb,metrics-server",
+                "--tls-san=127.0.0.1",
+            ]),
+            kubeconfig: "/etc/rancher/k3s/k3s.yaml".to_owned(),
+        }
+    }
+}
+
+/// The program `docker`, or another that takes the same arguments.
+pub(super) struct Docker(pub(super) Recipe);
+
+impl Tool for Docker {
+    fn program(&self) -> &'static str {
+        "docker"
+    }
+
+    fn how_to_get(&self) -> &'static str {
+        "see https://docs.docker.com/engine/install/"
+    }
+
+    fn version(&self) -> Vec<String> {
+        words(&["version", "--format", "docker {{.Server.Version}}"])
+    }
+
+    fn create(&self, name: &str, _: &str) -> Vec<String> {
+        let label = format!("{LABEL}={name}");
+        let mut line = words(&["run", "--detach", "--name", name, "--label", &label]);
+        line.extend(self.0.flags.iter().cloned());
+        line.extend(words(&["--publish", &format!("127.0.0.1::{PORT}"), &self.0.image]));
+        line.extend(self.0.arguments.iter().cloned());
+        line
+    }
+
+    fn delete(&self, name: &str, _: &str) -> Vec<String> {
+        words(&["rm", "--force", "--volumes", name])
+    }
+
+    fn list(&self) -> Vec<String> {
+        words(&["ps", "--all", "--filter", &format!("label={LABEL}"), "--format", "{{.Names}}"])
+    }
+
+    fn names(&self, printed: &str) -> Option<Vec<String>> {
+        super::lines(printed)
+    }
+
+    fn nodes(&self, name: &str) -> Vec<String> {
+        words(&["ps", "--filter", &format!("label={LABEL}={name}"), "--format", "{{.Names}}"])
+    }
+
+    fn node_names(&self, _: &str, printed: &str) -> Option<Vec<String>> {
+        super::lines(printed)
+    }
+
+    fn load_image(&self, _: &str, _: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The kubeconfig that its program wrote, with the address at which it is reached from here.
+    #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
+    fn kubeconfig(&self, commands: &Commands, name: &str) -> Result<String, BackendError> {
+        let from = format!("{name}:{}", self.0.kubeconfig);
+        let mut tries = 0;
+        let archive = loop {
+            match commands.run(&["cp", &from, "-"], QUESTION) {
+                Ok(archive) => break archive,
+                Err(error) if tries >= LOOKS => return Err(error),
+                Err(_) => {}
+            }
+            let running = ["inspect", "--format", "{{.State.Running}}", name];
+            if commands.text(&running, QUESTION)?.trim() != "true" {
+                let said = commands.run(&["logs", "--tail", "3", name], QUESTION).unwrap_or_default();
+                let said = String::from_utf8_lossy(&said).trim().to_owned();
+                return Err(BackendError::Failed(format!("container {name} ended by itself: {said}")));
+            }
+            std::thread::sleep(PAUSE);
+            tries += 1;
+        };
+        let text = first_file(&archive).ok_or_else(|| commands.garbage(&["cp", &from], "no archive"))?;
+        let address = commands.text(&["port", name, PORT], QUESTION)?;
+        let address = address.lines().next().unwrap_or_default().trim().to_owned();
+        Ok(with_server(&text, &format!("https://{address}")))
+    }
+}
+
+/// The text of the first file of an archive.
+fn first_file(archive: &[u8]) -> Option<String> {
+    let mut archive = tar::Archive::new(archive);
+    let mut text = String::new();
+    archive.entries().ok()?.next()?.ok()?.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// A kubeconfig that leads to another address.
+fn with_server(kubeconfig: &str, url: &str) -> String {
+    let lines = kubeconfig.lines().map(|line| match line.split_once("server:") {
+        Some((indent, _)) if indent.trim().is_empty() => format!("{indent}server: {url}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kubeconfig_leads_to_where_the_port_is_published() {
+        let text = "clusters:\n- cluster:\n    server: https://127.0.0.1:6443\n  name: default\n";
+        let expected = "clusters:\n- cluster:\n    server: https://127.0.0.1:32768\n  name: default\n";
+        assert_eq!(with_server(text, "https://127.0.0.1:32768"), expected);
+    }
+
+    #[test]
+    fn what_is_no_archive_is_no_file() {
+        assert_eq!(first_file(b"no archive"), None);
+        assert_eq!(first_file(b""), None);
+    }
+}

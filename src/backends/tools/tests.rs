@@ -1,0 +1,133 @@
+//! What is made of what programs print, and what they are never asked.
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+/// A program that prints its arguments.
+struct Echo;
+
+impl Tool for Echo {
+    fn program(&self) -> &'static str {
+        "echo"
+    }
+
+    fn how_to_get(&self) -> &'static str {
+        "it is everywhere"
+    }
+
+    fn version(&self) -> Vec<String> {
+        words(&["echo 1.0\nmore"])
+    }
+
+    fn create(&self, name: &str, _: &str) -> Vec<String> {
+        words(&["create", name])
+    }
+
+    fn delete(&self, name: &str, _: &str) -> Vec<String> {
+        words(&["delete", name])
+    }
+
+    fn list(&self) -> Vec<String> {
+        words(&["prod\nwindtunnel-a\nmy-windtunnel-b\n\nwindtunnel-c"])
+    }
+
+    fn names(&self, printed: &str) -> Option<Vec<String>> {
+        lines(printed)
+    }
+
+    fn nodes(&self, _: &str) -> Vec<String> {
+        words(&["<html>"])
+    }
+
+    fn node_names(&self, _: &str, printed: &str) -> Option<Vec<String>> {
+        lines(printed)
+    }
+
+    fn load_image(&self, _: &str, _: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    fn kubeconfig(&self, commands: &Commands, _: &str) -> Result<String, BackendError> {
+        commands.text(&["token: hunter2"], QUESTION)
+    }
+}
+
+type Told = Arc<Mutex<Vec<String>>>;
+
+fn clusters(tool: Box<dyn Tool>) -> (Clusters, Told) {
+    let told = Told::default();
+    let debug: Tell = {
+        let told = Arc::clone(&told);
+        Arc::new(move |line| told.lock().unwrap().push(line.to_owned()))
+    };
+    let commands = Commands::new(tool.program(), tool.how_to_get(), debug);
+    (Clusters { tool, commands, folder: PathBuf::from("nowhere") }, told)
+}
+
+#[test]
+fn only_our_clusters_are_told_and_touched() {
+    let (clusters, told) = clusters(Box::new(Echo));
+    assert_eq!(clusters.list().unwrap(), ["windtunnel-a", "windtunnel-c"]);
+    told.lock().unwrap().clear();
+    for name in ["prod", "my-windtunnel-b", ""] {
+        let refused = [clusters.delete(name), clusters.create(name), clusters.load_image(name, "i")];
+        assert!(refused.iter().all(|result| matches!(result, Err(BackendError::Refused(_)))), "{name}");
+    }
+    assert!(told.lock().unwrap().is_empty(), "a program was asked");
+    clusters.delete("windtunnel-a").unwrap();
+    assert_eq!(*told.lock().unwrap(), ["run: echo delete windtunnel-a", "done: echo delete windtunnel-a"]);
+}
+
+#[test]
+fn garbage_is_told_without_what_may_be_secret() {
+    let (clusters, told) = clusters(Box::new(Echo));
+    assert_eq!(clusters.version().unwrap(), "echo 1.0");
+    assert_eq!(
+        clusters.nodes("windtunnel-a").unwrap_err().to_string(),
+        "`echo <html>` printed no list of nodes"
+    );
+    told.lock().unwrap().clear();
+    let error = clusters.kubeconfig("windtunnel-a").unwrap_err().to_string();
+    assert!(error.ends_with("printed no kubeconfig") && !error.contains("hunter2"), "{error}");
+    let k3d = k3d::K3d { image: None };
+    assert_eq!((k3d.names("{}"), k3d.names("FATA[0000] no docker"), k3d.names("[{}]")), (None, None, None));
+    assert_eq!(lines("Error: no such thing"), None);
+}
+
+#[test]
+fn a_program_that_takes_too_long_is_ended_and_one_that_is_not_there_is_told() {
+    let silent: Tell = Arc::new(|_| {});
+    let sleep = Commands::new("sleep", "", Arc::clone(&silent));
+    let error = sleep.run(&["1000"], Duration::from_millis(50)).unwrap_err().to_string();
+    assert_eq!(error, "`sleep 1000` failed: it took longer than 0 s");
+    let absent = Commands::new("windtunnel-no-such-program", "buy it", silent);
+    let error = absent.run(&[], QUESTION).unwrap_err();
+    let expected = "`windtunnel-no-such-program` is not on the PATH: buy it";
+    assert_eq!(error, BackendError::Missing(expected.to_owned()));
+}
+
+#[test]
+fn each_program_is_asked_in_its_own_words() {
+    let line = |words: Vec<String>| words.join(" ");
+    let kind = kind::Kind { image: Some("node:v1".to_owned()) };
+    let expected = "create cluster --name windtunnel-a --kubeconfig f --wait 5m --image node:v1";
+    assert_eq!(line(kind.create("windtunnel-a", "f")), expected);
+    assert_eq!(
+        line(kind.load_image("windtunnel-a", "i").unwrap()),
+        "load docker-image i --name windtunnel-a"
+    );
+    assert_eq!(kind.names("prod\nwindtunnel-a\n"), Some(words(&["prod", "windtunnel-a"])));
+    let k3d = k3d::K3d { image: None };
+    assert_eq!(line(k3d.load_image("windtunnel-a", "i").unwrap()), "image import i --cluster windtunnel-a");
+    let nodes =
+        r#"[{"name": "n0", "runtimeLabels": {"k3d.cluster": "a"}}, {"name": "n1", "runtimeLabels": {}}]"#;
+    assert_eq!(k3d.node_names("a", nodes), Some(words(&["n0"])));
+    let docker = docker::Docker(Recipe::k3s("k3s:1"));
+    assert_eq!(
+        line(docker.create("windtunnel-a", "f")),
+        "run --detach --name windtunnel-a --label windtunnel.dev/cluster=windtunnel-a --privileged --userns host --tmpfs \
+         /run --tmpfs /var/run --publish 127.0.0.1::6443 k3s:1 server --disable=traefik,servicelb,metrics-server \
+         --tls-san=127.0.0.1"
+    );
+}

@@ -1,0 +1,79 @@
+//! Arguments that name the place where scenarios are played.
+
+#[cfg(feature = "live")]
+use std::path::PathBuf;
+
+/// Where scenarios are played.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Where")]
+pub(in crate::cli) struct PlaceArgs {
+    /// Kind of cluster to play in.
+    #[arg(long, value_enum, default_value_t = BackendKind::InProcess)]
+    pub(in crate::cli) backend: BackendKind,
+    /// The kubeconfig of the cluster (`--backend kubeconfig`); otherwise those that KUBECONFIG names, or the one in the home
+    /// folder.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) kubeconfig: Option<PathBuf>,
+    /// Its context. No cluster is touched that is not named.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) context: Option<String>,
+    /// How fast time passes in a cluster that is not simulated, such as `60x`: an hour in a minute.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "FACTOR", default_value = "60x", value_parser = super::speed)]
+    pub(in crate::cli) speed: f64,
+    /// Writes that are made in a second at most, in a cluster that is not simulated.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "N", default_value_t = crate::cli::backend::WRITES_PER_SECOND, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) writes_per_second: u32,
+    /// Image of the cluster: the one that is run (container, k3s), or that of the nodes (kind, k3d).
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "IMAGE")]
+    pub(in crate::cli) image: Option<String>,
+    /// Tell which commands of other programs are run, and how they end.
+    #[cfg(feature = "live")]
+    #[arg(long)]
+    pub(in crate::cli) debug: bool,
+    /// Leave the cluster as it is at the end, and tell how to reach and to remove it.
+    #[cfg(feature = "live")]
+    #[arg(long)]
+    pub(in crate::cli) keep: bool,
+}
+
+/// The flag `--backend`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum BackendKind {
+    /// A simulated API server in this process, in virtual time.
+    InProcess,
+    /// The same behind HTTPS.
+    #[cfg(all(feature = "live", feature = "serve"))]
+    Served,
+    /// The same in a container, by Docker.
+    #[cfg(feature = "live")]
+    Container,
+    /// k3s in a container, by Docker.
+    #[cfg(feature = "live")]
+    K3s,
+    /// Kubernetes in containers, by kind.
+    #[cfg(feature = "live")]
+    Kind,
+    /// k3s in containers, by k3d.
+    #[cfg(feature = "live")]
+    K3d,
+    /// A cluster that is there.
+    #[cfg(feature = "live")]
+    Kubeconfig,
+}
+
+/// `windtunnel clean`.
+#[cfg(feature = "live")]
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct CleanArgs {
+    /// The kubeconfig of the cluster; otherwise those that KUBECONFIG names, or the one in the home folder.
+    #[arg(long, value_name = "FILE", requires = "context")]
+    pub(in crate::cli) kubeconfig: Option<PathBuf>,
+    /// The context of the cluster to remove objects from; without it, clusters are deleted that kind, k3d and Docker made.
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) context: Option<String>,
+}

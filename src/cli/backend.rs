@@ -1,0 +1,196 @@
+//! The place that `--backend` names, made before anything is played and unmade whatever happens.
+
+#[cfg(feature = "live")]
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[cfg(feature = "live")]
+use super::args::CleanArgs;
+use super::args::{BackendKind, PlaceArgs};
+#[cfg(feature = "live")]
+use super::{
+    Exit, hint,
+    live::{self, connection::Connection},
+    signal::Signal,
+};
+use crate::backends::in_process::Here;
+use crate::backends::{Backend, Cleanups};
+#[cfg(feature = "live")]
+use crate::backends::{
+    Tell,
+    kubeconfig::{self, Existing, Use},
+    tools::{self, Make, Maker, Recipe},
+};
+
+/// A place for runs; dropping it takes away what was made for it.
+pub(super) struct Place {
+    backend: Arc<dyn Backend>,
+    cleanups: Cleanups,
+}
+
+impl Place {
+    /// The place itself.
+    pub(super) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// A handle of it.
+    #[cfg(feature = "gherkin")]
+    pub(super) fn shared(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
+    }
+
+    /// How many runs it can hold.
+    pub(super) fn runs_at_a_time(&self) -> usize {
+        self.backend.runs_at_a_time()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.cleanups.run();
+    }
+}
+
+/// Makes the place that the arguments name.
+pub(super) fn make(args: &PlaceArgs) -> Result<Place, String> {
+    let cleanups = Cleanups::default();
+    #[cfg(feature = "live")]
+    if args.backend != BackendKind::InProcess {
+        clean_up_on_signals(&cleanups)?;
+    }
+    let backend = backend(args, &cleanups);
+    // What was begun is undone by `cleanups` if there is no place.
+    let place = |backend| Place { backend, cleanups: cleanups.clone() };
+    match backend {
+        Ok(backend) => Ok(place(backend)),
+        Err(error) => {
+            cleanups.run();
+            Err(error)
+        }
+    }
+}
+
+fn backend(args: &PlaceArgs, cleanups: &Cleanups) -> Result<Arc<dyn Backend>, String> {
+    #[cfg(not(feature = "live"))]
+    let _ = cleanups;
+    match args.backend {
+        BackendKind::InProcess => Ok(Arc::new(Here)),
+        #[cfg(all(feature = "live", feature = "serve"))]
+        BackendKind::Served => Ok(Arc::new(crate::backends::served::Served)),
+        #[cfg(feature = "live")]
+        BackendKind::Container | BackendKind::K3s | BackendKind::Kind | BackendKind::K3d => {
+            let make = Make {
+                maker: maker(args),
+                folder: state_folder()?,
+                speed: args.speed,
+                writes_per_second: args.writes_per_second,
+                keep: args.keep,
+            };
+            let debug: Tell = if args.debug { Arc::new(hint) } else { Arc::new(|_| {}) };
+            let tell: Tell = Arc::new(hint);
+            let place = tools::make(&make, cleanups, &tell, &debug);
+            Ok(Arc::new(place.map_err(|error| error.to_string())?))
+        }
+        #[cfg(feature = "live")]
+        BackendKind::Kubeconfig => {
+            let place = Existing::reach(existing(args)?, cleanups, Arc::new(hint));
+            Ok(Arc::new(place.map_err(|error| error.to_string())?))
+        }
+    }
+}
+
+/// Who makes the cluster, and of what.
+#[cfg(feature = "live")]
+fn maker(args: &PlaceArgs) -> Maker {
+    let image = |default: &str| args.image.clone().unwrap_or_else(|| default.to_owned());
+    match args.backend {
+        BackendKind::Kind => Maker::Kind(args.image.clone()),
+        BackendKind::K3d => Maker::K3d(args.image.clone()),
+        BackendKind::K3s => Maker::Docker(Recipe::k3s(&image("docker.io/rancher/k3s:v1.35.0-k3s1"))),
+        _ => Maker::Docker(Recipe::windtunnel(&image("windtunnel:latest"))),
+    }
+}
+
+/// Where it is noted which clusters are to be deleted.
+#[cfg(feature = "live")]
+fn state_folder() -> Result<PathBuf, String> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state =
+        state.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
+    let state = state
+        .ok_or("neither XDG_STATE_HOME nor HOME is set: there is no place to note what is to be deleted")?;
+    Ok(state.join("windtunnel/clusters"))
+}
+
+/// Removes what runs left behind: in a cluster, or clusters themselves.
+#[cfg(feature = "live")]
+pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
+    let tell: Tell = Arc::new(hint);
+    let Some(context) = &args.context else {
+        tools::remove_remains_in(&state_folder()?, &tell, &tell).map_err(|error| error.to_string())?;
+        return Ok(Exit::Passed);
+    };
+    let connection = Connection::new(args.kubeconfig.as_deref(), Some(context));
+    let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
+    let cluster =
+        Use { config, speed: 1.0, writes_per_second: WRITES_PER_SECOND, keep: false, removal: String::new() };
+    kubeconfig::clean(&cluster, &tell).map_err(|error| error.to_string())?;
+    Ok(Exit::Passed)
+}
+
+/// How many writes a cluster that others use takes in a second where nobody says: as many as the controllers of Kubernetes
+/// themselves make.
+pub(super) const WRITES_PER_SECOND: u32 = 50;
+
+/// The cluster that the arguments name, and how it is used.
+#[cfg(feature = "live")]
+fn existing(args: &PlaceArgs) -> Result<Use, String> {
+    let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
+    if args.context.is_none() {
+        let contexts = connection.contexts().map_err(|said| said.stderr)?;
+        return Err(format!(
+            "--backend kubeconfig: name the cluster by --context, so that none is touched by mistake; there {}",
+            match contexts.as_slice() {
+                [] => "is none".to_owned(),
+                [one] => format!("is `{one}`"),
+                all => format!("are `{}`", all.join("`, `")),
+            }
+        ));
+    }
+    let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
+    let file = args.kubeconfig.as_ref().map(|path| format!(" --kubeconfig {}", path.display()));
+    let context = args.context.as_deref().unwrap_or_default();
+    let removal = format!("windtunnel clean{} --context {context}", file.unwrap_or_default());
+    Ok(Use { config, speed: args.speed, writes_per_second: args.writes_per_second, keep: args.keep, removal })
+}
+
+/// What a client said went wrong, without the word that it puts before.
+#[cfg(feature = "live")]
+fn unprefixed(said: &str) -> String {
+    said.strip_prefix("error: ").unwrap_or(said).trim_end().to_owned()
+}
+
+/// Has SIGINT and SIGTERM clean up before they end the process.
+#[cfg(feature = "live")]
+fn clean_up_on_signals(cleanups: &Cleanups) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("signals cannot be received: {error}"))?;
+    let guard = runtime.enter();
+    let signal = Signal::new()?;
+    drop(guard);
+    let cleanups = cleanups.clone();
+    std::thread::spawn(move || {
+        runtime.block_on(signal.received());
+        hint("interrupted: cleaning up");
+        cleanups.run_last();
+        std::process::exit(INTERRUPTED);
+    });
+    Ok(())
+}
+
+/// The exit code of a process that SIGINT ended, as shells tell it.
+#[cfg(feature = "live")]
+const INTERRUPTED: i32 = 130;

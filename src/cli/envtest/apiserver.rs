@@ -1,0 +1,173 @@
+//! Our API server with the flags of `kube-apiserver`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use super::flags::Flags;
+use super::{KUBERNETES, until_signal};
+use crate::apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
+use crate::apiserver::service::Shared;
+use crate::apiserver::{ApiServer, AuthorizationMode};
+use crate::base::clock::{Clock as _, WallClock};
+use crate::cli::args::kubernetes_minor;
+use crate::cli::{files, hint, say};
+use crate::model::Identity;
+use crate::scenario::plan::KUBERNETES_MINORS;
+
+/// Flags that are obeyed.
+const OBEYED: [&str; 9] = [
+    "authorization-mode",
+    "bind-address",
+    "cert-dir",
+    "client-ca-file",
+    "disable-admission-plugins",
+    "secure-port",
+    "tls-cert-file",
+    "tls-private-key-file",
+    "token-auth-file",
+];
+
+/// Flags without which nothing is different here: there is no database, and nothing is signed by others' keys.
+const NEEDLESS: [&str; 16] = [
+    "advertise-address",
+    "allow-privileged",
+    "etcd-cafile",
+    "etcd-certfile",
+    "etcd-keyfile",
+    "etcd-prefix",
+    "etcd-servers",
+    "insecure-bind-address",
+    "insecure-port",
+    "service-account-issuer",
+    "service-account-key-file",
+    "service-account-signing-key-file",
+    "service-cluster-ip-range",
+    "service-node-port-range",
+    "storage-backend",
+    "v",
+];
+
+/// Names in a certificate that is made.
+const NAMES: [&str; 6] =
+    ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+
+/// Serves until SIGTERM or SIGINT. `called` is the path by which this program was called.
+///
+/// # Errors
+/// A flag or a file that is no good, or an address that cannot be listened on.
+pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
+    let flags = Flags::read(words);
+    let minor = minor(called);
+    if flags.has("version") {
+        say(&format!("Kubernetes v1.{minor}.0\n"));
+        return Ok(());
+    }
+    if flags.has("help") || flags.has("h") {
+        say(&help(minor));
+        return Ok(());
+    }
+    let known = [&OBEYED[..], &NEEDLESS].concat();
+    let ignored: Vec<&str> = flags.others(&known).collect();
+    if !ignored.is_empty() {
+        hint(&format!(
+            "windtunnel stands in for kube-apiserver and does not know: --{}",
+            ignored.join(", --")
+        ));
+    }
+    let shared = Shared::new(server(&flags, minor)?, std::sync::Arc::new(WallClock));
+    let settings = settings(&flags)?;
+    let start = async { https::serve(shared, settings).await.map_err(|error| error.to_string()) };
+    until_signal(start, async |serving| serving.stop().await)
+}
+
+/// Which Kubernetes 1.x this is: as the file beside the program says, else the newest.
+fn minor(called: &Path) -> u32 {
+    let said = std::fs::read_to_string(called.with_file_name(KUBERNETES));
+    let minor = said.ok().and_then(|text| kubernetes_minor(text.trim()).ok());
+    minor.unwrap_or(*KUBERNETES_MINORS.end())
+}
+
+fn help(minor: u32) -> String {
+    let flags = |names: &[&str]| format!("  --{}\n", names.join("\n  --"));
+    let needless: Vec<&str> = NEEDLESS.into_iter().filter(|name| !name.starts_with("insecure")).collect();
+    format!(
+        "windtunnel stands in for kube-apiserver v1.{minor}.0: one in memory.\n\nFlags:\n{}\nFlags that change nothing here:\n{}",
+        flags(&OBEYED),
+        flags(&needless)
+    )
+}
+
+fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
+    let disabled = flags.get("disable-admission-plugins").unwrap_or_default();
+    let mode = match flags.get("authorization-mode") {
+        Some(modes) if modes.split(',').any(|mode| mode == "AlwaysAllow") => AuthorizationMode::AlwaysAllow,
+        // That is what a kube-apiserver does of which nothing is said.
+        None => AuthorizationMode::AlwaysAllow,
+        Some(_) => AuthorizationMode::Rbac,
+    };
+    let server = ApiServer::builder()
+        .kubernetes_minor(minor)
+        .hooks(Webhooks)
+        .service_account_admission(!disabled.split(',').any(|plugin| plugin == "ServiceAccount"))
+        .authorization_mode(mode);
+    let mut server = server.build(WallClock.now());
+    if let Some(path) = flags.get("token-auth-file") {
+        for line in files::read(Path::new(path))?.lines().filter(|line| !line.trim().is_empty()) {
+            let (token, who) = token(line).ok_or_else(|| {
+                format!(
+                    "{path}: expected lines such as `token,user,uid,\"group1,group2\"`, found another one"
+                )
+            })?;
+            server.accept_token(token, who);
+        }
+    }
+    Ok(server)
+}
+
+/// A line of `--token-auth-file`.
+fn token(line: &str) -> Option<(String, Identity)> {
+    let mut fields = line.splitn(4, ',');
+    let (token, user, uid) = (fields.next()?, fields.next()?, fields.next()?);
+    let groups = fields.next().unwrap_or_default().trim().trim_matches('"').split(',');
+    let groups = groups.filter(|group| !group.is_empty()).map(str::to_owned).collect();
+    let who = Identity { user: user.to_owned(), uid: uid.to_owned(), groups, ..Identity::default() };
+    Some((token.to_owned(), who))
+}
+
+fn settings(flags: &Flags) -> Result<Settings, String> {
+    let bind = flags.get("bind-address").unwrap_or("127.0.0.1");
+    let ip = bind.parse().map_err(|_| format!("--bind-address: expected an IP address, found `{bind}`"))?;
+    let port = flags.get("secure-port").unwrap_or("6443");
+    let port = port.parse().map_err(|_| format!("--secure-port: expected a port, found `{port}`"))?;
+    let client_authorities =
+        flags.get("client-ca-file").map(|path| files::read(Path::new(path))).transpose()?;
+    Ok(Settings {
+        address: SocketAddr::new(ip, port),
+        certificate: Some(certificate(flags)?),
+        client_authorities,
+        ..Settings::default()
+    })
+}
+
+/// The server's certificate: from the files that are named, from those of the folder, or a new one that is put there.
+fn certificate(flags: &Flags) -> Result<ServerCertificate, String> {
+    let read = |chain: &Path, key: &Path| {
+        Ok::<_, String>(ServerCertificate { chain_pem: files::read(chain)?, key_pem: files::read(key)? })
+    };
+    if let (Some(chain), Some(key)) = (flags.get("tls-cert-file"), flags.get("tls-private-key-file")) {
+        return read(Path::new(chain), Path::new(key));
+    }
+    let folder = flags.get("cert-dir").map(PathBuf::from);
+    let place = folder.as_ref().map(|folder| (folder.join("apiserver.crt"), folder.join("apiserver.key")));
+    if let Some((chain, key)) = place.as_ref().filter(|(chain, key)| chain.exists() && key.exists()) {
+        return read(chain, key);
+    }
+    let made =
+        Authority::generate().and_then(|authority| authority.server_certificate(&NAMES.map(str::to_owned)));
+    let made = made.map_err(|error| error.to_string())?;
+    if let Some((chain, key)) = &place {
+        files::write(chain, &made.chain_pem)?;
+        files::write_private(key, &made.key_pem)?;
+    }
+    Ok(made)
+}

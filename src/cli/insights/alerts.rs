@@ -1,0 +1,84 @@
+//! Alerts of a Prometheus that is asked again and again.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::args::InsightsArgs;
+use super::monitor::Monitor;
+use crate::cli::hint;
+use crate::cli::live::{causes, thanos};
+use crate::insights::Alerts;
+use crate::model::alert::ActiveAlert;
+
+/// How often Prometheus is asked: it evaluates its rules as often.
+const PERIOD: Duration = Duration::from_secs(30);
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The alerts of the Prometheus that the arguments name; without one, none is ever told. What could not be asked for leaves
+/// things as they are.
+///
+/// # Errors
+/// It cannot be reached by what is given.
+pub(super) async fn stream(
+    args: &InsightsArgs,
+    config: &Config,
+    monitor: &Arc<Monitor>,
+) -> Result<Alerts, String> {
+    let Some(url) = &args.prometheus else {
+        hint("no --prometheus: there are no insights on alerts");
+        return Ok(stream::pending().boxed());
+    };
+    let mut config = config.clone();
+    config.cluster_url = url.clone();
+    if let Some(path) = &args.prometheus_ca {
+        config.root_cert.get_or_insert_default().extend(certificates(path).await?);
+        // Otherwise it alone would count.
+        config.root_cert_file = None;
+    }
+    let client =
+        Client::try_from(config).map_err(|error| format!("--prometheus {url}: {}", causes(&error)))?;
+    let monitor = Arc::clone(monitor);
+    let begun = (client, monitor, Instant::now());
+    let told = stream::unfold(begun, async |(client, monitor, mut due)| {
+        loop {
+            sleep_until(due).await;
+            due = Instant::now() + PERIOD;
+            let answer = timeout(PATIENCE, thanos::answer(&client)).await;
+            let answer = answer.unwrap_or_else(|_| Err("no answer".to_owned())).and_then(|body| read(&body));
+            monitor.asked_for_alerts(answer.as_ref().err());
+            if let Ok(alerts) = answer {
+                return Some((alerts, (client, monitor, due)));
+            }
+        }
+    });
+    Ok(told.boxed())
+}
+
+/// The certificates in a file, read as those that a kubeconfig names.
+async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let kubeconfig = json!({
+        "clusters": [{"name": "", "cluster": {"server": "https://prometheus", "certificate-authority": path}}],
+        "users": [{"name": "", "user": {}}],
+        "contexts": [{"name": "", "context": {"cluster": "", "user": ""}}],
+        "current-context": "",
+    });
+    let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig).map_err(|error| error.to_string())?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let config = config.map_err(|error| format!("{}: {}", path.display(), causes(&error)))?;
+    Ok(config.root_cert.unwrap_or_default())
+}
+
+fn read(body: &str) -> Result<Vec<ActiveAlert>, String> {
+    let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    let alerts = answer["data"]["alerts"].as_array().ok_or("expected `data.alerts` in the answer")?;
+    Ok(alerts.iter().filter_map(ActiveAlert::read).collect())
+}

@@ -1,0 +1,211 @@
+//! What is known of the controller from outside: metrics, whether it is alive and ready, and the lines of its log.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use tokio::time::Instant;
+
+use crate::cli::hint;
+use crate::insights::{Note, Observer, Terms};
+
+/// The labels of insights.
+#[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Of {
+    informer: String,
+    r#type: String,
+}
+
+/// The label of watches.
+#[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Watched {
+    resource: String,
+}
+
+/// The label of writes.
+#[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct To {
+    kind: String,
+}
+
+/// What the controller counts.
+#[derive(Debug, Default)]
+struct Metrics {
+    leader: Gauge,
+    insights: Family<Of, Gauge>,
+    publishes: Family<To, Counter>,
+    failures: Counter,
+    restarts: Family<Watched, Counter>,
+    watch_failures: Family<Watched, Counter>,
+    lease_failures: Counter,
+    alert_failures: Counter,
+}
+
+impl Metrics {
+    fn registered(&self) -> Registry {
+        let mut registry = Registry::with_prefix("update_status_controller");
+        registry.register("leader", "Whether this process leads.", self.leader.clone());
+        registry.register("insights", "Insights that an informer knows.", self.insights.clone());
+        registry.register("publishes", "Writes of insights.", self.publishes.clone());
+        let failures = "Attempts to assess and publish that failed.";
+        registry.register("publish_failures", failures, self.failures.clone());
+        let restarts = "Watches that had to list all objects anew.";
+        registry.register("watch_restarts", restarts, self.restarts.clone());
+        let failures = "Lists and watches that failed.";
+        registry.register("watch_failures", failures, self.watch_failures.clone());
+        let failures = "Attempts to read or write the Lease that failed.";
+        registry.register("lease_failures", failures, self.lease_failures.clone());
+        let failures = "Questions to Prometheus that failed.";
+        registry.register("alert_failures", failures, self.alert_failures.clone());
+        registry
+    }
+}
+
+/// How the controller is at the moment.
+#[derive(Debug, Default)]
+struct Standing {
+    leads: bool,
+    /// When the Lease was last read.
+    lease_seen: Option<Instant>,
+    /// Whether everything that is known was published since this process leads.
+    settled: bool,
+    /// What fails, by who or what meets it.
+    troubles: BTreeMap<String, String>,
+}
+
+/// Whoever looks at the controller from outside.
+#[derive(Debug)]
+pub(super) struct Monitor {
+    terms: Terms,
+    metrics: Metrics,
+    registry: Registry,
+    standing: Mutex<Standing>,
+}
+
+/// What keeps the controller from settling.
+const PUBLISHING: &str = "publishing";
+/// What keeps it from leading.
+const LEASE: &str = "lease";
+/// What keeps it from knowing alerts.
+const ALERTS: &str = "alerts";
+
+impl Monitor {
+    pub(super) fn new(terms: Terms) -> Self {
+        let metrics = Metrics::default();
+        Self { terms, registry: metrics.registered(), metrics, standing: Mutex::default() }
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All metrics in the OpenMetrics text format, which Prometheus reads.
+    pub(super) fn metrics(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    /// # Errors
+    /// Why the process should be started anew: it believes to lead, and its Lease must have run out.
+    pub(super) fn healthy(&self) -> Result<(), String> {
+        let standing = self.standing();
+        let overdue = |seen: Instant| seen.elapsed() > self.terms.lease;
+        if standing.leads && standing.lease_seen.is_some_and(overdue) {
+            return Err("the Lease was not renewed in time".to_owned());
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// Why nobody should rely on this process: it leads and has not published, or it cannot tell whether it leads.
+    pub(super) fn ready(&self) -> Result<(), String> {
+        let standing = self.standing();
+        if standing.leads && standing.settled || !standing.leads && standing.lease_seen.is_some() {
+            return Ok(());
+        }
+        let what = if standing.leads { "nothing is published yet" } else { "the Lease is not known yet" };
+        let troubles: Vec<String> =
+            standing.troubles.iter().map(|(of, why)| format!("{of}: {why}")).collect();
+        Err([vec![what.to_owned()], troubles].concat().join("; "))
+    }
+
+    /// Prometheus was asked, and failed where that is told.
+    pub(super) fn asked_for_alerts(&self, failure: Option<&String>) {
+        match failure {
+            Some(why) => {
+                self.metrics.alert_failures.inc();
+                self.trouble(ALERTS, why);
+            }
+            None => self.over(ALERTS),
+        }
+    }
+
+    /// Logs what fails, unless that is known.
+    fn trouble(&self, of: &str, why: &str) {
+        let before = self.standing().troubles.insert(of.to_owned(), why.to_owned());
+        if before.as_deref() != Some(why) {
+            hint(&format!("{of}: {why}"));
+        }
+    }
+
+    /// Logs that it works again, unless it always did.
+    fn over(&self, of: &str) {
+        if self.standing().troubles.remove(of).is_some() {
+            hint(&format!("{of}: works again"));
+        }
+    }
+}
+
+impl Observer for Monitor {
+    fn note(&self, note: Note<'_>) {
+        let metrics = &self.metrics;
+        let watched = |resource: &str| Watched { resource: resource.to_owned() };
+        match note {
+            Note::WatchRecovered { resource } => self.over(resource),
+            Note::WatchRestarted { resource } => {
+                metrics.restarts.get_or_create(&watched(resource)).inc();
+            }
+            Note::WatchFailed { resource, why } => {
+                metrics.watch_failures.get_or_create(&watched(resource)).inc();
+                self.trouble(resource, why);
+            }
+            Note::Known { informer, kind, count } => {
+                let of = Of { informer: informer.to_owned(), r#type: kind.to_owned() };
+                metrics.insights.get_or_create(&of).set(i64::try_from(count).unwrap_or(i64::MAX));
+            }
+            Note::Published { to } => {
+                metrics.publishes.get_or_create(&To { kind: to.to_owned() }).inc();
+            }
+            Note::Settled => {
+                self.standing().settled = true;
+                self.over(PUBLISHING);
+            }
+            Note::Failed { why } => {
+                metrics.failures.inc();
+                self.standing().settled = false;
+                self.trouble(PUBLISHING, why);
+            }
+            Note::Leads(leads) => {
+                metrics.leader.set(i64::from(leads));
+                let mut standing = self.standing();
+                (standing.leads, standing.settled) = (leads, false);
+                hint(if leads { "leads" } else { "leads no longer" });
+            }
+            Note::LeaseSeen => {
+                self.standing().lease_seen = Some(Instant::now());
+                self.over(LEASE);
+            }
+            Note::LeaseFailed { why } => {
+                metrics.lease_failures.inc();
+                self.trouble(LEASE, why);
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `run --until TIME [--serve]`: stops a scenario at a moment, to look at the cluster as it is then.
+
+use super::args::RunArgs;
+use super::report::story;
+use super::{Exit, say};
+use crate::backends::in_process::InProcess;
+use crate::engine::{self, Session};
+use crate::report::{ScenarioResult, status, summary};
+use crate::scenario::plan::Plan;
+use crate::scenario::{self};
+use crate::status::Details;
+
+/// Plays one scenario up to the moment, prints what happened and the status of the update, and serves the cluster if that
+/// is wanted. What fails before is looked at where it failed.
+///
+/// # Errors
+/// There are several scenarios, the time is none, or the cluster cannot be installed or served.
+pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
+    let [plan] = plans else {
+        return Err(format!("--until stops one scenario, found {}", plans.len()));
+    };
+    let until = args.look.until.as_deref().unwrap_or_default();
+    let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
+    let mut shared = None;
+    let session = Session::start_behind(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
+        let door = InProcess::new(minor, args.seed, clock);
+        shared = Some(door.shared().clone());
+        Box::new(door)
+    });
+    let mut session = session.map_err(|error| format!("the cluster could not be installed: {error}"))?;
+    session.halt_after(span);
+    let failure = engine::play_in(&mut session, plan);
+    if failure.is_none() {
+        // The timeline may be over before.
+        let _ = session.advance(span);
+    }
+    let mut result = ScenarioResult::of(session.record(), &plan.file);
+    result.name.clone_from(&plan.name);
+    result.failed_at = failure.map(|failure| (failure.line, failure.column));
+    say(&story(session.record(), args.layout.width));
+    say(&status::of(session.record(), session.now(), Details::None).unwrap_or_default());
+    say(&format!("\n{}", summary::scenario(&result)));
+    #[cfg(feature = "serve")]
+    if let Some(shared) = shared.filter(|_| args.look.serve) {
+        super::serve::still(&shared, session.now(), &args.look.serve_kubeconfig)?;
+    }
+    Ok(if result.failed() { Exit::Failed } else { Exit::Passed })
+}

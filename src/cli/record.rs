@@ -1,0 +1,114 @@
+//! `windtunnel record`: a live cluster into a record.
+
+mod recorder;
+mod watching;
+
+use futures::future::{Either, select};
+use kube::Client;
+use kube::discovery::{ApiCapabilities, ApiResource, Discovery, Scope, verbs};
+use tokio::sync::mpsc::Receiver;
+
+use super::Exit;
+use super::args::RecordArgs;
+use super::live::connection::Connection;
+use super::live::{block_on, causes};
+use super::signal::Signal;
+use crate::base::text::parse_duration;
+use crate::model::resources;
+use recorder::Recorder;
+use watching::{Kind, Told, watch};
+
+/// Kinds that change all the time and say little, or whose very names are secrets.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("coordination.k8s.io", "leases"),
+    ("", "events"),
+    ("events.k8s.io", "events"),
+    ("", "endpoints"),
+    ("oauth.openshift.io", "oauthaccesstokens"),
+    ("oauth.openshift.io", "oauthauthorizetokens"),
+];
+
+/// Records until a signal comes or the time is over.
+///
+/// # Errors
+/// The cluster does not answer, or the record cannot be written.
+pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
+    let span = args.span.as_deref().map(|text| {
+        let span = parse_duration(text).and_then(|span| std::time::Duration::try_from(span).ok());
+        span.ok_or_else(|| format!("--for: expected a time such as `2h`, found `{text}`"))
+    });
+    let span = span.transpose()?;
+    block_on(async {
+        let signal = Signal::new()?;
+        let connection = Connection::of(&args.kubeconfig, args.context.as_deref());
+        let config = connection.config().await.map_err(|said| plain(&said.stderr))?;
+        let client = Client::try_from(config).map_err(|error| causes(&error))?;
+        let kinds =
+            kinds(&client, args.all).await.map_err(|error| format!("the cluster: {}", causes(&error)))?;
+        if kinds.is_empty() {
+            return Err("the cluster has none of the kinds that would be recorded; --all records every kind"
+                .to_owned());
+        }
+        let minor = client.apiserver_version().await.ok().and_then(|version| minor(&version.minor));
+        let mut recorder = Recorder::new(args, minor, kinds.iter().map(Kind::name).collect())?;
+        let ended = async {
+            match span {
+                Some(span) => {
+                    let _ = tokio::time::timeout(span, signal.received()).await;
+                }
+                None => signal.received().await,
+            }
+        };
+        follow(&mut recorder, watch(&client, kinds), ended).await?;
+        recorder.end()
+    })?
+}
+
+fn plain(stderr: &str) -> String {
+    stderr.trim_end().trim_start_matches("error: ").to_owned()
+}
+
+/// The 29 of `29+`.
+fn minor(text: &str) -> Option<u32> {
+    text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+}
+
+/// The kinds to be recorded: each in the version that the cluster prefers.
+async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
+    let discovery = Discovery::new(client.clone()).run().await?;
+    let mut found = Vec::new();
+    for group in discovery.groups() {
+        for (resource, capabilities) in group.recommended_resources() {
+            if is_recorded(&resource, &capabilities, all) {
+                let namespaced = capabilities.scope == Scope::Namespaced;
+                found.push(Kind { resource, namespaced });
+            }
+        }
+    }
+    found.sort_by_key(Kind::name);
+    Ok(found)
+}
+
+fn is_recorded(resource: &ApiResource, capabilities: &ApiCapabilities, all: bool) -> bool {
+    let is = |(group, plural): &(&str, &str)| resource.group == *group && resource.plural == *plural;
+    let known = || resources::ALL.iter().any(|known| is(&(&known.group, &known.plural)));
+    capabilities.supports_operation(verbs::LIST)
+        && capabilities.supports_operation(verbs::WATCH)
+        && !LEFT_OUT.iter().any(is)
+        && (all || known())
+}
+
+/// Hands what is seen to the recorder until the end is there.
+async fn follow(
+    recorder: &mut Recorder<'_>,
+    mut told: Receiver<Told>,
+    ended: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let mut ended = std::pin::pin!(ended);
+    loop {
+        match select(ended.as_mut(), std::pin::pin!(told.recv())).await {
+            Either::Left(_) | Either::Right((None, _)) => return Ok(()),
+            Either::Right((Some(told), _)) => recorder.take(told)?,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Writes what is seen: first the cluster as it is found, then every change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::watching::Told;
+use crate::base::clock::{Clock as _, Time, WallClock, after};
+use crate::cli::args::RecordArgs;
+use crate::cli::{Exit, files, hint, say};
+use crate::model::{Key, Object, Resource};
+use crate::record::{Entry, Event, Header, INSTALLER, WriteEvent, Writer};
+
+/// How long before its start a record has what was there at the start.
+const BEFORE: SignedDuration = SignedDuration::from_millis(1);
+
+/// A record that is being written.
+pub(super) struct Recorder<'a> {
+    args: &'a RecordArgs,
+    path: &'a Path,
+    /// The file, until everything was listed once.
+    file: Option<File>,
+    writer: Option<Writer<BufWriter<File>>>,
+    minor: Option<u32>,
+    /// Kinds of which the first list is not complete.
+    awaited: BTreeSet<String>,
+    /// What was found until then.
+    found: BTreeMap<Key, (Resource, Object)>,
+    /// What the list that is running has of each kind.
+    listed: BTreeMap<Resource, BTreeSet<Key>>,
+    /// Kinds that cannot be read.
+    failed: BTreeSet<String>,
+    changes: usize,
+}
+
+impl<'a> Recorder<'a> {
+    /// A record of which `awaited` are the kinds.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn new(
+        args: &'a RecordArgs,
+        minor: Option<u32>,
+        awaited: BTreeSet<String>,
+    ) -> Result<Self, String> {
+        let path = args.output.as_path();
+        let file = Some(files::create_private(path)?);
+        let (found, listed, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Ok(Self { args, path, file, writer: None, minor, awaited, found, listed, failed, changes: 0 })
+    }
+
+    /// Takes in what a watch tells.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn take(&mut self, told: Told) -> Result<(), String> {
+        match told {
+            Told::Begins(kind) => {
+                self.listed.insert(kind, BTreeSet::new());
+            }
+            Told::Is(kind, object, by) => {
+                let key = key(&kind, &object);
+                if let Some(listed) = self.listed.get_mut(&kind) {
+                    listed.insert(key.clone());
+                }
+                self.is(kind, key, Object::new(object), by)?;
+            }
+            Told::Gone(kind, object) => self.gone(&kind, &key(&kind, &object))?,
+            Told::Complete(kind) => {
+                let listed = self.listed.remove(&kind).unwrap_or_default();
+                self.forget_unlisted(&kind, &listed)?;
+                self.arrived(&kind)?;
+            }
+            Told::Failed(kind, why) => {
+                if self.failed.insert(name(&kind)) {
+                    hint(&format!("not recorded for now: {}: {why}", name(&kind)));
+                }
+                self.arrived(&kind)?;
+            }
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.flush().map_err(|error| cannot(self.path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// One kind less is awaited; with the last one the record begins.
+    fn arrived(&mut self, kind: &Resource) -> Result<(), String> {
+        self.awaited.remove(&name(kind));
+        if self.awaited.is_empty() { self.begin() } else { Ok(()) }
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let epoch = WallClock.now();
+        let header = Header {
+            scenario: self.args.name.clone(),
+            ids: Vec::new(),
+            seed: 0,
+            epoch,
+            windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let writer = Writer::begin(BufWriter::new(file), &header);
+        self.writer = Some(writer.map_err(|error| cannot(self.path, &error))?);
+        let before = after(epoch, -BEFORE);
+        if let Some(minor) = self.minor {
+            self.add(before, Event::Kubernetes { minor })?;
+        }
+        let found = std::mem::take(&mut self.found);
+        let count = found.len();
+        for (key, (kind, object)) in found {
+            let write = write(&kind, key, INSTALLER.to_owned(), None, Some(object));
+            self.add(before, Event::Write(Box::new(write)))?;
+        }
+        say(&format!("recording: {count} objects are there\n"));
+        Ok(())
+    }
+
+    fn is(&mut self, kind: Resource, key: Key, object: Object, by: String) -> Result<(), String> {
+        let Some(writer) = &self.writer else {
+            self.found.insert(key, (kind, object));
+            return Ok(());
+        };
+        let before = writer.states().get(&key).cloned();
+        if before.as_ref().is_some_and(|before| before.resource_version() == object.resource_version()) {
+            return Ok(());
+        }
+        self.changes += 1;
+        let write = write(&kind, key, by, before, Some(object));
+        self.add(WallClock.now(), Event::Write(Box::new(write)))
+    }
+
+    fn gone(&mut self, kind: &Resource, key: &Key) -> Result<(), String> {
+        let Some(writer) = &self.writer else {
+            self.found.remove(key);
+            return Ok(());
+        };
+        let Some(before) = writer.states().get(key).cloned() else { return Ok(()) };
+        self.changes += 1;
+        let write = write(kind, key.clone(), "unknown".to_owned(), Some(before), None);
+        self.add(WallClock.now(), Event::Write(Box::new(write)))
+    }
+
+    /// What was there before a watch was lost, and is no longer.
+    fn forget_unlisted(&mut self, kind: &Resource, listed: &BTreeSet<Key>) -> Result<(), String> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let gone = writer.states().keys().filter(|key| key.is(kind) && !listed.contains(*key));
+        for key in gone.cloned().collect::<Vec<_>>() {
+            self.gone(kind, &key)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, at: Time, event: Event) -> Result<(), String> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.add(&Entry { at, event }).map_err(|error| cannot(self.path, &error))
+    }
+
+    /// Ends the record.
+    ///
+    /// # Errors
+    /// It did not even begin.
+    pub(super) fn end(mut self) -> Result<Exit, String> {
+        if self.writer.is_none() {
+            let awaited: Vec<String> = self.awaited.into_iter().collect();
+            return Err(format!(
+                "ended before everything was listed once: {} did not answer",
+                awaited.join(", ")
+            ));
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.flush().map_err(|error| cannot(self.path, &error))?;
+        }
+        say(&format!("recorded: {} changes in {}\n", self.changes, self.path.display()));
+        Ok(Exit::Passed)
+    }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot be written: {error}", path.display())
+}
+
+fn name(kind: &Resource) -> String {
+    if kind.group.is_empty() { kind.plural.to_string() } else { format!("{}.{}", kind.plural, kind.group) }
+}
+
+fn key(kind: &Resource, object: &Value) -> Key {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    kind.key(text("namespace"), text("name"))
+}
+
+fn write(kind: &Resource, key: Key, by: String, before: Option<Object>, after: Option<Object>) -> WriteEvent {
+    let (verb, code) = match (&before, &after) {
+        (None, _) => ("create", 201),
+        (Some(_), Some(_)) => ("update", 200),
+        (Some(_), None) => ("delete", 200),
+    };
+    WriteEvent {
+        by,
+        verb: verb.to_owned(),
+        kind: kind.kind.to_string(),
+        key,
+        subresource: String::new(),
+        code,
+        message: String::new(),
+        before,
+        after,
+    }
+}

@@ -1,0 +1,43 @@
+//! What is written about the results of `run` and `test`: the same reports of both.
+
+use super::args::{Format, JunitPer, Reports};
+use super::{files, html, say};
+use crate::record::Record;
+use crate::report::{ScenarioResult, blame, json, junit, test_results};
+
+/// A result with the record of its run, where there is one.
+pub(super) type Told<'a> = (&'a ScenarioResult, Option<&'a Record>);
+
+/// Writes all reports that are asked for; `command` is what was run, such as `windtunnel run`, `kind` what test results call
+/// such suites, and `options` what else plays a scenario again.
+///
+/// # Errors
+/// All that cannot be written: one report does not wait for another.
+pub(super) fn write(
+    reports: &Reports,
+    command: &str,
+    kind: &str,
+    told: &[Told<'_>],
+    options: &[String],
+) -> Result<(), String> {
+    let results: Vec<ScenarioResult> = told.iter().map(|(result, _)| (*result).clone()).collect();
+    let mut unwritten = Vec::new();
+    let mut write = |path: Option<&std::path::PathBuf>, text: &dyn Fn() -> Result<String, String>| {
+        let Some(path) = path else { return };
+        unwritten.extend(text().and_then(|text| files::write(path, &text)).err());
+    };
+    let per = match reports.junit_per {
+        JunitPer::Scenario => junit::Per::Scenario,
+        JunitPer::Step => junit::Per::Step,
+    };
+    write(reports.junit.as_ref(), &|| {
+        junit::render(command, &results, per).map_err(|error| error.to_string())
+    });
+    write(reports.junit_upgrade.as_ref(), &|| blame::render(told).map_err(|error| error.to_string()));
+    write(reports.test_results.as_ref(), &|| Ok(test_results::render("windtunnel", kind, &results)));
+    unwritten.extend(html::write(reports.html.as_deref(), command, told.iter().copied(), options).err());
+    if reports.format == Format::Json {
+        say(&json::render(command, told));
+    }
+    if unwritten.is_empty() { Ok(()) } else { Err(unwritten.join("\n")) }
+}

@@ -1,0 +1,149 @@
+//! A cluster from files behind the socket: it answers as the real one would have then, and nothing moves in it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::apiserver::https::{Serving, Webhooks};
+use crate::apiserver::service::Shared;
+use crate::apiserver::storage::{Imported, Verdict};
+use crate::apiserver::{ApiServer, Builder};
+use crate::base::clock::{Clock as _, WallClock};
+use crate::cli::args::ServeArgs;
+use crate::cli::dumped::Dumped;
+use crate::cli::hint;
+use crate::dump::Facts;
+use crate::model::manifests::{self, Line};
+use crate::model::release::Release;
+use crate::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use crate::model::{Identity, Write};
+use crate::scenario::plan::KUBERNETES_MINORS;
+
+/// How many objects are named of which the same is to be told.
+const NAMED: usize = 3;
+
+/// Where Prometheus' clients ask for alerts.
+pub(super) const ALERTS: &str = "/api/v1/alerts";
+
+/// A server for a cluster from files.
+pub(super) struct Files(pub(super) Dumped);
+
+impl Files {
+    /// A server in which everything is that can be; what cannot is told.
+    pub(super) fn server(&self, path: &Path, kubernetes: Option<u32>, seed: u64) -> ApiServer {
+        let facts = Facts::of(self.0.objects.iter().map(|(_, object)| object));
+        let known = |minor: &u32| KUBERNETES_MINORS.contains(minor);
+        let of_release = || Some(Release::find(facts.desired.as_ref()?).ok()?.kubernetes_minor);
+        let minor = kubernetes.or(facts.kubernetes_minor.filter(known)).or_else(of_release);
+        let now = WallClock.now();
+        let mut server = self.builder(minor.unwrap_or(*KUBERNETES_MINORS.end())).seed(seed).build(now);
+        let admin = Identity::admin();
+        for definition in self.definitions(&facts) {
+            // Ours are accepted, which a test holds for every release.
+            let _ = server.write(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), &admin, now);
+        }
+        let imported =
+            server.import(self.0.objects.iter().map(|(_, object)| object.to_value()).collect(), now);
+        self.tell(path, &imported);
+        server
+    }
+
+    fn builder(&self, minor: u32) -> Builder {
+        let builder = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks);
+        match &self.0.alerts {
+            Some(body) => builder.document(ALERTS, body.clone()),
+            None => builder,
+        }
+    }
+
+    /// The definitions of ours that are missing: all of the dumped release, or those that objects need where no
+    /// ClusterVersion tells of a release.
+    fn definitions(&self, facts: &Facts) -> Vec<Value> {
+        let is_dumped = |definition: &Value| {
+            self.0.objects.iter().any(|(_, object)| {
+                CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object)
+                    && object.name() == definition["metadata"]["name"]
+            })
+        };
+        let is_needed = |definition: &Value| {
+            let (group, kind) = (&definition["spec"]["group"], &definition["spec"]["names"]["kind"]);
+            facts.desired.is_some()
+                || self.0.objects.iter().any(|(_, object)| {
+                    let of = object.text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+                    object.text("/kind") == kind && of == group
+                })
+        };
+        let line: Line = facts.line().unwrap_or((u64::MAX, 0));
+        let names = manifests::crds((u64::MAX, 0)).filter_map(|newest| newest["metadata"]["name"].as_str());
+        let ours = names.filter_map(|name| manifests::crd_with(name, line, &facts.feature_set));
+        let ours = ours.map(|definition| Value::clone(&definition));
+        let ours = ours.chain(manifests::objects("served").iter().cloned());
+        ours.filter(|definition| !is_dumped(definition) && is_needed(definition)).collect()
+    }
+
+    /// Tells what is served, and of every object that is not, or not as it was.
+    fn tell(&self, path: &Path, imported: &Imported) {
+        for problem in &self.0.problems {
+            hint(&format!("not read: {problem}"));
+        }
+        let mut alike: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
+        for (number, verdict) in &imported.told {
+            let (_, object) = &self.0.objects[*number];
+            let (what, why) = match verdict {
+                Verdict::Refused(why) => ("not stored", why.clone()),
+                Verdict::Pruned(fields) => {
+                    ("stored without fields that its schema does not know", fields.join(", "))
+                }
+                Verdict::Invalid(why) => ("stored, but refused if it was written today", why.clone()),
+            };
+            let kind = format!("{what}: {} {}", object.text("/apiVersion"), object.text("/kind"));
+            // Most sentences begin with the name of their object.
+            let why = why.replace(&format!("\"{}\"", object.name()), "NAME");
+            alike.entry((format!("{kind}: {why}"), what)).or_default().push(object.name());
+        }
+        for ((text, _), names) in alike {
+            let more = names.len().saturating_sub(NAMED);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            hint(&format!("{text} ({}{more})", names[..names.len().min(NAMED)].join(", ")));
+        }
+        if !imported.namespaces.is_empty() {
+            hint(&format!(
+                "namespaces made, since something lies in them: {}",
+                imported.namespaces.join(", ")
+            ));
+        }
+        hint(&format!(
+            "{} of {} objects of {} are served",
+            imported.stored,
+            self.0.objects.len(),
+            path.display()
+        ));
+    }
+
+    /// Has the route to Prometheus lead to this server, where the alerts of the dump are answered.
+    pub(super) fn route_alerts(&self, shared: &Shared, serving: &Serving) {
+        if self.0.alerts.is_none() {
+            return;
+        }
+        let host = serving.url().trim_start_matches("https://").to_owned();
+        let route = json!({
+            "apiVersion": "route.openshift.io/v1",
+            "kind": "Route",
+            "metadata": { "name": "thanos-querier", "namespace": "openshift-monitoring" },
+            "spec": { "host": host, "path": "/api", "to": { "kind": "Service", "name": "thanos-querier" } },
+            "status": { "ingress": [{ "host": host }] },
+        });
+        shared.with(|server| server.import(vec![route], WallClock.now()));
+    }
+}
+
+/// Reads the files, and makes the server.
+///
+/// # Errors
+/// Nothing can be read there.
+pub(super) fn read(path: &Path, args: &ServeArgs) -> Result<(Files, ApiServer), String> {
+    let files = Files(Dumped::read(path, args.at.as_deref())?);
+    let server = files.server(path, args.kubernetes, args.seed);
+    Ok((files, server))
+}

@@ -1,0 +1,90 @@
+//! `windtunnel replay`: a served cluster in which happens again what a record tells.
+
+use std::path::Path;
+
+use super::dumped::{ALERTS, Files};
+use super::{Begun, served};
+use crate::apiserver::https::random_token;
+use crate::apiserver::service::Shared;
+use crate::base::clock::{Clock as _, ScaledClock, Time, WallClock};
+use crate::cli::args::ReplayArgs;
+use crate::cli::dumped::Dumped;
+use crate::cli::{Exit, hint, moment, report};
+use crate::model::Object;
+use crate::record::{Event, Record};
+use crate::status::Alerts;
+
+/// Serves until a signal comes.
+///
+/// # Errors
+/// The record cannot be read, or the server cannot be served.
+pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
+    let record = report::read(&args.record)?;
+    let until =
+        args.until.as_deref().map(|text| moment::since_start(&record, "--until", text)).transpose()?;
+    let until = until.unwrap_or_else(|| record.end());
+    let start = record.header.epoch;
+    let files = Files(Dumped::at(&args.record, &record, start));
+    let minor = args.kubernetes.or_else(|| kubernetes_minor(&record));
+    let server = files.server(&args.record, minor, record.header.seed);
+    let shared = Shared::new(server, std::sync::Arc::new(WallClock));
+    let (path, speed, replayed) = (args.record.clone(), args.speed, shared.clone());
+    served(&args.listening, move || {
+        let begun =
+            Begun { shared, token: random_token(), authority: None, simulated: None, dumped: Some(files) };
+        Ok((begun, async move { play(&path, &record, until, speed, &replayed).await }))
+    })
+}
+
+/// The Kubernetes that was served when the run began.
+fn kubernetes_minor(record: &Record) -> Option<u32> {
+    let early = record.entries.iter().take_while(|entry| entry.at <= record.header.epoch);
+    let minors = early.filter_map(|entry| match entry.event {
+        Event::Kubernetes { minor } => Some(minor),
+        _ => None,
+    });
+    minors.last()
+}
+
+/// Does what happened after the start, each at its time.
+async fn play(path: &Path, record: &Record, until: Time, speed: f64, shared: &Shared) {
+    let clock = ScaledClock::starting_at(record.header.epoch, speed);
+    let (mut writes, mut told) = (0, std::collections::BTreeSet::new());
+    let later = |at: Time| at > record.header.epoch && at <= until;
+    for entry in record.entries.iter().filter(|entry| later(entry.at)) {
+        let wait = clock.until(entry.at);
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        let now = WallClock.now();
+        match &entry.event {
+            Event::Write(write) => {
+                let outcome = match (&write.after, write.removes()) {
+                    (Some(after), _) if write.code < 400 => {
+                        shared.with(|server| server.replay(after.to_value(), now))
+                    }
+                    (None, true) => {
+                        let before = write.before.as_ref().map(Object::to_value).unwrap_or_default();
+                        shared.with(|server| server.replay_deletion(&before, now));
+                        Ok(())
+                    }
+                    _ => continue,
+                };
+                writes += 1;
+                if let Err(why) = outcome
+                    && told.insert(write.key.clone())
+                {
+                    hint(&format!("not replayed: {}: {why}", write.key));
+                }
+            }
+            Event::Kubernetes { minor } => shared.with(|server| server.set_kubernetes_minor(*minor)),
+            Event::Alert(_) => {
+                if let Alerts::Answer(answer) = Alerts::of(record.alerts_at(entry.at)) {
+                    shared.with(|server| server.set_document(ALERTS, answer.to_string()));
+                }
+            }
+            _ => {}
+        }
+    }
+    crate::cli::say(&format!("replayed {writes} writes of {}\n", path.display()));
+}

@@ -1,0 +1,105 @@
+//! What is wrong in a dumped cluster, as faults of the simulated one: they last until a scenario heals them.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::model::Object;
+use crate::model::condition::find;
+use crate::model::fault::{Disturbance, Fault, FaultKind};
+use crate::model::release::Release;
+use crate::model::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use crate::scenario::plan::{Action, Step};
+
+/// Conditions of operators that are troubles, worst first.
+const OPERATORS: [(&str, &str, FaultKind); 3] = [
+    ("Available", "False", FaultKind::Unavailable),
+    ("Degraded", "True", FaultKind::Degraded),
+    ("Upgradeable", "False", FaultKind::NotUpgradeable),
+];
+
+/// What is wrong, and what there is to tell of it.
+#[derive(Default)]
+pub(super) struct Troubles {
+    pub(super) steps: Vec<(String, Step)>,
+    pub(super) told: Vec<String>,
+}
+
+/// The troubles of a cluster that runs `release`.
+pub(super) fn of(objects: &[&Object], release: &Release) -> Troubles {
+    let mut troubles = Troubles::default();
+    for object in objects {
+        if CLUSTER_OPERATORS.is_kind_of(object) {
+            troubles.operator(object, release);
+        } else if NODES.is_kind_of(object) {
+            troubles.node(object);
+        } else if MACHINE_CONFIG_POOLS.is_kind_of(object) {
+            troubles.pool(object);
+        }
+    }
+    troubles
+}
+
+impl Troubles {
+    fn operator(&mut self, operator: &Object, release: &Release) {
+        let found = OPERATORS.iter().find_map(|(kind, status, fault)| {
+            let condition = find(operator.list("/status/conditions"), kind)?;
+            (condition["status"] == *status).then(|| fault_of(*fault, condition))
+        });
+        let Some(fault) = found else { return };
+        let name = operator.name();
+        if release.operator(name).is_none() {
+            self.told.push(format!(
+                "not taken: the trouble of operator {name}, which {} does not have",
+                release.version
+            ));
+            return;
+        }
+        self.add(Disturbance::Operator(name.to_owned(), fault));
+    }
+
+    fn node(&mut self, node: &Object) {
+        let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
+        let ready = find(node.list("/status/conditions"), "Ready").filter(|ready| ready["status"] != "True");
+        let pressed =
+            find(node.list("/status/conditions"), "DiskPressure").filter(|is| is["status"] == "True");
+        let fault = if annotation("state") == Some("Degraded") {
+            let told = json!({ "message": annotation("reason") });
+            Some(fault_of(FaultKind::Degraded, &told))
+        } else {
+            let not_ready = ready.map(|condition| fault_of(FaultKind::NotReady, condition));
+            not_ready.or_else(|| pressed.map(|condition| fault_of(FaultKind::DiskPressure, condition)))
+        };
+        if let Some(fault) = fault {
+            self.add(Disturbance::Node(node.name().to_owned(), fault));
+        }
+    }
+
+    fn pool(&mut self, pool: &Object) {
+        let name = pool.name();
+        if !["master", "worker"].contains(&name) {
+            self.told.push(format!("not taken: pool {name}; its nodes are in the pool worker"));
+        } else if pool["spec"]["paused"] == true {
+            let patch = json!({
+                "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
+                "kind": MACHINE_CONFIG_POOLS.kind,
+                "metadata": { "name": name },
+                "spec": { "paused": true },
+            });
+            self.told.push(format!("pool {name} is paused"));
+            self.steps
+                .push((format!("pool {name} is paused (from the dump)"), Step::Act(Action::Apply(patch))));
+        }
+    }
+
+    fn add(&mut self, fault: Disturbance) {
+        let text = fault.to_string();
+        self.told.push(format!("{text}, until the scenario heals it"));
+        self.steps.push((format!("{text} (from the dump)"), Step::Act(Action::fault(fault))));
+    }
+}
+
+/// A fault that says what a condition said.
+fn fault_of(kind: FaultKind, condition: &Value) -> Fault {
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    Fault { kind, reason: text("reason"), message: text("message"), times: 0, by: SignedDuration::ZERO }
+}

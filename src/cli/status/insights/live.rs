@@ -1,0 +1,66 @@
+//! Insights of a cluster.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::{StreamExt as _, stream};
+use kube::Client;
+
+use super::{alerts_in, none};
+use crate::base::clock::{Clock, Time, WallClock};
+use crate::cli::live::connection::Connection;
+use crate::cli::live::{block_on, get, plain, thanos};
+use crate::cli::status::Failure;
+use crate::insights::snapshot::{Insights, published};
+use crate::insights::{Parts, once};
+
+const CONFIG_MAP: &str =
+    "/api/v1/namespaces/openshift-update-status-controller/configmaps/status-api-cm-prototype";
+const UPDATE_STATUS: &str = "/apis/update.openshift.io/v1alpha1/updatestatuses/cluster";
+
+/// Those that are published.
+///
+/// # Errors
+/// The cluster does not answer, or there are none.
+pub(super) fn found(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, Failure> {
+    block_on(async {
+        let config = Connection::of(kubeconfig, context).config().await?;
+        let client = Client::try_from(config).map_err(|error| plain(&error.to_string()))?;
+        let config_map = get(&client, CONFIG_MAP).await?;
+        let update_status = if config_map.is_some() { None } else { get(&client, UPDATE_STATUS).await? };
+        published(config_map.as_ref(), update_status.as_ref()).ok_or_else(none)
+    })?
+}
+
+/// A clock that stands still.
+struct Stopped(Time);
+
+impl Clock for Stopped {
+    fn now(&self) -> Time {
+        self.0
+    }
+}
+
+/// Those that a controller would publish that starts now, or started at another moment.
+///
+/// # Errors
+/// The cluster does not answer, or shows too little.
+pub(super) fn made(
+    kubeconfig: &Path,
+    context: Option<&str>,
+    as_of: Option<Time>,
+) -> Result<Insights, Failure> {
+    block_on(async {
+        let config = Connection::of(kubeconfig, context).config().await?;
+        let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
+        let alerts = thanos::alerts(&client, &config).await.map(|body| alerts_in(&body)).unwrap_or_default();
+        let clock: Arc<dyn Clock> = match as_of {
+            Some(at) => Arc::new(Stopped(at)),
+            None => Arc::new(WallClock),
+        };
+        let alerts = stream::iter([alerts]).chain(stream::pending()).boxed();
+        let parts = Parts { client, clock, alerts, observer: Arc::new(()) };
+        let look = once(parts, false).await;
+        Ok(look.map_err(|error| plain(&error.to_string()))?.insights)
+    })?
+}

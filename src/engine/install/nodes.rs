@@ -1,0 +1,91 @@
+//! The nodes of an installed cluster, and the machines beneath them.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::{COMPLETED_AGO, pools, topology};
+use crate::actors::cvo::Installed;
+use crate::actors::{kubelet, mco};
+use crate::base::clock::{Time, rfc3339};
+use crate::base::rng::Streams;
+use crate::model::Object;
+use crate::model::machine::Disk;
+use crate::model::release::Release;
+use crate::scenario::plan::{ClusterPlan, PastNode};
+
+/// The planned nodes: control plane first.
+fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, PastNode>> {
+    if !plan.past.nodes.is_empty() {
+        return plan.past.nodes.iter().map(Cow::Borrowed).collect();
+    }
+    let named = |count: u32, role: &'static str| {
+        (0..count).map(move |index| Cow::Owned(PastNode::new(format!("{role}-{index}"), role == "master")))
+    };
+    named(plan.control_plane_nodes, "master").chain(named(plan.worker_nodes, "worker")).collect()
+}
+
+/// The nodes of the cluster, with what the machine-config daemon notes on them.
+pub(super) fn nodes(
+    plan: &ClusterPlan,
+    installed: &Installed<'_>,
+    kubernetes_minor: u32,
+    now: Time,
+) -> Vec<Object> {
+    let pools = pools(plan, installed);
+    let nodes = (0..).zip(planned(plan)).map(|(number, planned)| {
+        let mut node = node(&planned, kubernetes_minor, &plan.release, now);
+        if let Some(pools) = &pools {
+            mco::annotate_node(&mut node, planned.role(), topology(plan.control_plane_nodes), pools);
+        }
+        kubelet::connect(&mut node, number);
+        Object::new(node)
+    });
+    nodes.collect()
+}
+
+/// The machines beneath the nodes.
+pub(in crate::engine) fn machines(plan: &ClusterPlan, installed: &Installed<'_>) -> Vec<(String, Disk)> {
+    let pools = pools(plan, installed);
+    let disk = |node: &PastNode| pools.as_ref().map(|pools| pools.disk(node.role())).unwrap_or_default();
+    planned(plan).into_iter().map(|node| (node.name.clone(), disk(&node))).collect()
+}
+
+fn node(planned: &PastNode, kubernetes_minor: u32, release: &Release, now: Time) -> Value {
+    let (name, role) = (&planned.name, planned.role());
+    let mut labels = json!(planned.labels);
+    labels["kubernetes.io/hostname"] = json!(name);
+    labels["kubernetes.io/os"] = json!("linux");
+    labels[format!("node-role.kubernetes.io/{role}")] = json!("");
+    if planned.is_control_plane {
+        labels["node-role.kubernetes.io/control-plane"] = json!("");
+    }
+    let mut spec = json!({});
+    if !planned.taints.is_empty() {
+        spec["taints"] = json!(planned.taints);
+    }
+    if planned.is_unschedulable {
+        spec["unschedulable"] = json!(true);
+    }
+    let mut conditions = kubelet::ready_conditions(now - COMPLETED_AGO);
+    for condition in &mut conditions {
+        condition["lastHeartbeatTime"] = json!(rfc3339(now));
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": { "name": name, "labels": labels },
+        "spec": spec,
+        "status": {
+            "conditions": conditions,
+            "nodeInfo": {
+                "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
+                "kubeletVersion": format!("v1.{kubernetes_minor}.{}", release.version.patch),
+                "osImage": release.os_name(),
+                "containerRuntimeVersion": release.container_runtime_version(),
+                "operatingSystem": "linux",
+                "architecture": release.architecture.of_machines(),
+            },
+        },
+    })
+}

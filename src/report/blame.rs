@@ -1,0 +1,146 @@
+//! Who is to blame for updates that failed, as a suite of JUnit that has the same test cases in every run: one for each who
+//! may be to blame, all of which pass where nobody is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use regex::Regex;
+
+use super::ScenarioResult;
+use crate::model::condition;
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use crate::model::{Object, View};
+use crate::record::Record;
+
+/// The suite and the class of its cases.
+const SUITE: &str = "cluster upgrade";
+/// Whoever else may be to blame: all together, and the cluster-version operator itself.
+const OVERALL: &str = "overall";
+const OPERATOR: &str = "cvo";
+
+/// What ClusterVersion says while it waits for operators.
+#[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
+static WAITS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?m)(?:waiting (?:up to \d+ minutes )?on|exceeded \d+ minutes for these operators:|[Cc]luster operators?) ([a-z][a-z, -]*?)(?: (?:is|are|over|to) |$|; |, -)",
+    )
+    .expect("pattern")
+});
+
+/// The suite `cluster upgrade`: results with their records.
+///
+/// # Errors
+/// Only what the XML writer gives, which writes to memory.
+pub fn render(told: &[(&ScenarioResult, Option<&Record>)]) -> Result<String, SerializeError> {
+    let mut failures: BTreeMap<String, Vec<&ScenarioResult>> = BTreeMap::new();
+    let mut known: BTreeSet<String> = [OVERALL, OPERATOR].map(str::to_owned).into();
+    for (result, record) in told {
+        known.extend(result.ids.iter().cloned());
+        let view = record.map(|record| record.view_at(record.end())).unwrap_or_default();
+        known.extend(view.list(&CLUSTER_OPERATORS).map(|operator| operator.name().to_owned()));
+        if result.failed() {
+            for blame in blames(&view, result) {
+                failures.entry(blame).or_default().push(result);
+            }
+        }
+    }
+    known.extend(failures.keys().cloned());
+    let mut suite = TestSuite::new(SUITE);
+    suite.add_test_cases(known.iter().map(|blame| case(blame, failures.get(blame))));
+    let mut report = Report::new("windtunnel");
+    report.add_test_suite(suite);
+    report.to_string()
+}
+
+fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {
+    let status = match failures {
+        None => TestCaseStatus::success(),
+        Some(results) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_message(format!("openshift cluster upgrade failed at {blame}"));
+            let lines = results.iter().map(|result| {
+                let why = result.failure.as_deref().unwrap_or_default();
+                format!("{}: {}: {}", result.file, result.name, why.lines().next().unwrap_or_default())
+            });
+            status.set_description(lines.collect::<Vec<_>>().join("\n"));
+            status
+        }
+    };
+    let mut case = TestCase::new(format!("upgrade should succeed: {blame}"), status);
+    case.set_classname(SUITE);
+    case
+}
+
+/// Who is to blame for a result: the operators that ClusterVersion waits for at the end, or its own operator; the ids of the
+/// scenario, and the whole.
+fn blames(view: &View, result: &ScenarioResult) -> BTreeSet<String> {
+    let mut found: BTreeSet<String> = result.ids.iter().cloned().chain([OVERALL.to_owned()]).collect();
+    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let waited_for = cluster_version.map(|object| waited_for(view, object)).unwrap_or_default();
+    if waited_for.is_empty() {
+        found.insert(OPERATOR.to_owned());
+    }
+    found.extend(waited_for);
+    found
+}
+
+/// The operators that the messages of Progressing and Failing name, of those that there are.
+fn waited_for(view: &View, cluster_version: &Object) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for kind in ["Failing", "Progressing"] {
+        let Some(condition) = condition::of(cluster_version, kind) else { continue };
+        for captures in WAITS.captures_iter(condition["message"].as_str().unwrap_or_default()) {
+            let names = captures[1].split(',').map(str::trim);
+            let there = names.filter(|name| view.get(&CLUSTER_OPERATORS, "", name).is_some());
+            found.extend(there.map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Change, ChangeKind};
+
+    /// Whom these messages of Failing and Progressing name in a cluster with three operators.
+    fn check(messages: [&str; 2], expected: &[&str]) {
+        let mut view = View::default();
+        for name in ["dns", "etcd", "kube-apiserver"] {
+            let object = json!({ "metadata": { "name": name } });
+            view.apply(&Change {
+                key: CLUSTER_OPERATORS.key("", name),
+                kind: ChangeKind::Added,
+                old: None,
+                object: Object::new(object),
+            });
+        }
+        let conditions = ["Failing", "Progressing"].iter().zip(messages);
+        let conditions: Vec<_> =
+            conditions.map(|(kind, message)| json!({ "type": kind, "message": message })).collect();
+        let cluster_version = Object::new(json!({ "status": { "conditions": conditions } }));
+        let found: Vec<String> = waited_for(&view, &cluster_version).into_iter().collect();
+        assert_eq!(found, expected, "{messages:?}");
+    }
+
+    #[test]
+    fn operators_are_read_from_what_the_cluster_version_says() {
+        check(
+            ["", "Working towards 4.14.8: 9 of 860 done (1% complete), waiting on etcd, kube-apiserver"],
+            &["etcd", "kube-apiserver"],
+        );
+        check(
+            ["", "Unable to apply 4.18.5: wait has exceeded 40 minutes for these operators: dns"],
+            &["dns"],
+        );
+        check(["Cluster operator dns is degraded", ""], &["dns"]);
+        check(["Cluster operators dns, etcd are not available", ""], &["dns", "etcd"]);
+        check(["", "Working towards 4.14.8: waiting up to 40 minutes on etcd"], &["etcd"]);
+        check(["", "waiting on etcd over 30 minutes which is longer than expected"], &["etcd"]);
+        check(["", "Cluster version is 4.14.8"], &[]);
+        check(["", "waiting on somebody else"], &[]);
+    }
+}

@@ -1,0 +1,226 @@
+//! What happened in a record that a scenario can tell: requests, troubles, and what the cluster said of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{flow, quoted};
+use crate::base::clock::Time;
+use crate::model::condition::{Condition, find};
+use crate::model::fault::{ANNOTATION, MESSAGE, NONE, REASON};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
+use crate::model::{Key, Object};
+use crate::record::{Event, Record, WriteEvent};
+
+/// Something that happened at one moment.
+pub(super) struct Move {
+    pub(super) at: Time,
+    what: What,
+}
+
+enum What {
+    /// An update was requested: to a version, or to an image if that is not known.
+    Update(String),
+    /// The request was taken back.
+    Clear,
+    /// Somebody is in trouble: `operator` or `node`, the name, and the trouble.
+    Fault(&'static str, String, Trouble),
+    /// Somebody is well again.
+    Heal(&'static str, String),
+    /// A pool is paused or goes on.
+    Paused(String, bool),
+    /// The cluster-version operator says something new.
+    Said(Vec<Condition>),
+}
+
+/// How somebody fails, with the words for it.
+#[derive(Clone, PartialEq, Eq)]
+struct Trouble {
+    is: String,
+    reason: String,
+    message: String,
+}
+
+impl Move {
+    /// The release that it goes to.
+    pub(super) fn release(&self) -> Option<&str> {
+        match &self.what {
+            What::Update(to) if !to.contains('@') => Some(to),
+            _ => None,
+        }
+    }
+
+    /// What is expected, if it is nothing to do: lines of conditions.
+    pub(super) fn expected(&self) -> Option<String> {
+        let What::Said(conditions) = &self.what else { return None };
+        let line = |condition: &Condition| {
+            let fields = [
+                ("type", condition.kind.as_str()),
+                ("status", &condition.status),
+                ("reason", &condition.reason),
+                ("message", &condition.message),
+            ];
+            format!("    - {}\n", flow(&fields))
+        };
+        Some(conditions.iter().map(line).collect())
+    }
+
+    /// Whether an update is over with it.
+    pub(super) fn ends_update(&self) -> bool {
+        let ends = |condition: &Condition| condition.kind == "Progressing" && condition.status == "False";
+        matches!(&self.what, What::Said(conditions) if conditions.iter().any(ends))
+    }
+
+    /// The step to take.
+    pub(super) fn step(&self) -> String {
+        match &self.what {
+            What::Update(to) if to.contains('@') => format!("update: {{image: {}}}", quoted(to)),
+            What::Update(to) => format!("update: {{to: {to}}}"),
+            What::Clear => "clear-update".to_owned(),
+            What::Fault(who, name, Trouble { is, reason, message }) => {
+                // Only operators give reasons.
+                let reason = if *who == "operator" { reason } else { "" };
+                format!(
+                    "fault: {}",
+                    flow(&[(who, name), ("is", is), ("reason", reason), ("message", message)])
+                )
+            }
+            What::Heal(who, name) => format!("heal: {}", flow(&[(who, name)])),
+            What::Paused(name, paused) => format!(
+                "apply:\n    apiVersion: {}\n    kind: {}\n    metadata: {{name: {name}}}\n    spec: {{paused: {paused}}}",
+                MACHINE_CONFIG_POOLS.api_version(),
+                MACHINE_CONFIG_POOLS.kind
+            ),
+            What::Said(_) => String::new(),
+        }
+    }
+}
+
+/// Everything that happened after the start of a record, in order.
+pub(super) fn moves(record: &Record) -> Vec<Move> {
+    let mut troubled: BTreeMap<&Key, Trouble> = BTreeMap::new();
+    let mut found = Vec::new();
+    for entry in &record.entries {
+        let Event::Write(write) = &entry.event else { continue };
+        let (Some(after), true) = (&write.after, write.code < 400) else { continue };
+        let mut what = Vec::new();
+        if write.key.is(&CLUSTER_VERSIONS) && write.key.name == "version" {
+            what.extend(requested(write, after, record));
+            what.extend(said(write, after));
+        } else if write.key.is(&MACHINE_CONFIG_POOLS) {
+            let paused = |object: &Object| object["spec"]["paused"] == true;
+            let before = write.before.as_ref().is_some_and(paused);
+            if before != paused(after) {
+                what.push(What::Paused(write.key.name.clone(), paused(after)));
+            }
+        } else if let Some(who) = who(&write.key) {
+            let now = trouble(after);
+            if troubled.get(&write.key) != now.as_ref() {
+                what.push(match now {
+                    Some(trouble) => {
+                        troubled.insert(&write.key, trouble.clone());
+                        What::Fault(who, write.key.name.clone(), trouble)
+                    }
+                    None => {
+                        troubled.remove(&write.key);
+                        What::Heal(who, write.key.name.clone())
+                    }
+                });
+            }
+        }
+        // What there is at the start that a plain cluster has not is brought about first.
+        let is_set_up = record.is_set_up(entry);
+        let at = entry.at.max(record.header.epoch);
+        let kept =
+            what.into_iter().filter(|what| !is_set_up || !matches!(what, What::Said(_) | What::Update(_)));
+        found.extend(kept.map(|what| Move { at, what }));
+    }
+    found
+}
+
+fn who(key: &Key) -> Option<&'static str> {
+    if key.is(&CLUSTER_OPERATORS) {
+        Some("operator")
+    } else if key.is(&NODES) {
+        Some("node")
+    } else {
+        None
+    }
+}
+
+/// What is wrong with an operator or a node: the fault that it was told, or what it reports.
+fn trouble(object: &Object) -> Option<Trouble> {
+    if let Some(is) = object.annotation(ANNOTATION).filter(|is| *is != NONE) {
+        let text = |key| object.annotation(key).unwrap_or_default().to_owned();
+        return Some(Trouble { is: is.to_owned(), reason: text(REASON), message: text(MESSAGE) });
+    }
+    let conditions = object.list("/status/conditions");
+    let reported = |kind: &str, status: &str, is: &str| {
+        let condition = find(conditions, kind).filter(|condition| condition["status"] == status)?;
+        let Condition { reason, message, .. } = Condition::read(condition);
+        Some(Trouble { is: is.to_owned(), reason, message })
+    };
+    let state = |name| object.annotation(&format!("machineconfiguration.openshift.io/{name}"));
+    match (object.text("/kind"), state("state")) {
+        ("Node", Some("Degraded")) => {
+            let message = state("reason").unwrap_or_default().to_owned();
+            Some(Trouble { is: "degraded".to_owned(), reason: String::new(), message })
+        }
+        ("Node", _) => None,
+        _ => {
+            reported("Available", "False", "unavailable").or_else(|| reported("Degraded", "True", "degraded"))
+        }
+    }
+}
+
+/// What was asked of the cluster-version operator.
+fn requested(write: &WriteEvent, after: &Object, record: &Record) -> Option<What> {
+    let wanted = |object: &Object| object["spec"]["desiredUpdate"].clone();
+    let (before, after) = (write.before.as_ref().map(wanted).unwrap_or_default(), wanted(after));
+    if before == after {
+        return None;
+    }
+    let text = |field: &str| after[field].as_str().unwrap_or_default().to_owned();
+    match (text("version"), text("image")) {
+        _ if after.is_null() => Some(What::Clear),
+        (version, image) if version.is_empty() => {
+            Some(What::Update(version_of(&image, record).unwrap_or(image)))
+        }
+        (version, _) => Some(What::Update(version)),
+    }
+}
+
+/// The version that an image turned out to be.
+fn version_of(image: &str, record: &Record) -> Option<String> {
+    let view = record.view_at(record.end());
+    let version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let mut history = version.list("/status/history").iter();
+    let found = history.find(|entry| entry["image"] == image)?;
+    found["version"].as_str().filter(|version| !version.is_empty()).map(str::to_owned)
+}
+
+/// What the operator says that it did not say before, as far as it is worth an expectation.
+fn said(write: &WriteEvent, after: &Object) -> Option<What> {
+    let nothing: &[Value] = &[];
+    let before = write.before.as_ref().map_or(nothing, |before| before.list("/status/conditions"));
+    let after = after.list("/status/conditions");
+    let status = |conditions: &[Value], kind: &str| {
+        find(conditions, kind).and_then(|condition| condition["status"].as_str().map(str::to_owned))
+    };
+    let mut told = Vec::new();
+    for (kind, expected) in
+        [("ReleaseAccepted", "False"), ("Failing", "True"), ("Failing", "False"), ("Progressing", "False")]
+    {
+        let changed = status(before, kind).is_some_and(|was| was != expected);
+        if let Some(condition) =
+            find(after, kind).filter(|condition| changed && condition["status"] == expected)
+        {
+            let Condition { kind, status, reason, message } = Condition::read(condition);
+            // Other sentences name what differs from run to run.
+            let message = if kind == "Progressing" { message } else { String::new() };
+            let reason = if status == "True" || kind == "ReleaseAccepted" { reason } else { String::new() };
+            told.push(Condition { kind, status, reason, message });
+        }
+    }
+    if told.is_empty() { None } else { Some(What::Said(told)) }
+}

@@ -1,0 +1,46 @@
+//! `keep` and `retry`: what later steps know of earlier ones, and steps that are played again until they pass.
+
+use semver::Version;
+
+use super::object::{self, Star};
+use super::path;
+use super::plan::{Keep, Kept, Retry};
+use super::reader::Reader;
+use super::step;
+use crate::base::yaml::Node;
+
+/// `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`; without an object, what the command that
+/// was run last printed.
+pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
+    let map = reader.map(node, "what is kept", &["as", "object", "field"])?;
+    let name = map.required(reader, "as", "a name for it");
+    let name = name.and_then(|node| reader.text(node, "a name"));
+    let what = match (map.get("object"), map.get("field")) {
+        (None, None) => Kept::Output,
+        (Some(object), Some(field)) => {
+            let object = object::reference(reader, object, Star::Refused);
+            let text = reader.text(field, "a path such as `status.desired.image`")?;
+            if let Err(no_path) = path::check(&text) {
+                reader.problem(field, no_path.to_string());
+                return None;
+            }
+            Kept::Field(object?, text)
+        }
+        _ => {
+            let both = "an `object` and a `field` of it, or neither for what the last command printed";
+            reader.problem(node, format!("expected {both}"));
+            return None;
+        }
+    };
+    Some(Keep { name: name?, what })
+}
+
+/// `retry: {within: 10m, steps: [...]}`.
+pub(super) fn retry(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Retry> {
+    let map = reader.map(node, "steps to play again", &["within", "steps"])?;
+    let within = map.required(reader, "within", "how long, such as `10m`");
+    let within = within.and_then(|node| reader.duration(node));
+    let steps = map.required(reader, "steps", "steps that must pass, one after the other");
+    let steps = steps.map(|node| step::timeline(reader, node, versions)).unwrap_or_default();
+    Some(Retry { within: within?, steps })
+}

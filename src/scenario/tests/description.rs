@@ -1,0 +1,121 @@
+//! The description of the language and its schema have all of it, and damaged text is no more than wrong.
+
+use super::*;
+use crate::scenario;
+
+const DOCUMENT: &str = include_str!("../../../docs/scenario-language.md");
+
+/// A scenario that the steps of the description can stand in.
+const AROUND: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: , 4.15.0: }\ntimeline:\n";
+
+/// The `yaml` blocks of the language's description, with the line each starts in.
+fn blocks(document: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut block: Option<(usize, String)> = None;
+    for (index, line) in document.lines().enumerate() {
+        match (&mut block, line) {
+            (None, "```yaml") => block = Some((index + 2, String::new())),
+            (Some(_), "```") => found.extend(block.take()),
+            (Some((_, text)), line) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            _ => (),
+        }
+    }
+    found
+}
+
+/// Every map key of a tree.
+fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
+    match &node.kind {
+        Kind::List(items) => items.iter().for_each(|item| keys(item, into)),
+        Kind::Map(entries) => entries.iter().for_each(|(key, value)| {
+            into.extend(key.scalar().map(str::to_owned));
+            keys(value, into);
+        }),
+        Kind::Text(text) => into.extend([text.clone()]),
+        _ => (),
+    }
+}
+
+#[test]
+fn every_example_of_the_description_can_be_read() {
+    let blocks = blocks(DOCUMENT);
+    assert!(blocks.len() > 10, "{blocks:?}");
+    for (line, block) in blocks {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        if let Err(problems) = plan(&text) {
+            panic!("docs/scenario-language.md:{line}:\n{problems}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_description_has_an_example_of_every_key() {
+    let mut used = std::collections::BTreeSet::new();
+    for (_, block) in blocks(DOCUMENT) {
+        keys(&tree(&block).unwrap().0, &mut used);
+    }
+    for known in [
+        scenario::KEYS,
+        scenario::cluster::KEYS,
+        scenario::update_service::KEYS,
+        scenario::step::ACTIONS,
+        scenario::expectation::KEYS,
+    ] {
+        for key in known {
+            assert!(used.contains(*key), "no example of `{key}`");
+        }
+    }
+}
+
+#[test]
+fn the_schema_takes_every_example_and_knows_every_key() {
+    let schema = scenario::schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (line, block) in blocks(DOCUMENT) {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        let value = tree(&text).unwrap().0.to_json();
+        let problems: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "docs/scenario-language.md:{line}:\n{}\n{text}", problems.join("\n"));
+    }
+    let keys = |at: &str| -> Vec<String> {
+        let properties = schema.pointer(at).and_then(serde_json::Value::as_object).unwrap();
+        properties.keys().cloned().collect()
+    };
+    for (at, known) in [
+        ("/properties", scenario::KEYS),
+        ("/$defs/cluster/properties", scenario::cluster::KEYS),
+        ("/$defs/updateService/properties", scenario::update_service::KEYS),
+        ("/$defs/step/anyOf/1/properties", scenario::step::ACTIONS),
+        ("/$defs/expectation/properties", scenario::expectation::KEYS),
+    ] {
+        let mut known: Vec<&str> = known.to_vec();
+        known.sort_unstable();
+        assert_eq!(keys(at), known, "{at}");
+    }
+}
+
+#[test]
+fn no_damaged_text_panics() {
+    let mut stream = crate::base::rng::Streams::new(1).stream("damage");
+    let mut problems = 0;
+    for (_, block) in blocks(DOCUMENT) {
+        let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
+        for _ in 0..200 {
+            let mut letters: Vec<char> = text.chars().collect();
+            for _ in 0..=stream.between(0, 3) {
+                let at = usize::try_from(stream.between(0, letters.len() as u64 - 1)).unwrap();
+                let strange = [':', '{', ']', '-', '*', '&', '\n', ' ', '"', '\u{1F980}', '0', '/', '~', '!'];
+                letters[at] = strange[usize::try_from(stream.between(0, strange.len() as u64 - 1)).unwrap()];
+            }
+            let damaged: String = letters.into_iter().collect();
+            problems += usize::from(plan(&damaged).is_err());
+        }
+    }
+    assert!(problems > 1000, "{problems}");
+}

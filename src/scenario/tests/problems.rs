@@ -1,0 +1,300 @@
+//! What is wrong with a scenario is told at its place.
+
+use super::*;
+
+#[test]
+fn all_problems_of_a_file_come_at_once_with_their_places() {
+    check(
+        "nam: x\nids: [OTA-x, 7]\ncluster:\n  version: 4.99.1\n  nodes: {workers: many}\n  chanel: x\nreleases:\n  4.14: {}\n  4.15.1: {pull: hang, recommended: 1}\ntimeline:\n  - advance: soon\n  - expekt: {}\n",
+        "s.yaml:1:1: a scenario has no key `nam`; did you mean `name`?\n\
+             s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
+             s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `OTA-x`\n\
+             s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `7`\n\
+             s.yaml:4:12: unknown release 4.99.1: there are facts for 4.14, 4.15, 4.16\n\
+             s.yaml:5:20: expected a whole number from 0 to 5000, found `many`\n\
+             s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
+             s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
+             s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `unauthorized`, `unreachable`, `unavailable`, `slow`, `hangs`, found `hang`; did you mean `hangs`?\n\
+             s.yaml:9:37: expected `true` or `false`, found `1`\n\
+             s.yaml:11:14: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`\n\
+             s.yaml:12:5: unknown step `expekt`; did you mean `expect`?",
+    );
+}
+
+#[test]
+fn a_command_is_looked_at_before_it_runs() {
+    check_step("  - run: oc adm upgrade --to-image=$(image 4.14.8)", "");
+    check_step(
+        "  - run: {command: oc adm upgrade --clear --to-latest, refused: --clear may not be specified with any other flags}",
+        "",
+    );
+    check_step(
+        "  - run: oc adm upgrade --clear --to-latest",
+        "s.yaml:5:10: this is always refused: --clear may not be specified with any other flags; if that is what you want to see, say `refused`",
+    );
+    check_step(
+        "  - run: {command: oc adm upgrade --too 4.14.8}",
+        "s.yaml:5:10: this is always refused: unknown flag: --too; if that is what you want to see, say `refused`",
+    );
+    check_step(
+        "  - run: oc adm upgrade --to-image=$(image 4.14.9)",
+        "s.yaml:5:10: no release 4.14.9 exists in this scenario: add it to `releases`; did you mean `4.14.8`?",
+    );
+    check_step(
+        "  - run: {comand: oc adm upgrade, prints: /(/}",
+        "s.yaml:5:10: a command to run needs `command`: what is typed, such as `oc adm upgrade --to-latest`\n\
+         s.yaml:5:11: a command to run has no key `comand`; did you mean `command`?\n\
+         s.yaml:5:43: `/(/` is no regular expression: unclosed group",
+    );
+    check_step("  - run", "s.yaml:5:5: `run` needs a value, as in `run: ...`");
+}
+
+#[test]
+fn unreadable_yaml_is_one_problem_with_a_place() {
+    check("", "s.yaml:1:1: expected a scenario (a map), found nothing");
+    check("- a\n", "s.yaml:1:1: expected a scenario (a map), found a list");
+    check("name: [\n", "s.yaml:1:7: unclosed bracket '['");
+    check(
+        &format!("{HEAD}  - clear-update\nname: m\ntags: 3\n"),
+        "s.yaml:6:1: duplicate mapping key: name not allowed here\n\
+             s.yaml:7:7: expected a list of texts, each a tag, found `3`",
+    );
+    check(
+        "? [a]\n: 1\n",
+        "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
+             s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
+             s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `update-service`, `timeline`",
+    );
+}
+
+#[test]
+fn the_cluster_is_checked_against_its_release() {
+    let check_cluster = |cluster: &str, problems: &str| {
+        check(&format!("name: n\ntimeline: [clear-update]\ncluster: {cluster}\n"), problems);
+    };
+    check_cluster(
+        "{}",
+        "s.yaml:3:10: the cluster needs `version`: the release that it runs, such as `4.14.8`",
+    );
+    check_cluster("4.14.1", "s.yaml:3:10: expected the cluster (a map), found `4.14.1`");
+    check_cluster("{version: 4.14}", "s.yaml:3:20: expected a version such as `4.14.8`, found `4.14`");
+    check_cluster(
+        "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
+        "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
+             s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `leases`",
+    );
+    check_cluster(
+        "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
+        "s.yaml:3:40: expected a Kubernetes minor from \"1.24\" to \"1.36\", found `v1.33`\n\
+             s.yaml:3:60: expected one of `CustomNoUpgrade`, `DevPreviewNoUpgrade`, `TechPreviewNoUpgrade`, `LatencySensitive`, found `TechPreview`; did you mean `TechPreviewNoUpgrade`?",
+    );
+    check_cluster(
+        "{version: 4.14.1, kubernetes: 1.3}",
+        "s.yaml:3:40: expected a Kubernetes minor from \"1.24\" to \"1.36\", found `1.3`",
+    );
+    check_cluster(
+        "{version: 4.14.1, baseline-capability-set: vCurent, additional-enabled-capabilities: [console]}",
+        "s.yaml:3:53: OpenShift 4.14.1 has no capability set `vCurent`; did you mean `vCurrent`?\n\
+             s.yaml:3:96: OpenShift 4.14.1 has no capability `console`; did you mean `Console`?",
+    );
+    check_cluster(
+        "{version: 4.14.1, additional-enabled-capabilities: Console, channel: }",
+        "s.yaml:3:61: expected a list of capabilities, found `Console`\n\
+             s.yaml:3:77: expected a channel such as `stable-4.14`, or `\"\"` for none, found nothing",
+    );
+    check_cluster(
+        "{version: 4.14.1, objects: [{kind: Pod, metadata: {name: a}}, {apiVersion: v2, kind: Node, metadata: {namespace: a}}, 3]}",
+        "s.yaml:3:38: a Kubernetes object needs `apiVersion`\n\
+             s.yaml:3:60: Pod is namespaced: its metadata needs `namespace`\n\
+             s.yaml:3:85: expected `v1`, which serves Node, found `v2`\n\
+             s.yaml:3:111: a Kubernetes object needs `name`\n\
+             s.yaml:3:123: Node is cluster-scoped: it has no namespace\n\
+             s.yaml:3:128: expected a Kubernetes object (a map), found `3`",
+    );
+}
+
+#[test]
+fn faults_are_of_an_operator_a_node_or_pods() {
+    check_step(
+        "  - fault: {pod: web, node: w, is: unready}",
+        "s.yaml:5:18: it is a `node` or a `pod`, not both",
+    );
+    check_step(
+        "  - fault: {pod: web, is: unredy}",
+        "s.yaml:5:18: expected pods such as `default/web-*`, found `web`",
+    );
+    check_step(
+        "  - fault: {pod: default/web-*, is: stalled}",
+        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
+    );
+}
+
+#[test]
+fn steps_say_what_is_wrong_with_them() {
+    check(
+        "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
+        "s.yaml:3:11: the timeline is empty: expected at least one step",
+    );
+    check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
+    check_step(
+        "  - zzz",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `keep`, `retry`, `include`",
+    );
+    check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
+    check_step(
+        "  - 7",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `keep`, `retry`, `include`, found `7`",
+    );
+    check_step(
+        "  - {}",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `keep`, `retry`, `include`, found an empty map",
+    );
+    check_step(
+        "  - {advance: 1m, clear-update: }",
+        "s.yaml:5:19: a step does one thing: expected one key, found `clear-update` too",
+    );
+    check_step(
+        "  - fault: {operator: dns, is: sad, why: x}",
+        "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`",
+    );
+    check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
+    check_step(
+        "  - update: {}",
+        "s.yaml:5:13: an update needs `to` (a version) or `image` (a pull specification)",
+    );
+    check_step(
+        "  - update: {to: 4.14.8, image: a/b}",
+        "s.yaml:5:33: an update goes either `to` a version or to an `image`, not both",
+    );
+    check_step(
+        "  - update: {to: 4.14.9}",
+        "s.yaml:5:18: no release 4.14.9 exists in this scenario: add it to `releases`; did you mean `4.14.8`?",
+    );
+    check_step(
+        "  - update: {image: a b, force: \"yes\"}",
+        "s.yaml:5:21: expected an image such as `quay.io/openshift-release-dev/ocp-release@sha256:...`, found `a b`\n\
+             s.yaml:5:33: expected `true` or `false`, found `yes`",
+    );
+    check_step(
+        "  - advance: -5m",
+        "s.yaml:5:14: expected a duration such as `45s`, `10m` or `1h30m`, found `-5m`",
+    );
+    check_step("  - delete: Pod/name", "s.yaml:5:13: expected `Pod/<namespace>/<name>`, found `Pod/name`");
+    check_step("  - delete: Pods/a/b", "s.yaml:5:13: unknown kind `Pods`; did you mean `Pod`?");
+    check_step("  - delete: Node/a*", "s.yaml:5:13: expected one object, without `*`, found `Node/a*`");
+    let kinds: Vec<&str> = crate::model::resources::ALL.iter().map(|resource| &*resource.kind).collect();
+    check_step(
+        "  - apply: {apiVersion: v1, kind: Gadget, metadata: {name: a}}",
+        &format!("s.yaml:5:35: unknown kind `Gadget`; there are `{}`", kinds.join("`, `")),
+    );
+    check_step(
+        "  - apply: {apiVersion: v1, kind: Node, metadata: {name: a}, spec: {? [a] : b}}",
+        "s.yaml:5:71: expected a text as key, found a list",
+    );
+}
+
+#[test]
+fn expectations_say_what_is_wrong_with_them() {
+    check_step(
+        "  - expect: {}",
+        "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `node`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, insight: Health}",
+        "s.yaml:5:39: an expectation is about one thing: expected `object` or `insight`, not both",
+    );
+    check_step(
+        "  - expect: {object: Node/a, within: 1m, throughout: 2m}",
+        "s.yaml:5:54: an expectation holds `within` or `throughout` a time, not both",
+    );
+    check_step(
+        "  - expect: {object: Node/a, within: ten}",
+        "s.yaml:5:38: expected a duration such as `45s`, `10m` or `1h30m`, found `ten`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, unchanged: [status]}",
+        "s.yaml:5:41: `unchanged` needs `throughout`: for how long must it not change?",
+    );
+    check_step(
+        "  - expect: {object: Node/a, unchanged: [status., .x], throughout: 1m}",
+        "s.yaml:5:42: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `status.`\n\
+             s.yaml:5:51: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `.x`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, absent: true, condition: {type: Ready}}",
+        "s.yaml:5:55: `condition` cannot stand beside `absent`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, absent: false, pod-status: Running}",
+        "s.yaml:5:38: expected `absent: true`; without it, the object must be there\n\
+             s.yaml:5:57: `pod-status` is for pods, not for Node",
+    );
+    check_step(
+        "  - expect: {object: Node/*a, condition: {status: yes, reason: /(/, message: {has: x}}}",
+        "s.yaml:5:22: expected `*` only at the end of a name, found `Node/*a`\n\
+             s.yaml:5:42: a condition needs `type`: such as `Progressing`\n\
+             s.yaml:5:51: expected a status (`True`, `False` or `Unknown`), found `yes`\n\
+             s.yaml:5:64: `/(/` is no regular expression: unclosed group\n\
+             s.yaml:5:78: a text to compare with needs `contains`: the part to look for\n\
+             s.yaml:5:79: a text to compare with has no key `has`; it may have `contains`, `lacks`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, condition: {type: Ready}, conditions: [3]}",
+        "s.yaml:5:68: expected `condition` or `conditions`, not both\n\
+             s.yaml:5:69: expected a condition (a map), found `3`",
+    );
+    check_step(
+        "  - expect: {object: Node/a, fields: {status..x: 1, status.y: [1]}}",
+        "s.yaml:5:39: expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `status..x`\n\
+             s.yaml:5:63: expected a text, `/a regular expression/`, `{contains: a part}` or `{lacks: a part}`, found a list",
+    );
+    check_step(
+        "  - expect: {insight: ClusterVersions/version}",
+        "s.yaml:5:23: expected an insight (`ClusterVersion`, `ClusterOperator`, `MachineConfigPool`, `Node`, `Health`, with `/<name>` or without), found `ClusterVersions/version`; did you mean `ClusterVersion`?",
+    );
+    check_step(
+        "  - expect: {insight: Health/}",
+        "s.yaml:5:23: expected an insight (`ClusterVersion`, `ClusterOperator`, `MachineConfigPool`, `Node`, `Health`, with `/<name>` or without), found `Health/`",
+    );
+    check_step(
+        "  - expect: {writes: [], throughout: 1m, fields: {a: b}}",
+        "s.yaml:5:22: expected at least one write\n\
+             s.yaml:5:38: writes are made once: expected `within` or nothing\n\
+             s.yaml:5:50: `fields` cannot stand beside `writes`",
+    );
+    check_step(
+        "  - expect: {writes: [{verb: put, code: 42, object: Nod/a, who: me}]}",
+        "s.yaml:5:30: expected one of `create`, `update`, `patch`, `delete`, found `put`; did you mean `update`?\n\
+             s.yaml:5:41: expected a whole number from 200 to 599, found `42`\n\
+             s.yaml:5:53: unknown kind `Nod`; did you mean `Node`?\n\
+             s.yaml:5:60: a write has no key `who`; it may have `by`, `verb`, `object`, `subresource`, `code`, `message`, `condition`, `conditions`, `fields`",
+    );
+    check_step(
+        "  - expect: {alert: {nam: X, state: fireing, labels: [x]}, condition: {type: Y}, absent: true}",
+        "s.yaml:5:21: an alert needs `name`: such as `ClusterOperatorDown`\n\
+             s.yaml:5:22: an alert has no key `nam`; did you mean `name`?\n\
+             s.yaml:5:37: expected one of `pending`, `firing`, found `fireing`; did you mean `firing`?\n\
+             s.yaml:5:54: expected labels by name (a map), found a list\n\
+             s.yaml:5:71: `condition` cannot stand beside `alert`",
+    );
+    check_step(
+        "  - expect: {metric: {query: \"group(\", value: few}}",
+        "s.yaml:5:30: this is no PromQL: expected an expression, found the end\n\
+             s.yaml:5:47: expected a number, found `few`",
+    );
+    check_step(
+        "  - expect: {statuses: {object: Node/*, statuses: []}}",
+        "s.yaml:5:24: `statuses` needs `condition`: the condition's type, such as `Updating`\n\
+             s.yaml:5:33: expected one object, without `*`, found `Node/*`\n\
+             s.yaml:5:51: expected at least one status",
+    );
+    check_step(
+        "  - expect: {statuses: {condition: Updating, statuses: [Yes]}, absent: true}",
+        "s.yaml:5:24: `statuses` needs either `object` or `insight`: whose condition?\n\
+             s.yaml:5:57: expected a status (`True`, `False` or `Unknown`), found `Yes`\n\
+             s.yaml:5:72: `absent` cannot stand beside `statuses`",
+    );
+}

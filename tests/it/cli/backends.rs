@@ -1,0 +1,201 @@
+//! `--backend`: the same feature in every place, and nothing left behind.
+
+mod safety;
+#[cfg(unix)]
+mod tools;
+
+use std::collections::BTreeSet;
+use std::process::{Child, Stdio};
+
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::discovery::{Discovery, verbs};
+
+use super::environment::{Output, TestEnvironment};
+use super::serve::{Served, client, run};
+
+/// An update with an insight, and a step that only an API server of our own can do.
+const FEATURE: &str = r#"Feature: One for every place
+
+  Scenario: An update is done
+    Given a 4.14.1 cluster with 1 control-plane node and 1 worker
+    And release 4.14.8 exists
+    And the feature set "DevPreviewNoUpgrade"
+    When I ask for published insights
+    And I update to 4.14.8
+    Then within 20 minutes the insight about ClusterVersion/version has condition Updating True
+    And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+
+  Scenario: The API server is in trouble
+    Given a 4.14.1 cluster with 1 control-plane node and 0 workers
+    When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
+    And 1 minute passes
+"#;
+
+/// A run that is at work until somebody ends it.
+const ENDLESS: &str = r"Feature: Endless
+  Scenario: Time passes
+    Given a 4.14.1 cluster with 1 control-plane node and 0 workers
+    When 100 hours pass
+";
+
+/// A cluster that somebody else has, which bare Kubernetes stands for.
+struct Cluster {
+    environment: TestEnvironment,
+    _served: Served,
+}
+
+impl Cluster {
+    fn new(arguments: &[&str]) -> Self {
+        let environment = TestEnvironment::with(&[("f.feature", FEATURE), ("endless.feature", ENDLESS)]);
+        let served = Served::start(&environment, &[arguments, &["--kubeconfig", "config"]].concat());
+        Self { environment, _served: served }
+    }
+
+    fn bare() -> Self {
+        Self::new(&["--bare"])
+    }
+
+    /// The arguments of a test of these features there.
+    fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        let place = ["test", "--backend", "kubeconfig", "--kubeconfig", "config", "--context", "windtunnel"];
+        [&place[..], &["--speed", "100000x", "--writes-per-second", "5000"], more].concat()
+    }
+
+    fn test(&self, more: &[&str]) -> Output {
+        self.environment.run(&Self::arguments(more))
+    }
+
+    /// The same, and does not wait for the end.
+    fn begin(&self, more: &[&str]) -> Child {
+        let mut command = self.environment.command(&Self::arguments(more));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// All objects that there are.
+    fn objects(&self) -> BTreeSet<String> {
+        run(async {
+            let client = client(&self.environment.read("config")).await;
+            let discovery = Discovery::new(client.clone()).run().await.unwrap();
+            let mut found = BTreeSet::new();
+            for group in discovery.groups() {
+                for (kind, capabilities) in group.recommended_resources() {
+                    if !capabilities.supports_operation(verbs::LIST) {
+                        continue;
+                    }
+                    let all = Api::<DynamicObject>::all_with(client.clone(), &kind);
+                    for object in all.list(&ListParams::default()).await.unwrap().items {
+                        let (namespace, name) = (object.metadata.namespace, object.metadata.name);
+                        found.insert(format!("{} {namespace:?} {name:?}", kind.kind));
+                    }
+                }
+            }
+            found
+        })
+    }
+
+    /// Waits until a run is well on its way.
+    fn wait_for_a_run(&self) {
+        for _ in 0..3000 {
+            if self.objects().iter().any(|object| object.contains("cluster-version-operator")) {
+                return;
+            }
+            crate::cli::environment::pause(20);
+        }
+        panic!("no run begins");
+    }
+}
+
+fn signal(child: &Child, signal: &str) {
+    assert!(
+        std::process::Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+#[test]
+fn one_feature_is_green_in_this_process_and_served() {
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
+    for backend in ["in-process", "served"] {
+        let output = environment.run(&["test", "f.feature", "--backend", backend]);
+        assert_eq!(output.code, Some(0), "{backend}: {output}");
+        assert!(
+            output.stdout.contains("2 passed, 0 failed;") && output.stderr.is_empty(),
+            "{backend}: {output}"
+        );
+    }
+}
+
+#[test]
+fn the_same_feature_is_green_in_a_cluster_of_others_and_leaves_nothing_there() {
+    let cluster = Cluster::bare();
+    let before = cluster.objects();
+    let output = cluster.test(&["f.feature"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stdout.contains("PASS  An update is done"), "{output}");
+    let skipped = "SKIP  The API server is in trouble  (the API server answers conflict to the next 3 updates of \
+                   ClusterVersion by cluster-version-operator: the API server of this cluster cannot be told to answer \
+                   with trouble)";
+    assert!(output.stdout.contains(skipped), "{output}");
+    assert!(output.stdout.contains("1 passed, 0 failed, 1 skipped;"), "{output}");
+    assert_eq!(cluster.objects(), before);
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_removed_by_the_next() {
+    let cluster = Cluster::bare();
+    let before = cluster.objects();
+    let mut child = cluster.begin(&["endless.feature"]);
+    cluster.wait_for_a_run();
+    let busy = cluster.test(&["f.feature"]);
+    assert_eq!(busy.code, Some(2), "{busy}");
+    assert!(busy.stderr.contains("is at work in this cluster"), "{busy}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_ne!(cluster.objects(), before);
+    let output = cluster.test(&["f.feature"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stderr.contains("ended without cleaning up"), "{output}");
+    assert_eq!(cluster.objects(), before);
+}
+
+#[test]
+fn an_interrupted_run_cleans_up() {
+    let cluster = Cluster::bare();
+    let before = cluster.objects();
+    for ending in ["-INT", "-TERM"] {
+        let child = cluster.begin(&["endless.feature"]);
+        cluster.wait_for_a_run();
+        signal(&child, ending);
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        assert!(stderr.contains("interrupted: cleaning up"), "{stderr}");
+        assert_eq!(cluster.objects(), before);
+    }
+}
+
+#[test]
+fn what_is_to_be_kept_stays_until_it_is_cleaned_away() {
+    let cluster = Cluster::bare();
+    let before = cluster.objects();
+    let short = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
+                 When 1 minute passes\n";
+    cluster.environment.write("short.feature", short);
+    let kept = cluster.test(&["short.feature", "--keep"]);
+    assert_eq!(kept.code, Some(0), "{kept}");
+    assert!(kept.stderr.contains("windtunnel clean --kubeconfig config --context windtunnel"), "{kept}");
+    assert!(cluster.objects().len() > before.len() + 100);
+    let refused = cluster.test(&["short.feature"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("(--keep): remove it by `windtunnel clean`"), "{refused}");
+    let clean = ["clean", "--kubeconfig", "config", "--context", "windtunnel"];
+    let cleaned = cluster.environment.run(&clean);
+    assert_eq!(cleaned.code, Some(0), "{cleaned}");
+    assert_eq!(cluster.objects(), before);
+    let again = cluster.environment.run(&clean);
+    assert_eq!((again.code, again.stderr.as_str()), (Some(0), "there is nothing to remove\n"));
+}

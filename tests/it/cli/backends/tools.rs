@@ -1,0 +1,211 @@
+//! kind and k3d by stand-ins that note how they are called; the cluster that they make is an API server of ours.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+
+use regex::Regex;
+
+use super::{Cluster, signal};
+use crate::cli::environment::Output;
+
+/// What a stand-in does: it notes its arguments, and behaves as files beside it say.
+const STAND_IN: &str = r#"#!/bin/sh
+echo "${0##*/} $*" >> calls
+case "$*" in
+  version) echo "${0##*/} v9.9.9"; echo more;;
+  *create*)
+    [ -f fails ] && { echo "ERROR: failed to create cluster: no space left" >&2; exit 1; }
+    [ -f hangs ] && { echo hanging >> calls; exec /bin/sleep 60; }
+    [ -f is-slow ] && /bin/sleep 1;;
+  *"get kubeconfig"* | "kubeconfig get"*)
+    [ -f is-garbage ] && { echo "password: hunter2"; exit 0; }
+    /bin/cat config;;
+esac
+exit 0
+"#;
+
+const SHORT: &str = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
+                     When 1 minute passes\n";
+
+/// A machine with stand-ins on its PATH.
+struct Machine(Cluster);
+
+impl Machine {
+    fn new() -> Self {
+        let cluster = Cluster::bare();
+        cluster.environment.write("short.feature", SHORT);
+        for program in ["kind", "k3d"] {
+            let path = format!("bin/{program}");
+            cluster.environment.write(&path, STAND_IN);
+            let path = cluster.environment.work().join(path);
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Self(cluster)
+    }
+
+    /// Has the stand-ins behave otherwise.
+    fn with(self, file: &str) -> Self {
+        self.0.environment.write(file, "");
+        self
+    }
+
+    fn remove(&self, file: &str) {
+        std::fs::remove_file(self.0.environment.work().join(file)).unwrap();
+    }
+
+    fn command(&self, backend: &str, more: &[&str]) -> Command {
+        let arguments = [
+            "test",
+            "short.feature",
+            "--backend",
+            backend,
+            "--speed",
+            "100000x",
+            "--writes-per-second",
+            "5000",
+        ];
+        let mut command = self.0.environment.command(&[&arguments[..], more].concat());
+        command.env("PATH", self.0.environment.work().join("bin"));
+        command
+    }
+
+    fn test(&self, backend: &str, more: &[&str]) -> Output {
+        let output = self.command(backend, more).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Starts the program and waits until the making of a cluster hangs.
+    #[expect(clippy::zombie_processes, reason = "whoever asks ends it")]
+    fn hanging(&self) -> Child {
+        let child = self.command("kind", &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        for _ in 0..3000 {
+            if self.0.environment.files().contains(&"calls".to_owned()) && self.calls().contains("hanging") {
+                return child;
+            }
+            crate::cli::environment::pause(20);
+        }
+        panic!("nothing hangs");
+    }
+
+    /// How the stand-ins were called so far, with `NAME` for names and `DIR` for our folder.
+    fn calls(&self) -> String {
+        let calls = self.0.environment.read("calls");
+        let named =
+            Regex::new(r"windtunnel-[0-9a-f]+-[0-9a-f]+").unwrap().replace_all(&calls, "NAME").into_owned();
+        Regex::new(r"\S+/windtunnel/clusters/").unwrap().replace_all(&named, "DIR/").into_owned()
+    }
+}
+
+#[test]
+fn kind_and_k3d_are_called_so_and_the_feature_is_green() {
+    let machine = Machine::new().with("is-slow");
+    for backend in ["kind", "k3d"] {
+        let output = machine.test(backend, &[]);
+        assert_eq!(output.code, Some(0), "{output}");
+        assert!(output.stdout.contains("1 passed, 0 failed;"), "{output}");
+        assert!(output.stderr.contains(&format!("by {backend} v9.9.9\n")), "{output}");
+    }
+    insta::assert_snapshot!(machine.calls(), @"
+    kind version
+    kind create cluster --name NAME --kubeconfig DIR/NAME.kubeconfig --wait 5m
+    kind get kubeconfig --name NAME
+    kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig
+    k3d version
+    k3d cluster create NAME --no-lb --kubeconfig-update-default=false --kubeconfig-switch-context=false --wait --timeout 5m
+    k3d kubeconfig get NAME
+    k3d cluster delete NAME
+    ");
+}
+
+#[test]
+fn a_cluster_that_cannot_be_made_is_told_and_deleted() {
+    let machine = Machine::new().with("fails");
+    let output = machine.test("kind", &["--debug", "--image", "node:v1"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+    assert!(
+        output.stderr.contains("exit status: 1: ERROR: failed to create cluster: no space left"),
+        "{output}"
+    );
+    assert!(output.stderr.contains("run: kind create cluster --name windtunnel-"), "{output}");
+    insta::assert_snapshot!(machine.calls(), @"
+    kind version
+    kind create cluster --name NAME --kubeconfig DIR/NAME.kubeconfig --wait 5m --image node:v1
+    kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig
+    ");
+}
+
+#[test]
+fn what_is_no_kubeconfig_is_not_repeated() {
+    let machine = Machine::new().with("is-garbage");
+    let output = machine.test("k3d", &["--debug"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+    assert!(
+        output.stderr.contains("printed no kubeconfig") && !output.stderr.contains("hunter2"),
+        "{output}"
+    );
+    assert!(machine.calls().ends_with("k3d cluster delete NAME\n"));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_with_where_to_get_it() {
+    let machine = Machine::new();
+    machine.remove("bin/kind");
+    let output = machine.test("kind", &[]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+    assert!(
+        output.stderr.starts_with("error: `kind` is not on the PATH: see https://kind.sigs.k8s.io/"),
+        "{output}"
+    );
+}
+
+#[test]
+fn a_cluster_that_is_kept_is_not_deleted_by_the_next() {
+    let machine = Machine::new();
+    let kept = machine.test("kind", &["--keep"]);
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let told = Regex::new(
+        r"cluster (windtunnel-\S+) was left as it is; to reach it: kubectl --kubeconfig (\S+) get nodes; to remove it: kind delete cluster --name ",
+    );
+    let told = told.unwrap().captures(&kept.stderr).unwrap_or_else(|| panic!("{kept}"));
+    let mode = std::fs::metadata(&told[2]).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!machine.calls().contains("delete"));
+    // The stand-in leads to the same cluster again.
+    let refused = machine.test("kind", &[]);
+    assert!(refused.stderr.contains("(--keep): remove it by `windtunnel clean`"), "{refused}");
+    assert_eq!(machine.calls().matches("delete").count(), 1);
+    assert!(!refused.stderr.contains(&format!("deleted cluster {}", &told[1])), "{refused}");
+}
+
+#[test]
+fn a_process_that_was_killed_while_it_made_a_cluster_is_made_up_for_by_the_next() {
+    let machine = Machine::new().with("hangs");
+    let mut child = machine.hanging();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!machine.calls().contains("delete"));
+    machine.remove("hangs");
+    let output = machine.test("kind", &[]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stderr.contains("was left by a process that ended without cleaning up"), "{output}");
+    assert_eq!(machine.calls().matches("kind delete cluster --name NAME").count(), 2);
+    let clean = machine.0.environment.command(&["clean"]).output().unwrap();
+    assert_eq!((clean.status.code(), clean.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn a_process_that_is_interrupted_while_it_makes_a_cluster_deletes_it() {
+    let machine = Machine::new().with("hangs");
+    let mut child = machine.hanging();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    stderr.read_line(&mut said).unwrap();
+    assert!(said.starts_with("making cluster windtunnel-"), "{said}");
+    signal(&child, "-INT");
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert!(said.contains("interrupted: cleaning up\ndeleted cluster windtunnel-"), "{said}");
+    assert!(machine.calls().ends_with("kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig\n"));
+}

@@ -1,0 +1,226 @@
+//! A live cluster into a record, and the record into a served cluster and a scenario.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+
+use regex::Regex;
+use serde_json::json;
+
+use super::environment::TestEnvironment;
+use super::serve::{Served, client, run};
+
+/// A program of ours that tells by lines how far it is; killed when a test fails.
+struct Told {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Told {
+    fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
+        let mut child =
+            environment.command(arguments).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().map(Result::unwrap).unwrap_or_default()
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let id = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let rest = self.lines.by_ref().map(Result::unwrap).collect::<Vec<_>>().join("\n");
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn create(environment: &TestEnvironment, config: &str, path: &str, object: &serde_json::Value) {
+    let config = environment.read(config);
+    run(async {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        let request = request.body(object.to_string().into_bytes()).unwrap();
+        client(&config).await.request::<serde_json::Value>(request).await.unwrap();
+    });
+}
+
+/// Waits until the cluster of a kubeconfig says that it is not updating, after it said otherwise.
+fn updated(environment: &TestEnvironment, config: &str) {
+    for expected in ["= Control Plane =", "The cluster is not updating."] {
+        let is = || environment.run(&["status", "--kubeconfig", config]).stdout.contains(expected);
+        let seen = (0..600).any(|_| {
+            let is = is();
+            if !is {
+                crate::cli::environment::pause(100);
+            }
+            is
+        });
+        assert!(seen, "{expected}");
+    }
+}
+
+#[test]
+fn an_update_is_recorded_replayed_drafted_and_run() {
+    let environment = TestEnvironment::new();
+    let cluster =
+        Served::start(&environment, &["--version", "4.18.3", "--speed", "600x", "--kubeconfig", "sim"]);
+    let mut recording =
+        Told::start(&environment, &["record", "--kubeconfig", "sim", "-o", "r.jsonl", "--all"]);
+    assert!(recording.line().starts_with("recording: "));
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "k": "hunter2-hunter2" } });
+    create(&environment, "sim", "/api/v1/namespaces/default/secrets", &secret);
+    let output = environment.run(&["adm", "upgrade", "--kubeconfig", "sim", "--to", "4.18.4"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    updated(&environment, "sim");
+    let (code, told) = recording.end();
+    assert!(code == Some(0) && told.starts_with("recorded: "), "{told}");
+    drop(cluster);
+    let record = environment.read("r.jsonl");
+    assert!(!record.contains("hunter2") && !record.contains("aHVudGVyMi1odW50ZXIy"), "a secret");
+    assert!(record.contains("\"name\":\"s\"") && record.contains("UkVEQUNURUQ="), "its trace");
+    assert_eq!(environment.run(&["status", "r.jsonl"]).to_string(), "exit 0\nThe cluster is not updating.\n");
+    assert_eq!(environment.run(&["report", "r.jsonl", "--html", "r.html"]).code, Some(0));
+
+    let arguments = ["replay", "r.jsonl", "--speed", "100000x", "--port", "0", "--kubeconfig", "again"];
+    let mut replaying = Told::start(&environment, &arguments);
+    assert!(replaying.line().starts_with("serving https://"));
+    assert!(replaying.line().starts_with("replayed "));
+    let version = |config: &str| environment.run(&["adm", "upgrade", "--kubeconfig", config]).stdout;
+    assert!(version("again").starts_with("Cluster version is 4.18.4\n"), "{}", version("again"));
+    assert_eq!(replaying.end().0, Some(0));
+
+    assert_eq!(environment.run(&["scenario-from", "r.jsonl", "-o", "s.yaml"]).code, Some(0));
+    assert!(environment.read("s.yaml").contains("- update: {to: 4.18.4}\n"));
+    assert_eq!(environment.run(&["lint", "s.yaml"]).to_string(), "exit 0\n1 file: 0 errors, 0 warnings\n");
+    let output = environment.run(&["run", "s.yaml", "--quiet"]);
+    assert_eq!(output.code, Some(0), "{output}");
+}
+
+/// A run in which everything happens that a draft tells of.
+const EVENTFUL: &str = "name: eventful
+cluster: {version: 4.18.1, feature-set: TechPreviewNoUpgrade}
+releases: {4.18.5: {}}
+timeline:
+- advance: 5m
+- fault: {operator: dns, is: degraded, reason: DNSDegraded, message: DNS default is degraded}
+- apply: {apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool, metadata: {name: worker}, spec: {paused: true}}
+- update: {to: 4.18.5}
+- advance: 2h
+- heal: {operator: dns}
+- expect:
+    object: ClusterVersion/version
+    condition: {type: Progressing, status: 'False', message: Cluster version is 4.18.5}
+    within: 2h
+";
+
+#[test]
+fn the_draft_of_a_run_passes_and_drafts_itself_again() {
+    let environment = TestEnvironment::with(&[("s.yaml", EVENTFUL)]);
+    assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
+    // Spans are those of the simulation, which others look at.
+    let draft = environment.run(&["scenario-from", "r.jsonl"]).to_string();
+    let draft = Regex::new(r"(?m)^- advance: \d.*\n").unwrap().replace_all(&draft, "");
+    let draft = Regex::new(r"within: .*").unwrap().replace_all(&draft, "within: SPAN").into_owned();
+    insta::assert_snapshot!(draft, @r#"
+    exit 0
+    # Drafted from a record: what was asked for and what went wrong are steps, what the cluster said is expected.
+    # Spans are generous, causes are guessed: a trouble stands as a fault of the one that told of it. Edit it.
+    name: "eventful, drafted"
+    cluster:
+      version: 4.18.1
+      nodes: {control-plane: 3, workers: 3}
+      feature-set: TechPreviewNoUpgrade
+      channel: "stable-4.18"
+    releases:
+      4.18.5:
+    timeline:
+    - fault: {operator: "dns", is: "degraded", reason: "DNSDegraded", message: "DNS default is degraded"}
+    - apply:
+        apiVersion: machineconfiguration.openshift.io/v1
+        kind: MachineConfigPool
+        metadata: {name: worker}
+        spec: {paused: true}
+    - update: {to: 4.18.5}
+    - expect:
+        object: ClusterVersion/version
+        conditions:
+        - {type: "Failing", status: "True", reason: "ClusterOperatorDegraded"}
+        within: SPAN
+    - heal: {operator: "dns"}
+    - expect:
+        object: ClusterVersion/version
+        conditions:
+        - {type: "Failing", status: "False"}
+        within: SPAN
+    - expect:
+        object: ClusterVersion/version
+        conditions:
+        - {type: "Progressing", status: "False", message: "Cluster version is 4.18.5"}
+        within: SPAN
+    "#);
+    environment.run(&["scenario-from", "r.jsonl", "-o", "d.yaml"]);
+    assert_eq!(environment.run(&["lint", "d.yaml"]).code, Some(0));
+    let output = environment.run(&["run", "d.yaml", "--record", "r2.jsonl", "--quiet"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    environment.run(&["scenario-from", "r2.jsonl", "-o", "d2.yaml"]);
+    let again = environment.read("d2.yaml").replace("eventful, drafted, drafted", "eventful, drafted");
+    assert_eq!(again, environment.read("d.yaml"));
+}
+
+#[test]
+fn a_replay_stops_where_it_is_told_to() {
+    let environment = TestEnvironment::with(&[("s.yaml", EVENTFUL)]);
+    assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
+    let arguments = [
+        "replay",
+        "r.jsonl",
+        "--speed",
+        "100000x",
+        "--until",
+        "30m",
+        "--port",
+        "0",
+        "--kubeconfig",
+        "config",
+    ];
+    let mut replaying = Told::start(&environment, &arguments);
+    assert!(replaying.line().starts_with("serving ") && replaying.line().starts_with("replayed "));
+    let live = ["status", "--kubeconfig", "config", "--details", "all", "--as-of", "2024-01-15T08:30:00Z"];
+    let dead = environment.run(&["status", "r.jsonl", "--at", "30m", "--details", "all"]);
+    assert_eq!(environment.run(&live).to_string(), dead.to_string());
+    assert_eq!(replaying.end().0, Some(0));
+}
+
+#[test]
+fn what_cannot_be_recorded_replayed_or_drafted_is_told() {
+    let config = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n\
+                  contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\n";
+    let environment = TestEnvironment::with(&[("config", config), ("bad.jsonl", "{}\n")]);
+    let check = |arguments: &[&str], expected: &str| {
+        let output = environment.run(arguments);
+        assert_eq!(output.code, Some(2), "{output}");
+        assert!(output.stderr.contains(expected), "{output}");
+    };
+    check(&["record", "--kubeconfig", "config", "-o", "r"], "error: the cluster: ");
+    check(&["record", "--kubeconfig", "nowhere", "-o", "r"], "nowhere");
+    check(
+        &["record", "--kubeconfig", "config", "-o", "r", "--for", "soon"],
+        "error: --for: expected a time such as `2h`, found `soon`",
+    );
+    check(&["replay", "bad.jsonl"], "error: bad.jsonl:1: expected the header of a record");
+    check(&["scenario-from", "bad.jsonl"], "error: bad.jsonl:1: expected the header of a record");
+    let empty = "{\"windtunnel\":\"0\",\"scenario\":\"n\",\"ids\":[],\"seed\":1,\"epoch\":0}\n";
+    environment.write("empty.jsonl", empty);
+    check(
+        &["scenario-from", "empty.jsonl"],
+        "error: empty.jsonl: expected ClusterVersion `version` at the start of the record, found none",
+    );
+    check(&["replay", "empty.jsonl", "--until", "x"], "error: --until: expected a time since the start");
+}

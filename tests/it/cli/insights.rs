@@ -1,0 +1,238 @@
+//! `windtunnel insights` beside a served cluster that updates.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::Duration;
+
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+use windtunnel::model::manifests;
+
+use super::environment::TestEnvironment;
+use super::serve::{Served, client, run};
+
+const NAMESPACE: &str = "openshift-update-status-controller";
+
+/// Spans short enough to wait for.
+const TERMS: [&str; 3] = [
+    "--leader-elect-lease-duration=4s",
+    "--leader-elect-renew-deadline=3s",
+    "--leader-elect-retry-period=1s",
+];
+
+/// The program as it publishes; killed when a test fails.
+struct Controller {
+    child: Child,
+    address: String,
+}
+
+impl Controller {
+    fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
+        let arguments = [&["insights", "--listen", "127.0.0.1:0"], &TERMS[..], arguments].concat();
+        let mut child =
+            environment.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("listening on http://").unwrap_or_else(|| panic!("found {line:?}"));
+        Self { address: address.trim_end().to_owned(), child }
+    }
+
+    /// Status code and body of what its endpoint answers.
+    fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    fn leads(&self) -> bool {
+        self.get("/metrics").1.contains("update_status_controller_leader 1\n")
+    }
+
+    fn end(mut self, signal: &str) -> (ExitStatus, String) {
+        let id = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let mut err = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        (self.child.wait().unwrap(), err)
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until it is so, as long as it may take on a busy machine.
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let wait = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+/// A cluster, and its administrator's client.
+struct Cluster {
+    client: kube::Client,
+}
+
+impl Cluster {
+    fn api(&self, object: &Value) -> Api<DynamicObject> {
+        let (group, version) = object["apiVersion"].as_str().unwrap().split_once('/').unwrap_or(("", "v1"));
+        let kind = object["kind"].as_str().unwrap();
+        let mut resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        if kind == "UpdateStatus" {
+            "updatestatuses".clone_into(&mut resource.plural);
+        }
+        match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
+    }
+
+    async fn create(&self, object: &Value) {
+        let typed: DynamicObject = serde_json::from_value(object.clone()).unwrap();
+        self.api(object).create(&PostParams::default(), &typed).await.unwrap();
+    }
+
+    /// A field of an object; null where there is no such object.
+    async fn read(&self, object: Value, field: &str) -> Value {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let found = self.api(&object).get_opt(name).await.unwrap();
+        found.map(|found| found.data[field].clone()).unwrap_or_default()
+    }
+
+    async fn published(&self) -> [Value; 2] {
+        let config_map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "status-api-cm-prototype", "namespace": NAMESPACE},
+        });
+        let update_status = json!({
+            "apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateStatus", "metadata": {"name": "cluster"},
+        });
+        [self.read(config_map, "data").await, self.read(update_status, "status").await]
+    }
+
+    /// A kubeconfig of the controller's service account, whose token the API server made.
+    async fn kubeconfig(&self, admin: &str) -> String {
+        let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/update-status-controller/token");
+        let request = http::Request::post(path)
+            .header("content-type", "application/json")
+            .body(request.to_string().into_bytes())
+            .unwrap();
+        let answer: Value = self.client.request(request).await.unwrap();
+        let mut config: Value = windtunnel::base::yaml::from_str(admin).unwrap();
+        config["users"][0]["user"] = json!({"token": answer["status"]["token"]});
+        config.to_string()
+    }
+}
+
+/// A cluster that updates, with the manifests of the controller but not its Deployment.
+async fn updating(environment: &TestEnvironment) -> Cluster {
+    let admin = environment.read("admin");
+    let cluster = Cluster { client: client(&admin).await };
+    for object in manifests::objects("update-status-controller") {
+        if object["kind"] != "Deployment" {
+            cluster.create(object).await;
+        }
+    }
+    cluster
+        .create(&json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "status-api-cm-prototype", "namespace": NAMESPACE},
+        }))
+        .await;
+    environment.write("config", cluster.kubeconfig(&admin).await);
+    let version = json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {}});
+    let patch = Patch::Merge(json!({"spec": {"desiredUpdate": {"version": "4.18.4"}}}));
+    cluster.api(&version).patch("version", &PatchParams::default(), &patch).await.unwrap();
+    cluster
+}
+
+#[test]
+fn insights_are_published_under_the_service_account_and_a_second_process_takes_over() {
+    let environment = TestEnvironment::new();
+    let arguments = ["--version", "4.18.3", "--speed", "20x", "--kubeconfig", "admin"];
+    let _served = Served::start(&environment, &arguments);
+    run(async {
+        let cluster = updating(&environment).await;
+        let first = Controller::start(&environment, &["--kubeconfig", "config"]);
+        until("published", async || {
+            let [config_map, update_status] = cluster.published().await;
+            let insights = &update_status["controlPlane"]["informers"][0]["insights"];
+            let begun = |text: &Value| text.as_str().is_some_and(|text| text.contains("version: \"4.18.4\""));
+            begun(&config_map["usc.cpi.cv-version"])
+                && config_map["usc.ni.node-worker-0"].is_string()
+                && insights.as_array().is_some_and(|insights| insights.len() > 30)
+                && update_status["workerPools"][0]["name"] == "worker"
+        })
+        .await;
+        until("ready", async || first.get("/readyz").0 == 200).await;
+        assert_eq!(first.get("/healthz"), (200, "ok".to_owned()));
+        assert_eq!(first.get("/").0, 404);
+        let metrics = first.get("/metrics").1;
+        for line in [
+            "update_status_controller_leader 1\n",
+            "update_status_controller_insights{informer=\"ni\",type=\"Node\"} 6\n",
+            "update_status_controller_publishes_total{kind=\"ConfigMap\"} ",
+            "update_status_controller_publishes_total{kind=\"UpdateStatus\"} ",
+            "update_status_controller_publish_failures_total 0\n",
+        ] {
+            assert!(metrics.contains(line), "no `{line}` in {metrics}");
+        }
+        let status = |more: &[&str]| environment.run(&[&["status", "--kubeconfig", "admin"], more].concat());
+        assert!(status(&["--from-insights"]).stdout.contains("\nWorker Pool Nodes: worker\nNAME "));
+        for more in [&["-o", "json"][..], &["-o", "json", "--from-insights"]] {
+            let insights: Value = serde_json::from_str(&status(more).stdout).unwrap();
+            assert_eq!(insights["usc.ni.node-worker-0"]["node"]["name"], "worker-0", "{more:?}");
+        }
+        let once = environment.run(&["insights", "--kubeconfig", "config", "--once", "-o", "json"]);
+        let insights: Value = serde_json::from_str(&once.stdout).unwrap();
+        assert_eq!(insights["usc.cpi.cv-version"]["type"], "ClusterVersion");
+        assert!(once.stderr.contains("nothing is published: "), "{once}");
+        let second = Controller::start(&environment, &["--kubeconfig", "config"]);
+        until("standing by", async || second.get("/readyz").0 == 200).await;
+        assert!(first.leads() && !second.leads());
+        first.end("-KILL");
+        until("taken over", async || second.leads()).await;
+        let third = Controller::start(&environment, &["--kubeconfig", "config"]);
+        let (status, err) = second.end("-TERM");
+        let said = "no --prometheus: there are no insights on alerts\nleads\nleads no longer\n";
+        assert_eq!((status.code(), err.as_str()), (Some(0), said));
+        until("taken over again", async || third.leads() && third.get("/readyz").0 == 200).await;
+        let (status, _) = third.end("-INT");
+        assert_eq!(status.code(), Some(0));
+    });
+}
+
+#[test]
+fn what_keeps_the_controller_from_its_work_is_told() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let environment = TestEnvironment::new();
+    let _served = Served::start(&environment, &["--bare", "--kubeconfig", "bare"]);
+    let check = |arguments: &[&str], code: i32, said: &str| {
+        let output = environment.run(&[&["insights"], arguments].concat());
+        assert_eq!(output.code, Some(code), "{arguments:?} {output}");
+        assert!(output.stderr.contains(said), "{arguments:?} {output}");
+    };
+    check(&[], 2, "error: expected --kubeconfig FILE, or to run in a pod of the cluster: ");
+    check(&["--kubeconfig", "none"], 2, "error: ");
+    let bare = ["--kubeconfig", "bare"];
+    let terms = "expected --leader-elect-lease-duration to be longer than";
+    check(&[&bare[..], &["--leader-elect-retry-period", "200s"]].concat(), 2, terms);
+    check(&[&bare[..], &["--leader-elect-retry-period", "20ms"]].concat(), 2, "expected whole seconds");
+    check(&[&bare[..], &["--listen", &address]].concat(), 2, &format!("error: --listen {address}: "));
+    check(&[&bare[..], &["--once", "--dry-run"]].concat(), 1, "error: cluster");
+    check(&["--once", "--dry-run", "--output", "text"], 2, "[possible values: yaml, json]");
+}

@@ -1,0 +1,87 @@
+//! `windtunnel status` with insights: those of a run, from its record and from files.
+
+use serde_json::{Value, json};
+
+use super::environment::TestEnvironment;
+
+/// An update whose insights are published.
+const UPDATE: &str = "name: s
+cluster: {version: 4.18.1, feature-set: DevPreviewNoUpgrade}
+releases: {4.18.5: {}}
+timeline:
+- publish-insights
+- update: {to: 4.18.5}
+- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: 'True'}, within: 10m}
+- expect: {object: MachineConfigPool/worker, condition: {type: Updating, status: 'True'}, within: 3h}
+- expect: {object: MachineConfigPool/worker, condition: {type: Updated, status: 'True'}, within: 3h}
+";
+
+/// The same where nobody asked for them, in a cluster that has no such controller.
+const UNPUBLISHED: &str = "name: s
+cluster: {version: 4.18.1}
+releases: {}
+timeline:
+- advance: 1m
+";
+
+fn insights(environment: &TestEnvironment, arguments: &[&str]) -> Value {
+    let output = environment.run(&[&["status", "-o", "json"], arguments].concat());
+    assert_eq!(output.code, Some(0), "{output}");
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+#[test]
+fn what_a_run_published_tells_of_nodes_and_pools_what_its_objects_tell() {
+    let environment = TestEnvironment::with(&[("s.yaml", UPDATE)]);
+    let run = environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let mut seen = String::new();
+    for minute in (0..70).step_by(5) {
+        let at = &format!("{minute}m");
+        let status = |more: &[&str]| environment.run(&[&["status", "s.jsonl", "--at", at], more].concat());
+        let (of_objects, of_insights) = (status(&[]).stdout, status(&["--from-insights"]).stdout);
+        assert!(of_objects.contains(&of_insights), "at {at}\n{of_insights}--- of objects\n{of_objects}");
+        seen += &of_insights;
+    }
+    for word in
+        ["The cluster is not updating.", "Control Plane Nodes\n", " Pending ", " Updating ", " Updated "]
+    {
+        assert!(seen.contains(word), "never `{word}`: {seen}");
+    }
+    let made = insights(&environment, &["s.jsonl", "--at", "20m"]);
+    let found = insights(&environment, &["s.jsonl", "--at", "20m", "--from-insights"]);
+    let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<String>>();
+    assert_eq!(keys(&made), keys(&found));
+    let reasons = |of: &Value| -> Vec<Value> {
+        let conditions = |insight: &Value| insight["node"]["conditions"][0]["reason"].clone();
+        of.as_object().unwrap().values().map(conditions).collect()
+    };
+    assert_eq!(reasons(&made), reasons(&found));
+    let yaml = environment.run(&["status", "s.jsonl", "--at", "20m", "--from-insights", "-o", "yaml"]).stdout;
+    assert!(yaml.starts_with("usc.cpi.co-authentication:\n  uid: co-authentication\n"), "{yaml}");
+    // The ConfigMap of a dump tells the same as that of the record.
+    let data: serde_json::Map<String, Value> = found
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(key, insight)| (key.clone(), json!(windtunnel::base::yaml::to_string(insight).unwrap())))
+        .collect();
+    let metadata =
+        json!({"name": "status-api-cm-prototype", "namespace": "openshift-update-status-controller"});
+    let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+    environment.write("dump/cm.json", config_map.to_string());
+    let of_dump = environment.run(&["status", "--from", "dump", "--from-insights"]).stdout;
+    assert_eq!(of_dump, environment.run(&["status", "s.jsonl", "--at", "20m", "--from-insights"]).stdout);
+}
+
+#[test]
+fn where_nothing_was_published_that_is_told() {
+    let environment = TestEnvironment::with(&[("s.yaml", UNPUBLISHED)]);
+    environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
+    let output = environment.run(&["status", "s.jsonl", "--from-insights"]);
+    let said = "error: there are no published insights: expected the ConfigMap \
+                openshift-update-status-controller/status-api-cm-prototype or the UpdateStatus cluster\n";
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), said));
+    let made = insights(&environment, &["s.jsonl"]);
+    assert_eq!(made["usc.cpi.cv-version"]["clusterVersion"]["assessment"], "Completed");
+}

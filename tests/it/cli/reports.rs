@@ -1,0 +1,181 @@
+//! What `run` and `test` write about their results, beside JUnit and HTML.
+
+use serde_json::Value;
+
+use super::environment::{TestEnvironment, check};
+use super::scenarios::{CALM, WRONG};
+
+/// A feature with a scenario that passes, one that fails and a canary.
+const FEATURE: &str = "Feature: Three\n  Background:\n    Given a 4.20.1 cluster with 1 control-plane node and 0 workers\n  \
+                       # @case_id OCP-22641\n  @right\n  Scenario: Right\n    When 1 minute passes\n    \
+                       Then ClusterVersion condition Progressing is False\n  Scenario: Wrong\n    \
+                       Then ClusterVersion condition Progressing is True\n    When 5 hours pass\n  \
+                       @canary\n  Scenario: Canary\n    Then ClusterVersion condition Progressing is True\n";
+
+#[test]
+fn cucumber_json_and_test_results_tell_what_failed_and_a_canary_passes_by_failing() {
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
+    let run = environment
+        .run(&["test", "--cucumber-json", "c.json", "--test-results", "t.yaml", "f.feature"])
+        .to_string();
+    assert!(run.starts_with("exit 1"), "{run}");
+    assert!(
+        run.contains("PASS  Canary  (0:00:00 of cluster time; a canary, which failed as it must)"),
+        "{run}"
+    );
+    assert!(run.contains("3 scenarios: 2 passed, 1 failed"), "{run}");
+    assert_eq!(
+        environment.read("t.yaml"),
+        "windtunnel:\n  errors: 0\n  failingScenarios:\n  - Wrong\n  failures: 1\n  flakes: 0\n  skipped: 0\n  total: 3\n  type: cucumber\n"
+    );
+    let found: Value = serde_json::from_str(&environment.read("c.json")).unwrap();
+    assert_eq!(found[0]["uri"], "f.feature");
+    let statuses: Vec<Vec<&str>> = found[0]["elements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|element| {
+            let steps = element["steps"].as_array().unwrap();
+            steps.iter().map(|step| step["result"]["status"].as_str().unwrap()).collect()
+        })
+        .collect();
+    assert_eq!(
+        statuses,
+        [vec!["passed", "passed", "passed"], vec!["passed", "failed", "skipped"], vec!["passed", "passed"]]
+    );
+    let step = &found[0]["elements"][0]["steps"][1];
+    assert_eq!((&step["keyword"], &step["name"]), (&"When ".into(), &"1 minute passes".into()));
+    assert_eq!(step["result"]["duration"], 60_000_000_000_u64);
+    let tags = &found[0]["elements"][0]["tags"];
+    assert_eq!((&tags[0]["name"], &tags[1]["name"]), (&"@right".into(), &"@OCP-22641".into()));
+}
+
+#[test]
+fn a_canary_that_passes_fails_its_suite() {
+    let dead = CALM.replace("name: calm", "name: calm\ntags: [canary]");
+    let found = check(&[("s/a.yaml", &dead), ("s/b.yaml", CALM)], &["run", "--quiet", "s"]);
+    assert!(found.contains("exit 1") && found.contains("this canary must fail, and passed"), "{found}");
+    let alive = WRONG.replace("name: a wrong hope", "name: a wrong hope\ntags: [canary]");
+    let found = check(&[("a.yaml", &alive)], &["run", "--quiet", "a.yaml"]);
+    assert!(found.contains("exit 0") && found.contains("a canary, which failed as it must"), "{found}");
+}
+
+#[test]
+fn machines_are_told_by_one_document() {
+    let environment = TestEnvironment::with(&[("s/calm.yaml", CALM), ("s/wrong.yaml", WRONG)]);
+    let json = || {
+        let output = environment.run(&["run", "--format", "json", "s"]);
+        let text = output.to_string();
+        let start = text.find('{').unwrap();
+        serde_json::from_str::<Value>(&text[start..]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let found = json();
+    assert_eq!((&found["passed"], &found["failed"]), (&1.into(), &1.into()));
+    let wrong = &found["scenarios"][1];
+    assert_eq!(wrong["failedAt"], serde_json::json!({ "line": 6, "column": 3 }));
+    let outcomes: Vec<&Value> =
+        wrong["steps"].as_array().unwrap().iter().map(|step| &step["outcome"]).collect();
+    assert_eq!(outcomes, ["passed", "failed", "skipped"]);
+    assert_eq!(found, json(), "two runs say the same");
+}
+
+#[test]
+fn tags_and_ids_choose_scenarios() {
+    let tagged = CALM.replace("name: calm", "name: calm\ntags: [slow]\nids: [OTA-1321]");
+    let environment = TestEnvironment::with(&[("s/calm.yaml", &tagged), ("s/wrong.yaml", WRONG)]);
+    let run = |tags: &str| environment.run(&["run", "--quiet", "--tags", tags, "s"]).to_string();
+    for tags in ["@slow", "not @OCP-22641", "@OTA-1321 and @slow"] {
+        assert!(run(tags).contains("1 scenario: 1 passed"), "{tags}");
+    }
+    assert!(run("@OCP-22641").contains("1 scenario: 0 passed, 1 failed"));
+    assert!(run("@none").contains("error: no scenario has tags that fit `--tags`"));
+    assert!(run("@a and").contains("expected an expression such as `@rollback and not @slow`"));
+}
+
+#[test]
+fn who_is_to_blame_stands_in_a_suite_that_has_the_same_cases_in_every_run() {
+    let scenario = |hope: &str| {
+        format!(
+            "name: n\nids: [OCP-41728]\ncluster: {{version: 4.20.1, nodes: {{control-plane: 1, workers: 0}}}}\n\
+             releases: {{4.20.3: }}\ntimeline:\n- fault: {{operator: dns, is: stalled}}\n- update: {{to: 4.20.3}}\n\
+             - expect: {{object: ClusterVersion/version, condition: {{type: Progressing, status: \"True\", message: /waiting on dns/}}, within: 3h}}\n\
+             - expect: {{object: ClusterVersion/version, condition: {{type: Progressing, status: {hope}}}, within: 2h}}\n"
+        )
+    };
+    let blamed = |hope: &str| {
+        let text = scenario(hope);
+        let environment = TestEnvironment::with(&[("a.yaml", &text)]);
+        environment.run(&["run", "--quiet", "--junit-upgrade", "u.xml", "a.yaml"]);
+        environment.read("u.xml")
+    };
+    let (good, bad) = (blamed("\"True\""), blamed("\"False\""));
+    let names = |xml: &str| {
+        let cases = xml.split("<testcase name=\"").skip(1);
+        cases.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&good), names(&bad));
+    assert!(names(&good).contains(&"upgrade should succeed: cvo".to_owned()) && names(&good).len() > 30);
+    assert!(!good.contains("<failure"), "{good}");
+    let failed: Vec<&str> = bad
+        .split("openshift cluster upgrade failed at ")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    assert_eq!(failed, ["OCP-41728", "dns", "overall"]);
+}
+
+#[test]
+fn what_passes_with_another_seed_is_told_of_as_a_flake() {
+    // The name of the version pod is drawn: some seed gives another first letter than the first one does.
+    let hope = |first: char| {
+        format!(
+            "name: a drawn name\ncluster: {{version: 4.20.1, nodes: {{control-plane: 1, workers: 0}}}}\nreleases: {{4.20.3: }}\n\
+             timeline:\n- update: {{to: 4.20.3}}\n- expect: {{object: Pod/openshift-cluster-version/version-4.20.3-{first}*, within: 1m}}\n"
+        )
+    };
+    let letters = "bcdfghjklmnpqrstvwxz2456789";
+    let flake = letters.chars().find_map(|first| {
+        let environment = TestEnvironment::with(&[("a.yaml", &hope(first))]);
+        let found =
+            environment.run(&["run", "--quiet", "--retry", "2", "--junit", "j.xml", "a.yaml"]).to_string();
+        found.contains("FLAKE").then(|| (found, environment.read("j.xml")))
+    });
+    let (found, xml) = flake.expect("one of the names that the next seeds draw");
+    assert!(found.starts_with("exit 0") && found.contains("0 passed, 0 failed, 1 flake;"), "{found}");
+    assert!(found.contains("it passed with seed ") && found.contains("and failed before:"), "{found}");
+    assert_eq!(xml.matches("<testcase name=\"a drawn name\"").count(), 2, "{xml}");
+    let never = check(&[("a.yaml", WRONG)], &["run", "--quiet", "--retry", "2", "a.yaml"]);
+    assert!(never.starts_with("exit 1") && !never.contains("FLAKE"), "{never}");
+}
+
+#[test]
+fn a_run_stops_at_a_moment_and_shows_the_status_of_then() {
+    let update = "name: n\ncluster: {version: 4.20.1}\nreleases: {4.20.3: }\ntimeline:\n- update: {to: 4.20.3}\n\
+                  - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\", message: /4.20.3/}, within: 3h}\n";
+    let found = check(&[("a.yaml", update)], &["run", "--until", "20m", "a.yaml"]);
+    assert!(
+        found.starts_with("exit 0") && found.contains("Target Version:  4.20.3 (from 4.20.1)"),
+        "{found}"
+    );
+    assert!(found.contains("(0:20:00 of cluster time)") || found.contains("(0:19:"), "{found}");
+    let several = check(&[("s/a.yaml", CALM), ("s/b.yaml", WRONG)], &["run", "--until", "20m", "s"]);
+    assert!(several.contains("error: --until stops one scenario, found 2"), "{several}");
+    let no_time = check(&[("a.yaml", CALM)], &["run", "--until", "soon", "a.yaml"]);
+    assert!(no_time.contains("error: --until: expected a duration such as `30m`, found `soon`"), "{no_time}");
+}
+
+#[test]
+fn twins_are_written_beside_each_other() {
+    let feature = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    And release 4.20.3 exists\n    When I pause pool worker\n    \
+                   And I update to 4.20.3\n    Then within 3 hours ClusterVersion condition Progressing is False with message \"Cluster version is 4.20.3\"\n    \
+                   And MachineConfigPool/worker field \"spec.paused\" is \"true\"\n";
+    let environment = TestEnvironment::with(&[("f.feature", feature)]);
+    let found = environment.run(&["twins", "f.feature", "--out", "twins"]).to_string();
+    assert!(found.starts_with("exit 0"), "{found}");
+    assert!(
+        environment.read("twins/f-prepare.feature").contains("@upgrade-prepare\n  Scenario: s - prepare\n")
+    );
+    assert!(environment.read("twins/f-check.feature").contains("Given a 4.20.3 cluster\n"));
+    let none = check(&[("f.feature", FEATURE)], &["twins", "f.feature"]);
+    assert!(none.contains("error: f.feature: no scenario updates the cluster"), "{none}");
+}

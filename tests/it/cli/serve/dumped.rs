@@ -1,0 +1,268 @@
+//! Clusters from files behind the socket.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+
+use super::{Served, TestEnvironment};
+
+/// Clusters that were recorded, with the texts of the real `oc`, where they lie beside the checkout.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn goldens() -> Vec<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden");
+    let mut found = Vec::new();
+    for folder in ["upgrade-status", "upgrade-status-made"] {
+        let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        // Of the many that were made, some.
+        found.extend(paths.into_iter().step_by(if folder == "upgrade-status" { 1 } else { 5 }));
+    }
+    if found.is_empty() {
+        eprintln!("skipped: no ../shared/golden beside the checkout");
+    }
+    found
+}
+
+/// What every live cluster has, and `oc` asks for; not every recorded one does.
+const OPERATOR: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: machine-config-operator, namespace: openshift-machine-config-operator}
+spec:
+  selector: {matchLabels: {k8s-app: machine-config-operator}}
+  template:
+    metadata: {labels: {k8s-app: machine-config-operator}}
+    spec: {containers: [{name: machine-config-operator, image: quay.io/openshift/mco@sha256:0}]}
+";
+
+fn copy(cluster: &Path, environment: &TestEnvironment) {
+    for entry in fs::read_dir(cluster).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if name.contains('.') {
+            environment.write(&format!("dump/{name}"), fs::read(entry.path()).unwrap());
+        }
+    }
+    if !cluster.join("mco-deployment.yaml").exists() {
+        environment.write("dump/mco-deployment.yaml", OPERATOR);
+    }
+    if !cluster.join("alerts.json").exists() {
+        environment.write("dump/alerts.json", r#"{"status": "success", "data": {"alerts": []}}"#);
+    }
+}
+
+/// What a live cluster answers where files can lack what every cluster has.
+const MISSING: [&str; 2] =
+    ["no cluster version information available", "machineconfigs.machineconfiguration.openshift.io"];
+
+/// The status of a served dump and that of its files are the same, byte for byte. Clusters that were made are not all in
+/// order of names, which lists of an API server are: sections may then have another order.
+fn check(cluster: &Path, is_made: bool) {
+    let environment = TestEnvironment::new();
+    copy(cluster, &environment);
+    let served = Served::start(&environment, &["--from", "dump", "--kubeconfig", "config"]);
+    for details in if is_made { &["all"][..] } else { &["none", "all"] } {
+        let more = ["--details", details, "--as-of", "2024-05-01T12:00:00Z"];
+        let live = environment.run(&[&["status", "--kubeconfig", "config"], &more[..]].concat());
+        let dead = environment.run(&[&["status", "--from", "dump"], &more[..]].concat());
+        let (live, dead) = (live.to_string(), dead.to_string());
+        if is_made && live.starts_with("exit 1\n") {
+            assert!(MISSING.iter().any(|missing| live.contains(missing)), "{}: {live}", cluster.display());
+        } else if is_made {
+            assert_eq!(sorted(&live), sorted(&dead), "{}", cluster.display());
+        } else {
+            assert_eq!(live, dead, "{}", cluster.display());
+            assert!(live.starts_with("exit 0\n"), "{}: {live}", cluster.display());
+        }
+    }
+    served.signal("-TERM");
+    let (status, _, err) = served.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(!err.contains("not stored"), "{}: {err}", cluster.display());
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn a_served_dump_has_the_status_that_its_files_have() {
+    for cluster in goldens() {
+        let is_made = cluster.parent().unwrap().ends_with("upgrade-status-made");
+        check(&cluster, is_made);
+    }
+}
+
+const CONFIG: &str = "apiVersion: config.openshift.io/v1";
+
+fn kubectl(environment: &TestEnvironment, arguments: &str) -> Option<String> {
+    let mut command = Command::new("kubectl");
+    command.args(arguments.split(' ')).env("KUBECONFIG", environment.work().join("config"));
+    let output = command.env("HOME", environment.work()).output().ok()?;
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// A small cluster in a must-gather: one definition of its own, one kind that nobody defines, one object that is broken
+/// and one that no server would take today.
+fn must_gather() -> [(&'static str, String); 8] {
+    [
+        (
+            "mg/x/cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml",
+            format!(
+                "{CONFIG}\nkind: ClusterVersion\nmetadata: {{name: version, uid: u1, resourceVersion: '123456789', \
+                 generation: 7, creationTimestamp: '2024-01-01T00:00:00Z'}}\nspec: {{clusterID: c}}\n\
+                 status: {{desired: {{version: 4.16.2, image: i}}, observedGeneration: 7, versionHash: h, availableUpdates: null, \
+                 conditions: [{{type: Progressing, status: 'False', lastTransitionTime: '2024-01-01T00:00:00Z'}}]}}\n"
+            ),
+        ),
+        (
+            "mg/x/cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/things.example.io.yaml",
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+             metadata: {name: things.example.io, uid: d1, resourceVersion: '5', creationTimestamp: '2024-01-01T00:00:00Z'}\n\
+             spec: {group: example.io, scope: Namespaced, names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}, \
+             versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: \
+             {spec: {type: object, properties: {size: {type: integer, maximum: 3}}}}}}}]}\n\
+             status: {acceptedNames: {kind: Thing, plural: things}, storedVersions: [v1], \
+             conditions: [{type: Established, status: 'True'}, {type: NamesAccepted, status: 'True'}]}\n"
+                .to_owned(),
+        ),
+        (
+            "mg/x/namespaces/made/example.io/things.yaml",
+            "apiVersion: example.io/v1\nkind: ThingList\nitems:\n- metadata: {name: big, namespace: made}\n  spec: {size: 9}\n\
+             - metadata: {name: odd, namespace: made}\n  spec: {size: 1, color: red}\n"
+                .to_owned(),
+        ),
+        (
+            "mg/x/namespaces/n/n.yaml",
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, uid: n1, resourceVersion: '9'}\n".to_owned(),
+        ),
+        (
+            "mg/x/namespaces/n/core/pods.yaml",
+            "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: p, namespace: n, uid: p1, resourceVersion: '8', \
+             managedFields: [{manager: m, operation: Update, apiVersion: v1, time: '2024-01-01T00:00:00Z', fieldsType: FieldsV1, \
+             fieldsV1: {'f:spec': {}}}]}\n  spec: {containers: [{name: c, image: i}]}\n  status: {phase: Running, podIP: 10.0.0.1}\n\
+             - metadata: {name: broken, namespace: n}\n  spec: {containers: 5}\n"
+                .to_owned(),
+        ),
+        (
+            "mg/x/namespaces/n/build.openshift.io/builds.yaml",
+            "apiVersion: build.openshift.io/v1\nkind: BuildList\nitems:\n- metadata: {name: b1, namespace: n}\n\
+             - metadata: {name: b2, namespace: n}\n"
+                .to_owned(),
+        ),
+        ("mg/x/namespaces/n/apps/deployments.yaml", "kind: [\n".to_owned()),
+        ("mg/x/namespaces/n/pods/p/logs/current.log", "%".to_owned()),
+    ]
+}
+
+/// What the server says of the dump when it ends.
+fn told(environment: &TestEnvironment, from: &str) -> String {
+    let served = Served::start(environment, &["--from", from, "--kubeconfig", "config"]);
+    served.signal("-TERM");
+    served.end().2
+}
+
+#[test]
+fn nothing_of_a_dump_is_lost_without_a_word() {
+    let environment = TestEnvironment::new();
+    for (name, text) in must_gather() {
+        environment.write(name, text);
+    }
+    insta::assert_snapshot!(told(&environment, "mg"), @r#"
+    not read: mg/x/namespaces/n/apps/deployments.yaml:1:7: unclosed bracket '['
+    not stored: build.openshift.io/v1 Build: the server could not find the requested resource (b1, b2)
+    not stored: v1 Pod: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type []v1.Container (broken)
+    stored without fields that its schema does not know: example.io/v1 Thing: spec.color (odd)
+    stored, but refused if it was written today: example.io/v1 Thing: Thing.example.io NAME is invalid: spec.size: Invalid value: 9: spec.size in body should be less than or equal to 3 (big)
+    namespaces made, since something lies in them: made
+    6 of 9 objects of mg are served
+    "#);
+    let archive = environment.work().join("mg.tar.gz");
+    let mut builder =
+        tar::Builder::new(GzEncoder::new(fs::File::create(archive).unwrap(), Compression::fast()));
+    builder.append_dir_all("mg", environment.work().join("mg")).unwrap();
+    builder.into_inner().unwrap().finish().unwrap();
+    let served = Served::start(&environment, &["--from", "mg.tar.gz", "--kubeconfig", "config"]);
+    let Some(version) = kubectl(&environment, "get clusterversion version -o json --show-managed-fields")
+    else {
+        return;
+    };
+    let version: Value = serde_json::from_str(&version).unwrap();
+    let metadata = &version["metadata"];
+    assert_eq!(
+        (metadata["uid"].as_str(), metadata["resourceVersion"].as_str()),
+        (Some("u1"), Some("123456789"))
+    );
+    assert_eq!(
+        (metadata["generation"].as_i64(), version["status"]["versionHash"].as_str()),
+        (Some(7), Some("h"))
+    );
+    let pod = kubectl(&environment, "get pod p -n n -o json --show-managed-fields").unwrap();
+    let pod: Value = serde_json::from_str(&pod).unwrap();
+    assert_eq!(pod["status"]["podIP"], "10.0.0.1");
+    assert_eq!(pod["metadata"]["managedFields"][0]["manager"], "m");
+    assert_eq!(
+        kubectl(&environment, "get things -n made -o name").unwrap(),
+        "thing.example.io/big\nthing.example.io/odd\n"
+    );
+    let kubernetes: Value = serde_json::from_str(&kubectl(&environment, "version -o json").unwrap()).unwrap();
+    assert_eq!(kubernetes["serverVersion"]["minor"], "29", "what 4.16 has");
+    kubectl(&environment, "label pod p -n n a=b").unwrap();
+    kubectl(&environment, "get clusteroperators,machineconfigpools,routes -A").unwrap();
+    drop(served);
+}
+
+#[test]
+fn a_record_is_served_as_it_was_at_any_moment() {
+    let scenario = "name: n\ncluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}\nreleases: {4.14.8: {}}\n\
+                    timeline:\n- advance: 5m\n- update: {to: 4.14.8}\n- advance: 3h\n";
+    let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
+    assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
+    for at in ["4m", "40m", "3h"] {
+        let served =
+            Served::start(&environment, &["--from", "r.jsonl", "--at", at, "--kubeconfig", "config"]);
+        let dead = environment.run(&["status", "r.jsonl", "--at", at, "--details", "all"]);
+        let minutes = if at == "3h" {
+            "11:00"
+        } else if at == "4m" {
+            "08:04"
+        } else {
+            "08:40"
+        };
+        let as_of = format!("2024-01-15T{minutes}:00Z");
+        let live =
+            environment.run(&["status", "--kubeconfig", "config", "--as-of", &as_of, "--details", "all"]);
+        assert_eq!(live.to_string(), dead.to_string(), "{at}");
+        drop(served);
+    }
+}
+
+#[test]
+fn what_is_no_dump_is_told() {
+    let environment = TestEnvironment::with(&[
+        ("empty/a.yaml", "a: 1\n"),
+        ("bad.yaml", "kind: [\n"),
+        ("one.yaml", OPERATOR),
+    ]);
+    let check = |arguments: &[&str], expected: &str| {
+        let output = environment.run(&[&["serve", "--port", "0"], arguments].concat());
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+        assert!(output.stderr.contains(expected), "{output}");
+    };
+    check(
+        &["--from", "empty"],
+        "error: empty: expected objects of a cluster, found none in 1 YAML and JSON files",
+    );
+    check(&["--from", "bad.yaml"], "error: bad.yaml:");
+    check(&["--from", "nowhere"], "error: nowhere: ");
+    check(&["--from", "one.yaml", "--at", "5m"], "error: --at: expected a record, of which one.yaml is none");
+    check(&["--from", "one.yaml", "--version", "4.18.3"], "cannot be used with");
+    check(&["--at", "5m"], "--from <PATH>");
+}

@@ -1,0 +1,94 @@
+//! `windtunnel run --start-from`: runs that begin with the cluster of a dump.
+
+use super::environment::TestEnvironment;
+
+/// A file or a folder of `tests/dumps`.
+fn dumps(name: &str) -> String {
+    format!("{}/tests/dumps/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_dumped_cluster_updates_with_its_troubles_and_what_is_taken_is_told() {
+    let environment = TestEnvironment::new();
+    let (dump, scenario) = (dumps("paused-workers"), dumps("update.yaml"));
+    let output = environment.run(&[
+        "run",
+        &scenario,
+        "--start-from",
+        &dump,
+        "--record",
+        "r.jsonl",
+        "--check-determinism",
+        "--quiet",
+    ]);
+    assert_eq!(output.code, Some(0), "{output}");
+    insta::assert_snapshot!(output.stderr, @"
+    start-from: it runs 4.16.9 since its last completed update
+    start-from: conditional updates: the releases exist, but are not recommended; their risks are not taken
+    start-from: operator dns is degraded, until the scenario heals it
+    start-from: node crane-worker-b is not-ready, until the scenario heals it
+    start-from: pool worker is paused
+    start-from: not taken: pool infra; its nodes are in the pool worker
+    start-from: nodes: 3 of the control plane and 2 workers, in the pools master and worker
+    start-from: not taken: other pools, MachineConfigs, workloads, certificates, alerts, and every object that is not named here
+    ");
+    let status = environment.run(&["status", "r.jsonl", "--at", "30m"]).stdout;
+    assert!(status.contains("Target Version:  4.16.12 (from 4.16.9)\n"), "{status}");
+    assert!(status.contains("\ncrane-master-2   Outdated     Pending   4.16.9 "), "{status}");
+    assert!(status.contains("\ncrane-worker-b   Unavailable   Paused   4.16.9    ?     Not ready | Node is marked unschedulable\n"), "{status}");
+    let record = environment.read("r.jsonl");
+    assert!(
+        record.contains("sha256:3333333333333333333333333333333333333333333333333333333333333333"),
+        "the dump's image"
+    );
+    assert!(record.contains("\"clusterID\":\"3b1f8b5a-90c7-4a0a-8f29-6a4dbb1f2c10\""));
+    assert!(record.contains("\"version\":\"4.15.20\""), "the history of before");
+    // What came of the run is a beginning as well.
+    let again = environment.run(&["run", &scenario, "--start-from", "r.jsonl", "--quiet"]);
+    assert_eq!(again.code, Some(1), "{again}");
+    assert!(again.stderr.contains("start-from: it runs 4.16.12 since its last completed update"), "{again}");
+}
+
+#[test]
+fn an_update_that_was_under_way_begins_anew() {
+    let version = "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {name: version}\n\
+                   spec: {channel: stable-4.15}\nstatus:\n  desired: {version: 4.15.3}\n  history:\n\
+                   \x20 - {state: Partial, version: 4.15.3, image: i, verified: true, startedTime: '2025-01-02T00:00:00Z'}\n\
+                   \x20 - {state: Completed, version: 4.14.9, image: i, verified: true, startedTime: '2025-01-01T00:00:00Z', completionTime: '2025-01-01T01:00:00Z'}\n";
+    let scenario = "name: n\ncluster: {version: 4.11.1, nodes: {control-plane: 1, workers: 0}}\ntimeline:\n- expect:\n    \
+                    object: ClusterVersion/version\n    condition: {type: Progressing, status: 'False', message: Cluster version is 4.15.3}\n    within: 3h\n";
+    let environment = TestEnvironment::with(&[("v.yaml", version), ("s.yaml", scenario)]);
+    let output = environment.run(&["run", "s.yaml", "--start-from", "v.yaml", "--quiet"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(
+        output.stderr.contains("start-from: the update to 4.15.3, which was under way, begins anew"),
+        "{output}"
+    );
+}
+
+#[test]
+fn a_dump_without_a_cluster_that_could_be_simulated_is_told() {
+    let version = |history: &str| {
+        format!(
+            "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {{name: version}}\nstatus: {{history: [{history}]}}\n"
+        )
+    };
+    let environment = TestEnvironment::with(&[
+        ("s.yaml", "name: n\ncluster: {version: 4.11.1}\ntimeline: [{advance: 1m}]\n"),
+        ("node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"),
+        ("installing.yaml", &version("{state: Partial, version: 4.16.1}")),
+        ("ancient.yaml", &version("{state: Completed, version: 4.2.1}")),
+    ]);
+    let check = |from: &str, expected: &str| {
+        let output = environment.run(&["run", "s.yaml", "--start-from", from]);
+        assert_eq!(output.code, Some(2), "{output}");
+        assert!(output.stderr.contains(expected), "{output}");
+    };
+    check("node.yaml", "error: --start-from: node.yaml: expected ClusterVersion `version`, found none");
+    check(
+        "installing.yaml",
+        "error: --start-from: installing.yaml: expected a completed update in its history, found none",
+    );
+    check("ancient.yaml", "error: --start-from: ancient.yaml: ");
+    check("nowhere", "error: nowhere: ");
+}

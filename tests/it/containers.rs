@@ -1,0 +1,132 @@
+//! Our image on a Docker engine, and k3s: what runs come to when their cluster is a container that is paused, cut off,
+//! stopped, or left behind.
+//!
+//! Without an engine, or without the image that `.ci/image` builds, these tests say so and do nothing.
+
+mod faults;
+mod left;
+
+use std::process::Command;
+
+use testcontainers_modules::k3s::K3s;
+use testcontainers_modules::testcontainers::core::{IntoContainerPort as _, WaitFor};
+use testcontainers_modules::testcontainers::runners::AsyncRunner as _;
+use testcontainers_modules::testcontainers::{ContainerAsync, GenericImage, ImageExt as _};
+
+use crate::cli::environment::{Output, TestEnvironment};
+
+/// Our image.
+const IMAGE: (&str, &str) = ("windtunnel", "latest");
+const TOKEN: &str = "container-test";
+
+/// An update, which is the same everywhere.
+const FEATURE: &str = r#"Feature: One for every place
+  Scenario: An update is done
+    Given a 4.14.1 cluster with 1 control-plane node and 1 worker
+    And release 4.14.8 exists
+    When I update to 4.14.8
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
+    And ClusterVersion field "status.history[0].state" is "Completed"
+"#;
+
+/// Docker by its client; what it prints.
+fn docker(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("docker").args(arguments).output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// Whether there is an engine with this image; tells what is missing.
+fn is_there(image: &str) -> bool {
+    let engine = docker(&["version", "--format", "{{.Server.Version}}"]);
+    let found = engine.map_err(|why| format!("no Docker engine ({why})")).and_then(|_| {
+        docker(&["image", "inspect", image]).map_err(|_| format!("the engine has no image {image}"))
+    });
+    if let Err(why) = &found {
+        #[expect(clippy::print_stderr, reason = "who reads the log should know")]
+        {
+            eprintln!("skipped: {why}");
+        }
+    }
+    found.is_ok()
+}
+
+fn is_ours_there() -> bool {
+    is_there(&format!("{}:{}", IMAGE.0, IMAGE.1))
+}
+
+/// An API server in a container of our image.
+struct Boxed {
+    container: ContainerAsync<GenericImage>,
+    environment: TestEnvironment,
+}
+
+impl Boxed {
+    async fn start() -> Self {
+        let image = GenericImage::new(IMAGE.0, IMAGE.1)
+            .with_exposed_port(6443.tcp())
+            .with_wait_for(WaitFor::message_on_stdout("serving https://"));
+        // One that stays the same when the container is cut off and connected again.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let container =
+            image.with_env_var("WINDTUNNEL_TOKEN", TOKEN).with_mapped_port(port, 6443.tcp()).start();
+        let container = container.await.unwrap();
+        let mut kubeconfig = Vec::new();
+        container.copy_file_from("/run/windtunnel/kubeconfig", &mut kubeconfig).await.unwrap();
+        let kubeconfig = String::from_utf8(kubeconfig).unwrap().replace(":6443", &format!(":{port}"));
+        let environment = TestEnvironment::with(&[("f.feature", FEATURE), ("config", &kubeconfig)]);
+        Self { container, environment }
+    }
+
+    fn arguments() -> Vec<&'static str> {
+        let place = [
+            "test",
+            "f.feature",
+            "--backend",
+            "kubeconfig",
+            "--kubeconfig",
+            "config",
+            "--context",
+            "windtunnel",
+        ];
+        [&place[..], &["--speed", "3600x", "--writes-per-second", "5000"]].concat()
+    }
+
+    fn test(&self) -> Output {
+        self.environment.run(&Self::arguments())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feature_is_green_against_our_image_started_by_testcontainers() {
+    if !is_ours_there() {
+        return;
+    }
+    let boxed = Boxed::start().await;
+    let output = boxed.test();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stdout.contains("1 passed, 0 failed;"), "{output}");
+    let user = docker(&["inspect", "--format", "{{.Config.User}}", boxed.container.id()]).unwrap();
+    assert_eq!(user, "65532:65532");
+    boxed.container.stop().await.unwrap();
+    assert_eq!(boxed.container.exit_code().await.unwrap(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feature_is_green_on_k3s() {
+    const TAG: &str = "v1.35.0-k3s1";
+    if !is_there(&format!("rancher/k3s:{TAG}")) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let k3s = K3s::default().with_conf_mount(folder.path()).with_tag(TAG).with_privileged(true);
+    let k3s = k3s.with_userns_mode("host").start().await.unwrap();
+    let port = k3s.get_host_port_ipv4(6443).await.unwrap();
+    let kubeconfig = std::fs::read_to_string(folder.path().join("k3s.yaml")).unwrap();
+    let kubeconfig = kubeconfig.replace("127.0.0.1:6443", &format!("127.0.0.1:{port}"));
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE), ("config", &kubeconfig)]);
+    let place =
+        ["test", "f.feature", "--backend", "kubeconfig", "--kubeconfig", "config", "--context", "default"];
+    let output = environment.run(&[&place[..], &["--speed", "60x"]].concat());
+    assert_eq!(output.code, Some(0), "{output}");
+}

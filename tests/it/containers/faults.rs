@@ -1,0 +1,71 @@
+//! A cluster in a container that is paused, cut off and stopped while a run is at work in it.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use super::{Boxed, docker, is_ours_there};
+
+/// Begins a run, and gives it back when it has made its nodes.
+#[expect(clippy::zombie_processes, reason = "whoever asks waits for its end")]
+async fn begun(boxed: &Boxed) -> Child {
+    let mut command = boxed.environment.command(&Boxed::arguments());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let client = crate::cli::serve::client(&boxed.environment.read("config")).await;
+    let nodes: kube::Api<k8s_openapi::api::core::v1::Node> = kube::Api::all(client);
+    for _ in 0..3000 {
+        if !nodes.list(&kube::api::ListParams::default()).await.unwrap().items.is_empty() {
+            return child;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("no run begins");
+}
+
+/// How a run ends: exit code, and what it printed.
+fn ended(child: Child) -> (Option<i32>, String) {
+    let output = child.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_stands_still_while_the_cluster_is_paused_and_the_run_is_green() {
+    if !is_ours_there() {
+        return;
+    }
+    let boxed = Boxed::start().await;
+    let child = begun(&boxed).await;
+    boxed.container.pause().await.unwrap();
+    // Longer than the whole run takes, were the cluster there: at this speed two hours are two seconds.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    boxed.container.unpause().await.unwrap();
+    let (code, text) = ended(child);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_when_its_cluster_is_reached_again() {
+    if !is_ours_there() {
+        return;
+    }
+    let boxed = Boxed::start().await;
+    let child = begun(&boxed).await;
+    docker(&["network", "disconnect", "bridge", boxed.container.id()]).unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    docker(&["network", "connect", "bridge", boxed.container.id()]).unwrap();
+    let (code, text) = ended(child);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_cluster_is_stopped_fails_and_says_why() {
+    if !is_ours_there() {
+        return;
+    }
+    let boxed = Boxed::start().await;
+    let child = begun(&boxed).await;
+    boxed.container.stop().await.unwrap();
+    let (code, text) = ended(child);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("cannot be reached"), "{text}");
+}

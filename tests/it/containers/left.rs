@@ -1,0 +1,72 @@
+//! `--backend container`, and what is left of it when it is killed in each of its phases: nothing after the next start.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::{FEATURE, docker, is_ours_there};
+use crate::cli::environment::TestEnvironment;
+
+fn command(environment: &TestEnvironment) -> Command {
+    let place =
+        ["test", "f.feature", "--backend", "container", "--speed", "3600x", "--writes-per-second", "5000"];
+    let mut command = environment.command(&[&place[..], &["--debug"]].concat());
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command
+}
+
+/// Starts a run and kills it as soon as it has said this; the name of its cluster.
+#[expect(clippy::zombie_processes, reason = "it has ended by itself where it says nothing")]
+fn killed_after(environment: &TestEnvironment, word: &str) -> String {
+    let mut child: Child = command(environment).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut name = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if let Some(rest) = line.strip_prefix("making cluster ") {
+            rest.split(' ').next().unwrap_or_default().clone_into(&mut name);
+        }
+        if line.starts_with(word) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return name;
+        }
+    }
+    panic!("it never says {word}");
+}
+
+fn containers(name: &str) -> String {
+    docker(&["ps", "--all", "--quiet", "--filter", &format!("name={name}")]).unwrap()
+}
+
+#[test]
+fn a_killed_run_is_cleaned_up_by_the_next_start_in_whichever_phase_it_died() {
+    if !is_ours_there() {
+        return;
+    }
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
+    for phase in ["making cluster", "run: docker run", "done: docker run", "done: docker port"] {
+        let name = killed_after(&environment, phase);
+        let output = command(&environment).output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{phase}: {text}");
+        assert!(text.contains("1 passed, 0 failed;"), "{phase}: {text}");
+        assert!(text.contains(&format!("cluster {name} was left by a process")), "{phase}: {text}");
+        assert_eq!(containers(&name), "", "{phase}: {text}");
+        let own =
+            text.lines().find_map(|line| line.strip_prefix("deleted cluster ").filter(|own| *own != name));
+        assert_eq!(containers(own.unwrap_or_else(|| panic!("{phase}: {text}"))), "", "{phase}");
+    }
+    assert_eq!(environment.files(), ["f.feature"]);
+}
+
+#[test]
+fn an_image_that_is_not_there_is_told() {
+    if !is_ours_there() {
+        return;
+    }
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
+    let output =
+        command(&environment).args(["--image", "localhost/windtunnel-no-such-image:1"]).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("error: `docker run --detach --name windtunnel-"), "{text}");
+}

@@ -1,0 +1,56 @@
+//! `docs/coverage.md` says what is played, and where: no row without a file that names the case, no case without a row.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use regex::Regex;
+
+use crate::scenarios::shipped;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The rows of all tables: what the first cell says, and the files that the second links to.
+fn rows() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/coverage.md")).unwrap();
+    let link = Regex::new(r"\]\(\.\./([^)]+)\)").unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| ") && line.contains("](../"));
+    rows.map(|line| {
+        let case = line.split('|').nth(1).unwrap().trim().to_owned();
+        (case, link.captures_iter(line).map(|found| found[1].to_owned()).collect())
+    })
+    .collect()
+}
+
+/// The cases that files name: ids anywhere, and risks where they are what a scenario is about.
+fn cases() -> BTreeMap<String, BTreeSet<String>> {
+    let id = Regex::new(r"\b(?:OCP|OTA|OCPBUGS)-\d+\b|release#\d+").unwrap();
+    let risk = Regex::new(r#"(?m)\{risk: ([A-Z]\w+)|^name: "([A-Z]\w+): "#).unwrap();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, text) in [shipped("scenarios", "yaml"), shipped("features", "feature")].concat() {
+        let ids = id.find_iter(&text).map(|id| id.as_str().to_owned());
+        let risks = risk.captures_iter(&text).filter(|_| file.contains("scenarios/failures/"));
+        let risks = risks.filter_map(|found| Some(found.get(1).or(found.get(2))?.as_str().to_owned()));
+        let file = file.strip_prefix(ROOT).map_or(file.as_str(), |file| file.trim_start_matches('/'));
+        for case in ids.chain(risks) {
+            found.entry(case).or_default().insert(file.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_case_has_its_row_and_every_row_its_files() {
+    assert_eq!(rows(), cases());
+}
+
+#[test]
+fn at_least_25_risks_of_the_graph_and_all_kinds_of_cases_are_played() {
+    let rows = rows();
+    let of = |prefix: &str| rows.keys().filter(|case| case.starts_with(prefix)).count();
+    let risks = rows
+        .values()
+        .filter(|files| files.iter().any(|file| file.starts_with("scenarios/failures/")))
+        .count();
+    assert!(risks >= 25 && of("OCP-") >= 45 && of("OTA-") >= 5 && of("OCPBUGS-") >= 10, "{risks} {rows:?}");
+}

@@ -1,0 +1,76 @@
+//! All scenarios that are shipped.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use windtunnel::engine::Outcome;
+use windtunnel::report::CANARY;
+use windtunnel::scenario::plan::Plan;
+
+use super::{plans, play, shipped};
+
+/// Why a scenario does not pass. A canary passes by failing.
+fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
+    let (outcome, failure) = play(plan, seed);
+    let is_canary = plan.tags.iter().any(|tag| tag == CANARY);
+    match (is_canary, failure.is_empty()) {
+        (true, true) => Err(format!("{}: a canary in which nobody notices anything", plan.file)),
+        (false, false) => Err(format!("with seed {seed}: {failure}")),
+        _ => Ok(outcome),
+    }
+}
+
+/// The same seed twice must give the same record, and another seed must pass as well.
+fn repeats(plan: &Plan) -> Result<(), String> {
+    let (one, again) = (passes(plan, 1)?, passes(plan, 1)?);
+    if one.record.hash() != again.record.hash() {
+        let (one, again) = (one.record.to_lines(), again.record.to_lines());
+        let line = one.lines().zip(again.lines()).position(|(a, b)| a != b);
+        return Err(format!("{}: two records with seed 1 differ at line {line:?}", plan.file));
+    }
+    passes(plan, 2).map(drop)
+}
+
+/// What goes wrong with these plans, which are played side by side, one for each core at a time.
+fn failures(plans: &[Plan], check: impl Fn(&Plan) -> Result<(), String> + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mine = std::iter::from_fn(|| plans.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.filter_map(|plan| check(plan).err()).collect::<Vec<_>>()
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    })
+}
+
+/// Of a table of runs, one: `windtunnel run scenarios/ --check-determinism` plays all of them, each twice.
+#[test]
+fn every_shipped_scenario_passes() {
+    let shipped = shipped("scenarios", "yaml");
+    let firsts = shipped.iter().filter_map(|(file, text)| plans(file, text).into_iter().next());
+    let failures = failures(&firsts.collect::<Vec<_>>(), |plan| passes(plan, 1).map(drop));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn the_record_of_an_update_is_the_same_twice_and_another_seed_passes_as_well() {
+    let shipped = shipped("scenarios/update", "yaml");
+    let plans: Vec<Plan> = shipped.iter().flat_map(|(file, text)| plans(file, text)).collect();
+    let failures = failures(&plans, repeats);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn shipped_scenarios_have_names_of_their_own() {
+    let mut files_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in shipped("scenarios", "yaml") {
+        for plan in plans(&file, &text) {
+            files_by_name.entry(plan.name).or_default().push(file.clone());
+        }
+    }
+    files_by_name.retain(|_, files| files.len() > 1);
+    assert_eq!(files_by_name, BTreeMap::new(), "scenarios with the same name");
+}

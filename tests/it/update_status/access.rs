@@ -1,0 +1,156 @@
+//! What the manifests let the controller do: all that it asks for, and nothing that it does not need.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::select;
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tower::{Service as _, ServiceExt as _};
+use windtunnel::insights::{self, Election, Parts, Terms};
+use windtunnel::model::{Identity, manifests};
+
+use super::cluster::Cluster;
+
+const NAMESPACE: &str = "openshift-update-status-controller";
+
+/// One thing that may be done: `<verb> <resource> <name>`, without a name where it is not about one.
+type Permission = String;
+
+/// A request that was answered: what it needs, and the status code.
+type Answered = (Permission, u16);
+
+/// The manifests with each rule divided into rules of one verb, resource and name, and these rules' permissions with where
+/// they stand: number of the object, number of the rule.
+fn divided() -> (Vec<Value>, Vec<(Permission, usize, usize)>) {
+    let mut objects = manifests::objects("update-status-controller").to_vec();
+    objects.retain(|object| {
+        !matches!(object["kind"].as_str(), Some("Namespace" | "Deployment" | "CustomResourceDefinition"))
+    });
+    let mut permissions = Vec::new();
+    for (number, object) in objects.iter_mut().enumerate() {
+        let Some(rules) = object["rules"].as_array().cloned() else { continue };
+        let mut single = Vec::new();
+        for rule in rules {
+            let list = |field: &str| rule[field].as_array().cloned().unwrap_or_default();
+            let names = list("resourceNames");
+            let names: Vec<Option<Value>> =
+                if names.is_empty() { vec![None] } else { names.into_iter().map(Some).collect() };
+            for resource in list("resources") {
+                for verb in list("verbs") {
+                    for name in &names {
+                        let mut one =
+                            json!({"apiGroups": rule["apiGroups"], "resources": [resource], "verbs": [verb]});
+                        if let Some(name) = name {
+                            one["resourceNames"] = json!([name]);
+                        }
+                        let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
+                        let words = [verb.as_str().unwrap(), resource.as_str().unwrap(), name];
+                        permissions.push((words.join(" ").trim_end().to_owned(), number, single.len()));
+                        single.push(one);
+                    }
+                }
+            }
+        }
+        object["rules"] = json!(single);
+    }
+    (objects, permissions)
+}
+
+/// What a request needs; nothing for a path that is no resource.
+fn needed(request: &http::Request<kube::client::Body>) -> Option<Permission> {
+    let mut parts = request.uri().path().split('/').skip(1);
+    match parts.next()? {
+        "api" => parts.next()?,
+        "apis" => parts.nth(1)?,
+        _ => return None,
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    if parts[0] == "namespaces" && parts.len() > 2 {
+        parts.drain(..2);
+    }
+    let resource = [parts[0], parts.get(2).copied().unwrap_or_default()].join("/");
+    let query = request.uri().query().unwrap_or_default();
+    let selected = query.split('&').find_map(|pair| pair.strip_prefix("fieldSelector=metadata.name%3D"));
+    let name = parts.get(1).copied().or(selected);
+    let verb = match request.method().as_str() {
+        "GET" if query.contains("watch=true") => "watch",
+        "GET" if parts.len() > 1 => "get",
+        "GET" => "list",
+        "POST" => "create",
+        "PUT" => "update",
+        other => &other.to_lowercase(),
+    };
+    let words = [verb, resource.trim_end_matches('/'), name.unwrap_or_default()];
+    Some(words.join(" ").trim_end().to_owned())
+}
+
+/// Runs the controller under its service account in a cluster that gives it something of everything to do, and tells what it
+/// asked for.
+async fn audit(objects: &[Value]) -> Vec<Answered> {
+    let cluster = Cluster::new(true).await;
+    cluster.node("w0", "worker", true).await;
+    cluster.create_config_map().await;
+    for object in objects {
+        cluster.create(object.clone()).await;
+    }
+    let service = cluster.server.service(&Identity::service_account(NAMESPACE, "update-status-controller"));
+    let log: Arc<Mutex<Vec<Answered>>> = Arc::default();
+    let logged = Arc::clone(&log);
+    let audited = tower::service_fn(move |request| {
+        let (mut service, log) = (service.clone(), Arc::clone(&logged));
+        async move {
+            let needed = needed(&request);
+            let response = service.ready().await?.call(request).await?;
+            log.lock().unwrap().extend(needed.map(|needed| (needed, response.status().as_u16())));
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let client = Client::new(audited, "default");
+    let (clock, observer) = (cluster.clock.clone(), Arc::new(()));
+    let terms = Terms::default();
+    let mut election =
+        Election::new(client.clone(), NAMESPACE, "a".to_owned(), terms, clock.clone(), observer.clone());
+    let work = async {
+        election.won().await;
+        let alerts = futures::stream::pending().boxed();
+        let run = insights::run(Parts { client, clock, alerts, observer });
+        select(std::pin::pin!(election.lost()), std::pin::pin!(run)).await;
+    };
+    let _ = timeout(Duration::from_secs(60), work).await;
+    election.release().await;
+    let log = log.lock().unwrap();
+    log.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_manifests_allow_all_that_the_controller_asks_for() {
+    let (objects, permissions) = divided();
+    let log = audit(&objects).await;
+    let refused: Vec<&Answered> = log.iter().filter(|(_, code)| matches!(code, 401 | 403)).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+    for (permission, ..) in &permissions {
+        assert!(log.iter().any(|(asked, _)| asked == permission), "`{permission}` is not needed: {log:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_permission_is_missed_where_it_is_not_given() {
+    let (objects, permissions) = divided();
+    assert!(permissions.len() > 20, "{permissions:?}");
+    for (permission, object, rule) in permissions {
+        let mut objects = objects.clone();
+        objects[object]["rules"].as_array_mut().unwrap().remove(rule);
+        let refused: Vec<Permission> = audit(&objects)
+            .await
+            .into_iter()
+            .filter(|(_, code)| matches!(code, 401 | 403))
+            .map(|(asked, _)| asked)
+            .collect();
+        assert!(!refused.is_empty(), "nothing misses `{permission}`");
+        assert!(refused.iter().all(|asked| *asked == permission), "without `{permission}`: {refused:?}");
+    }
+}

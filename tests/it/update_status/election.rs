@@ -1,0 +1,143 @@
+//! One of several processes leads: the one that holds the Lease.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tower::{Service as _, ServiceExt as _};
+use windtunnel::insights::{Election, LEASE, Note, Observer, Terms};
+use windtunnel::model::Identity;
+
+use super::cluster::{Cluster, pass};
+
+const NAMESPACE: &str = "openshift-update-status-controller";
+
+/// Remembers who leads, by all that candidates tell.
+#[derive(Default)]
+struct Leaders(Mutex<Vec<String>>);
+
+/// One candidate's way to tell.
+struct Candidate(&'static str, Arc<Leaders>);
+
+impl Observer for Candidate {
+    fn note(&self, note: Note<'_>) {
+        let what = match note {
+            Note::Leads(true) => "leads",
+            Note::Leads(false) => "leads no longer",
+            _ => return,
+        };
+        self.1.0.lock().unwrap().push(format!("{} {what}", self.0));
+    }
+}
+
+impl Leaders {
+    fn told(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+fn candidate(cluster: &Cluster, client: Client, name: &'static str, leaders: &Arc<Leaders>) -> Election {
+    let observer = Arc::new(Candidate(name, Arc::clone(leaders)));
+    Election::new(client, NAMESPACE, name.to_owned(), Terms::default(), cluster.clock.clone(), observer)
+}
+
+/// A process that leads when it can, and is killed with its task.
+fn start(cluster: &Cluster, name: &'static str, leaders: &Arc<Leaders>) -> JoinHandle<()> {
+    play(candidate(cluster, cluster.client.clone(), name, leaders))
+}
+
+fn play(mut election: Election) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        election.won().await;
+        election.lost().await;
+    })
+}
+
+/// A client whose requests are answered as long as the switch is on.
+fn switched(cluster: &Cluster, is_on: &Arc<AtomicBool>) -> Client {
+    let (service, is_on) = (cluster.server.service(&Identity::admin()), Arc::clone(is_on));
+    let switched = tower::service_fn(move |request| {
+        let (mut service, is_on) = (service.clone(), is_on.load(Ordering::Relaxed));
+        async move {
+            if !is_on {
+                return std::future::pending().await;
+            }
+            service.ready().await?.call(request).await
+        }
+    });
+    Client::new(switched, "default")
+}
+
+fn leases(cluster: &Cluster) -> kube::Api<kube::api::DynamicObject> {
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"namespace": NAMESPACE}});
+    cluster.api(&lease)
+}
+
+async fn lease(cluster: &Cluster) -> Value {
+    leases(cluster).get(LEASE).await.unwrap().data["spec"].clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_leads_and_another_follows_when_it_is_killed() {
+    let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
+    let first = start(&cluster, "a", &leaders);
+    pass(1).await;
+    let _second = start(&cluster, "b", &leaders);
+    pass(3600).await;
+    assert_eq!(leaders.told(), ["a leads"]);
+    let held = lease(&cluster).await;
+    assert_eq!((&held["holderIdentity"], &held["leaseDurationSeconds"]), (&json!("a"), &json!(137)));
+    first.abort();
+    pass(137 - 27).await;
+    assert_eq!(leaders.told(), [""; 0], "it may still be alive");
+    pass(28 + 26 + 27).await;
+    assert_eq!(leaders.told(), ["b leads"]);
+    let held = lease(&cluster).await;
+    assert_eq!((&held["holderIdentity"], &held["leaseTransitions"]), (&json!("b"), &json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_ends_gives_the_lease_back() {
+    let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
+    let mut first = candidate(&cluster, cluster.client.clone(), "a", &leaders);
+    first.won().await;
+    let _second = start(&cluster, "b", &leaders);
+    pass(60).await;
+    first.release().await;
+    let held = lease(&cluster).await;
+    assert_eq!((&held["holderIdentity"], &held["leaseDurationSeconds"]), (&json!(""), &json!(1)));
+    pass(26).await;
+    assert_eq!(leaders.told(), ["a leads", "a leads no longer", "b leads"]);
+    first.release().await;
+    assert_eq!(lease(&cluster).await["holderIdentity"], "b", "it is not the first one's to give");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_cannot_renew_gives_up_before_others_may_lead() {
+    let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
+    let first = start(&cluster, "a", &leaders);
+    pass(30).await;
+    let taken = json!({"spec": {"holderIdentity": "c", "leaseDurationSeconds": 137}});
+    let patch = Patch::Merge(&taken);
+    leases(&cluster).patch(LEASE, &PatchParams::default(), &patch).await.unwrap();
+    pass(26).await;
+    assert_eq!(leaders.told(), ["a leads", "a leads no longer"]);
+    assert!(first.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_an_api_server_the_leader_gives_up_in_time() {
+    let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
+    let is_on = Arc::new(AtomicBool::new(true));
+    let first = play(candidate(&cluster, switched(&cluster, &is_on), "a", &leaders));
+    pass(30).await;
+    is_on.store(false, Ordering::Relaxed);
+    pass(90).await;
+    assert_eq!(leaders.told(), ["a leads"], "a minute without an API server is nothing");
+    pass(30).await;
+    assert_eq!(leaders.told(), ["a leads no longer"]);
+    assert!(first.is_finished());
+}
