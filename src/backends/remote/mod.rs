@@ -10,6 +10,7 @@
 //! The engine's time stays virtual: it stands still while an answer is awaited, so the same steps give the same story
 //! however slow the server is.
 
+mod again;
 mod bridge;
 mod definitions;
 mod follow;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
 
+use super::again;
 use crate::backends::BackendError;
 use crate::model::{Identity, Refusal};
 
@@ -125,6 +126,8 @@ impl Wire {
         }
         let began = Instant::now();
         let work = async {
+            // Whether it may have been done already.
+            let mut unsure = false;
             let response = loop {
                 match self.send(request.clone().map(Body::from)).await {
                     Err(why) if !is_made_again(request.method(), &why) => return Err(why),
@@ -134,25 +137,32 @@ impl Wire {
                             .get_or_init(|| format!("{why}, for {} s", LOST_AFTER.as_secs()))
                             .clone());
                     }
-                    Err(_) => tokio::time::sleep(AGAIN).await,
+                    Err(why) => {
+                        unsure |= why.contains(BROKEN);
+                        tokio::time::sleep(AGAIN).await;
+                    }
                     Ok(response) => break response,
                 }
             };
-            let (head, body) = response.into_parts();
-            let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-            let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let seconds =
-                head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-            if let Some(seconds) = seconds.filter(|_| body["details"]["retryAfterSeconds"].is_null()) {
-                body["details"]["retryAfterSeconds"] = json!(seconds);
-            }
-            Ok::<_, String>(Reply { code: head.status.as_u16(), body })
+            let reply = read(response).await?;
+            Ok(if unsure { self.settled(&request, reply).await } else { reply })
         };
         match tokio::time::timeout(REQUEST_MAX, work).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(why)) => unanswered(&why),
             Err(_) => unanswered(&format!("no answer within {} s", REQUEST_MAX.as_secs())),
         }
+    }
+
+    /// What the answer to a request means that may have been done before.
+    async fn settled(&self, request: &Request<Vec<u8>>, reply: Reply) -> Reply {
+        if *request.method() == Method::DELETE && reply.code == 404 {
+            return again::deleted();
+        }
+        let Some(path) = again::where_to_look(request, &reply) else { return reply };
+        // It asks in its turn.
+        let live = Box::pin(self.read(&path)).await.checked().ok();
+        live.and_then(|live| again::lost_answer(request, live)).unwrap_or(reply)
     }
 
     /// Reads an object or a list.
@@ -207,10 +217,25 @@ impl Drop for Wire {
     }
 }
 
+/// What the HTTP client says where the connection broke before there was an answer.
+const BROKEN: &str = "(SendRequest)";
+
 /// Whether a request that failed is made again, as Go's client does: there was no connection, or it broke, or the request
-/// changes nothing. Where it was done all the same, the answer tells so by a conflict.
+/// changes nothing.
 fn is_made_again(method: &Method, why: &str) -> bool {
-    *method == Method::GET || ["(Connect)", "(SendRequest)"].iter().any(|kind| why.contains(kind))
+    *method == Method::GET || ["(Connect)", BROKEN].iter().any(|kind| why.contains(kind))
+}
+
+/// Reads an answer to its end.
+async fn read(response: Response<Body>) -> Result<Reply, String> {
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+    let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let seconds = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if let Some(seconds) = seconds.filter(|_| body["details"]["retryAfterSeconds"].is_null()) {
+        body["details"]["retryAfterSeconds"] = json!(seconds);
+    }
+    Ok(Reply { code: head.status.as_u16(), body })
 }
 
 /// A request as `who`, or as whom the connection is.
