@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{Backend, BackendError, Capabilities, Door, Order};
+use super::{Backend, BackendError, Capabilities, Door, Order, Upstream};
 use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
@@ -99,6 +99,10 @@ impl Door for InProcess {
 
     fn serve_kubernetes(&mut self, minor: u32) {
         self.shared.with(|server| server.set_kubernetes_minor(minor));
+    }
+
+    fn answer_behind(&mut self, upstream: Arc<dyn Upstream>) {
+        self.shared.with(|server| server.set_upstream(upstream));
     }
 
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {

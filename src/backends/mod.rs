@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+pub use crate::apiserver::{Answered, Asked, Upstream};
 pub use cleanup::{Cleanups, Guard};
 #[cfg(feature = "live")]
 pub use remote::{RUN, SIMULATED};
@@ -60,6 +61,9 @@ pub trait Door: Send {
 
     /// What the cluster can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// Has this answer what clients ask of pods through the API server. Servers that are not ours ask real pods.
+    fn answer_behind(&mut self, _: Arc<dyn Upstream>) {}
 
     /// Why the cluster is out of reach for good; `None`: it is not.
     fn lost(&self) -> Option<&str> {
