@@ -136,7 +136,8 @@ impl Singleton {
     pub(super) fn written(&mut self, version: String, operations: Vec<Value>, revisions: [u64; 2]) {
         (self.is_guessed, self.told) = (true, Some(revisions));
         if let Some(status) = self.seen.written(version) {
-            let mut object = json!({"metadata": {"resourceVersion": ""}, "status": status.take()});
+            let mut object = json!({"metadata": {"resourceVersion": ""}});
+            object["status"] = status.take();
             let operations = serde_json::from_value::<json_patch::Patch>(Value::Array(operations));
             let done = operations.is_ok_and(|operations| json_patch::patch(&mut object, &operations).is_ok());
             *status = object["status"].take();
