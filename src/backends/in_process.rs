@@ -123,15 +123,7 @@ impl Door for InProcess {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            virtual_time: true,
-            request_faults: true,
-            any_kubernetes: true,
-            restart: false,
-            real_kubelets: false,
-            controllers: false,
-            speed: 1,
-        }
+        Capabilities::OURS
     }
 }
 

@@ -102,6 +102,19 @@ pub struct Capabilities {
     pub speed: i32,
 }
 
+impl Capabilities {
+    /// What API servers of our own can do.
+    pub(crate) const OURS: Self = Self {
+        virtual_time: true,
+        request_faults: true,
+        any_kubernetes: true,
+        restart: false,
+        real_kubelets: false,
+        controllers: false,
+        speed: 1,
+    };
+}
+
 /// What a run needs of its cluster.
 #[derive(Debug, Clone)]
 pub struct Order {

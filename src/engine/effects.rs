@@ -42,6 +42,7 @@ impl Simulation {
                 self.note(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
             }
+            Effect::WriteStaticPod { node, pod } => self.write_static_pod(&node, pod),
             Effect::WriteDisk(disk) => self.write_disk(id, disk),
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
             Effect::ServeKubernetes { minor } if !self.pinned && self.door.capabilities().any_kubernetes => {

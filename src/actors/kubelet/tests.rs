@@ -3,6 +3,7 @@
 mod failing;
 mod lease;
 mod probes;
+mod static_pods;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
