@@ -22,6 +22,25 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
 }
 
 #[test]
+fn machines_of_another_architecture_are_of_nodes_that_there_are_and_of_a_release_for_several() {
+    let file = |cluster: &str| {
+        format!("name: n\ncluster: {{version: 4.14.1, {cluster}}}\ntimeline: [clear-update]\n")
+    };
+    check(
+        &file("nodes: {workers: 1, architectures: {worker-0: arm64}}"),
+        "s.yaml:2:62: a release for amd64 runs on no other machines; say `architecture: multi` of the cluster",
+    );
+    check(
+        &file("architecture: multi, nodes: {workers: 1, architectures: {worker-1: arm64, master-0: multi}}"),
+        "s.yaml:2:83: expected one of `master-0`, `master-1`, `master-2`, `worker-0`, found `worker-1`; did you mean `worker-0`?\n\
+         s.yaml:2:110: expected one of `amd64`, `arm64`, `ppc64le`, `s390x`, found `multi`",
+    );
+    let text = file("architecture: multi, nodes: {workers: 1, architectures: {worker-0: arm64}}");
+    let cluster = plan(&text).unwrap().cluster;
+    assert_eq!(cluster.node_architectures["worker-0"].name(), "arm64");
+}
+
+#[test]
 fn a_command_is_looked_at_before_it_runs() {
     check_step("  - run: oc adm upgrade --to-image=$(image 4.14.8)", "");
     check_step(

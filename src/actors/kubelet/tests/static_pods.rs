@@ -46,7 +46,8 @@ fn a_file_runs_and_the_api_shows_it_as_the_nodes_own() {
     assert_eq!(hash.len(), 32);
     assert_eq!(pod.annotation("kubernetes.io/config.mirror"), Some(hash));
     assert_eq!(pod.annotation("kubernetes.io/config.source"), Some("file"));
-    let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "m", "uid": "uid-of-m", "controller": true }]);
+    let owner =
+        json!([{ "apiVersion": "v1", "kind": "Node", "name": "m", "uid": "uid-of-m", "controller": true }]);
     assert_eq!(pod["metadata"]["ownerReferences"], owner);
     assert_eq!(started(&rig), 1);
 }
@@ -62,7 +63,11 @@ fn who_deletes_the_mirror_ends_nothing_and_finds_another_one_that_tells_the_same
         let after = mirror(&rig);
         assert_ne!(after.text("/metadata/creationTimestamp"), before.text("/metadata/creationTimestamp"));
         assert_eq!(after["status"], before["status"]);
-        assert!(!rig.log.iter().any(|line| line.contains("kill") || line.contains(" start ")), "{:#?}", rig.log);
+        assert!(
+            !rig.log.iter().any(|line| line.contains("kill") || line.contains(" start ")),
+            "{:#?}",
+            rig.log
+        );
     }
 }
 
