@@ -36,6 +36,7 @@ impl Simulation {
                 };
                 self.counters.retain(|known| !is_same(known));
                 self.counters.push(counter);
+                self.export_counters();
             }
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));

@@ -1,5 +1,8 @@
 //! The kubelet of one node: it pulls images, runs the containers of its pods and tells how they are.
 //!
+//! A pod's sandbox takes a moment to be made, more where a network plug-in has a part in it, and the end of a process is
+//! seen within a second.
+//!
 //! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
 //! it is said of their image that they do not.
 //! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
@@ -16,6 +19,7 @@ mod network;
 mod node;
 mod probe;
 mod pull;
+mod sandbox;
 mod status;
 mod worker;
 
@@ -142,7 +146,8 @@ impl Kubelet {
                     if let Some(object) = input.view.get_key(pod) {
                         let memory = memory_of(&mut self.pods, pod, object, &self.node);
                         memory.exited.insert(container.clone(), *code);
-                        self.queue.add(pod.clone());
+                        let missed = sandbox::until_missed(self.streams, object, container);
+                        self.queue.add_by(pod.clone(), input.now + missed);
                     }
                 }
                 Signal::StaticPod(pod) => self.queue.add(self.static_pods.put(pod, &self.node)),
