@@ -32,8 +32,8 @@ fn machines_of_another_architecture_are_of_nodes_that_there_are_and_of_a_release
     );
     check(
         &file("architecture: multi, nodes: {workers: 1, architectures: {worker-1: arm64, master-0: multi}}"),
-        "s.yaml:2:84: expected one of `master-0`, `master-1`, `master-2`, `worker-0`, found `worker-1`; did you mean `worker-0`?\n\
-         s.yaml:2:111: expected one of `amd64`, `arm64`, `ppc64le`, `s390x`, found `multi`",
+        "s.yaml:2:85: expected one of `master-0`, `master-1`, `master-2`, `worker-0`, found `worker-1`; did you mean `worker-0`?\n\
+         s.yaml:2:112: expected one of `amd64`, `arm64`, `ppc64le`, `s390x`, found `multi`",
     );
     let text = file("architecture: multi, nodes: {workers: 1, architectures: {worker-0: arm64}}");
     let cluster = plan(&text).unwrap().cluster;
