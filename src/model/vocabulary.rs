@@ -34,7 +34,14 @@ pub fn of_objects(kind: &str) -> Option<Types> {
             true,
         ),
         "ClusterOperator" => (
-            &["Available", "Degraded", "Progressing", "Upgradeable", "Disabled", "EvaluationConditionsDetected"],
+            &[
+                "Available",
+                "Degraded",
+                "Progressing",
+                "Upgradeable",
+                "Disabled",
+                "EvaluationConditionsDetected",
+            ],
             false,
         ),
         "MachineConfigPool" => (
@@ -121,7 +128,8 @@ mod tests {
     fn no_type_and_no_reason_stands_twice() {
         let kinds = ["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node"];
         let lists = kinds.iter().flat_map(|kind| [of_objects(kind), of_insights(kind)]).flatten();
-        let reasons = of_objects("ClusterVersion").unwrap().known.iter().map(|kind| reasons_of_cluster_version(kind));
+        let reasons =
+            of_objects("ClusterVersion").unwrap().known.iter().map(|kind| reasons_of_cluster_version(kind));
         for list in lists.map(|types| types.known).chain(reasons) {
             let mut once: Vec<&str> = list.to_vec();
             once.sort_unstable();

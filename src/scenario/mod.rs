@@ -32,6 +32,7 @@ mod sentence;
 mod source;
 mod status_text;
 mod step;
+pub mod twins;
 mod update_service;
 
 #[cfg(test)]
@@ -203,7 +204,8 @@ pub fn is_id(text: &str) -> bool {
     let number = NUMBERED.iter().find_map(|shape| text.strip_prefix(shape));
     let risk = text.strip_prefix("risk#").unwrap_or_default();
     number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-        || (risk.starts_with(|c: char| c.is_ascii_uppercase()) && risk.bytes().all(|b| b.is_ascii_alphanumeric()))
+        || (risk.starts_with(|c: char| c.is_ascii_uppercase())
+            && risk.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// Issue and test-case ids.

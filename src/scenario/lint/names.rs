@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::text::{did_you_mean, nearest};
 use crate::model::fault::{Disturbance, Faulty};
+use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, NODES};
 use crate::model::vocabulary::{self, Types};
 use crate::scenario::plan::{
@@ -25,7 +26,7 @@ impl Names {
     /// Those of a cluster that nothing was done to.
     pub fn of(cluster: &ClusterPlan) -> Self {
         let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
-        let operators = releases.flat_map(|release| release.operators());
+        let operators = releases.flat_map(Release::operators);
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Self {
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
@@ -40,8 +41,12 @@ impl Names {
         match step {
             Step::Act(action) => self.of_action(action),
             Step::Expect(expectation) => self.of_what(&expectation.what),
-            Step::Keep(Keep { what: Kept::Field(object, _), .. }) => self.object(object).into_iter().collect(),
-            Step::Retry(retry) => retry.steps.iter().flat_map(|planned| self.strange(&planned.step)).collect(),
+            Step::Keep(Keep { what: Kept::Field(object, _), .. }) => {
+                self.object(object).into_iter().collect()
+            }
+            Step::Retry(retry) => {
+                retry.steps.iter().flat_map(|planned| self.strange(&planned.step)).collect()
+            }
             Step::Try(_) | Step::Run(_) | Step::Advance(_) | Step::Keep(_) => Vec::new(),
         }
     }
@@ -80,7 +85,8 @@ impl Names {
             }
             // What nobody publishes is absent, whatever it is called.
             What::NoInsight(insight, checks) | What::NeverInsight(insight, checks) => {
-                let nobody = "nobody publishes insights by now, so none is there: begin with `insights: true`";
+                let nobody =
+                    "nobody publishes insights by now, so none is there: begin with `insights: true`";
                 found.extend((!self.publishes).then(|| nobody.to_owned()));
                 found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
                 found.extend(words_of_insight(insight, checks));
@@ -88,7 +94,11 @@ impl Names {
             What::Phase { node, .. } | What::Phases { node, .. } => found.extend(self.node(node)),
             What::Statuses { of: Subject::Object(object), condition, .. } => {
                 found.extend(self.object(object));
-                found.extend(unknown_type(vocabulary::of_objects(&object.resource.kind), &object.resource.kind, condition));
+                found.extend(unknown_type(
+                    vocabulary::of_objects(&object.resource.kind),
+                    &object.resource.kind,
+                    condition,
+                ));
             }
             What::Statuses { of: Subject::Insight(insight), condition, .. } => {
                 found.extend(self.insight(insight));

@@ -95,8 +95,10 @@ fn every_shipped_scenario_expects_insights_and_state_and_names_its_source() {
     for plan in shipped("scenarios", "yaml").iter().flat_map(|(file, text)| plans(file, text)) {
         let tagged = |tag: &str| plan.tags.iter().any(|found| found == tag);
         let expected = expected(&plan.timeline);
-        let told = |what: &What| matches!(what, What::Insight(..) | What::Statuses { of: Subject::Insight(_), .. });
-        let of_insights = |what: &What| told(what) || matches!(what, What::NoInsight(..) | What::NeverInsight(..));
+        let told =
+            |what: &What| matches!(what, What::Insight(..) | What::Statuses { of: Subject::Insight(_), .. });
+        let of_insights =
+            |what: &What| told(what) || matches!(what, What::NoInsight(..) | What::NeverInsight(..));
         if !expected.iter().any(|what| told(what)) {
             problems.push(format!("{}: expects no insight", plan.file));
         }
