@@ -1,10 +1,13 @@
 //! `windtunnel test`: plays Gherkin features.
 
+use std::path::Path;
+
 use super::args::{Format, TestArgs};
+use super::backend::{self, Place};
 use super::interrupt::{INTERRUPTED, Interrupt};
 use super::progress::Progress;
 use super::run::FAILED_FAST;
-use super::{Exit, backend, files, reports, say, snapshots};
+use super::{Exit, files, reports, say, snapshots};
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
@@ -38,15 +41,24 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let unwritten = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
+    let records = args.record.as_deref().map_or(Ok(()), |to| write_records(to, &told));
     if for_people {
         say(&summary::run(&results, wall));
     }
-    kept.and(unwritten).and(cucumber)?;
+    kept.and(unwritten).and(cucumber).and(records)?;
     Ok(match results.iter().any(ScenarioResult::failed) {
         _ if interrupt.is_told() => Exit::Interrupted,
         true => Exit::Failed,
         false => Exit::Passed,
     })
+}
+
+/// Writes the records of the scenarios that were begun.
+fn write_records(to: &Path, told: &[(&ScenarioResult, Option<&Record>)]) -> Result<(), String> {
+    let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
+    let paths = files::record_paths(to, &named);
+    let begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    begun.map(|(path, record)| files::write(path, &record.to_lines())).collect()
 }
 
 fn tell(results: &[ScenarioResult]) {
@@ -64,7 +76,9 @@ type Played = (steps::ScenarioResult, ScenarioResult);
 
 /// Plays a suite, and what failed again with other seeds.
 fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<Played>, String> {
-    let mut played = play(suite.clone(), args, args.seed, interrupt)?;
+    let place = backend::make(&args.place)?;
+    let playing = |suite, seed| play(suite, &place, args, seed, interrupt);
+    let mut played = playing(suite.clone(), args.seed)?;
     for more in 1..=args.selection.retry {
         let seed = args.seed.wrapping_add(more);
         let failing: Vec<_> =
@@ -75,7 +89,7 @@ fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec
         let mut again = suite.clone();
         again.retain(|_, place| failing.contains(place));
         let passed: Vec<_> =
-            play(again, args, seed, interrupt)?.into_iter().filter(|(_, result)| result.passed()).collect();
+            playing(again, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
         for (told, result) in &mut played {
             if passed.iter().any(|(again, _)| again.place() == told.place()) {
                 result.passed_with = Some(seed);
@@ -85,7 +99,13 @@ fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec
     Ok(played)
 }
 
-fn play(suite: Suite, args: &TestArgs, seed: u64, interrupt: &Interrupt) -> Result<Vec<Played>, String> {
+fn play(
+    suite: Suite,
+    place: &Place,
+    args: &TestArgs,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<Vec<Played>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -94,7 +114,6 @@ fn play(suite: Suite, args: &TestArgs, seed: u64, interrupt: &Interrupt) -> Resu
     let done = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
     let told = std::rc::Rc::clone(&done);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let place = backend::make(&args.place)?;
     let playing = Playing {
         tags,
         seed,
@@ -104,7 +123,6 @@ fn play(suite: Suite, args: &TestArgs, seed: u64, interrupt: &Interrupt) -> Resu
         stop: interrupt.flag(),
     };
     let played = runtime.block_on(suite.run_telling(playing, move |name| told.done(name)));
-    drop(place);
     done.end();
     let of = |played: steps::ScenarioResult| {
         let why = if interrupt.is_told() { INTERRUPTED } else { FAILED_FAST };

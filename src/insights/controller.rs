@@ -8,25 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt as _, StreamExt as _};
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
-use kube::runtime::watcher::Event;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::observer::{Note, Observer, words};
-use super::singleton::{Seen, StatusWrite};
-use super::state::{Published, State};
-use super::watched::Watched;
-use super::watches::{Alerts, Failure, Told, Watches, api_resource, published, seen};
+use super::publisher::Publisher;
+use super::singleton::StatusWrite;
+use super::state::State;
+use super::watches::{Alerts, Failure, Told, Watches};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS as NAME};
 use crate::model::resources;
-
-/// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
-const FIELD_MANAGER: &str = "update-status-controller";
 
 /// The pause after the first of a row of failures; it doubles with each further one.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
@@ -100,8 +93,7 @@ pub async fn run(parts: Parts) -> Result<(), ControllerError> {
 /// The one who acts on what the state concludes.
 struct Controller {
     client: Client,
-    config_map: Api<ConfigMap>,
-    update_status: Api<Watched>,
+    publisher: Publisher,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     state: State,
@@ -126,8 +118,7 @@ struct Controller {
 impl Controller {
     fn new(client: Client, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
         Self {
-            config_map: Api::namespaced(client.clone(), NAMESPACE),
-            update_status: Api::all_with(client.clone(), &api_resource(&resources::UPDATE_STATUSES)),
+            publisher: Publisher::new(client.clone()),
             client,
             clock,
             observer,
@@ -256,6 +247,10 @@ impl Controller {
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {
+        if self.state.wants_config_map() {
+            self.state.config_map_read(self.publisher.config_map().await?);
+        }
+        self.read_update_status().await?;
         if self.state.wants_version() {
             let minor = self.kubernetes_minor().await?;
             self.state.kubernetes_minor(minor);
@@ -270,17 +265,33 @@ impl Controller {
 
     async fn publish_config_map(&mut self) -> Result<(), RoundError> {
         let Some(patch) = self.state.patch() else { return Ok(()) };
-        let params = PatchParams::apply(FIELD_MANAGER);
-        match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
-            Ok(config_map) => {
+        match self.publisher.patch_config_map(&patch).await {
+            Ok(version) => {
                 self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
-                self.state.config_map(Event::Apply(published(config_map)));
+                self.state.config_map_written(version, &patch);
             }
             // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                self.state.config_map(Event::Delete((CONFIG_MAP.to_owned(), Published::default())));
+            Err(kube::Error::Api(status)) if status.code == 404 => self.state.config_map_read(None),
+            Err(error) => {
+                if is_conflict(&error) {
+                    self.state.lose_config_map();
+                }
+                return Err(error.into());
             }
-            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    async fn read_update_status(&mut self) -> Result<(), RoundError> {
+        if self.state.singleton.wants_reading() {
+            match self.publisher.update_status().await {
+                Ok(found) => self.state.singleton.read(found),
+                // Whoever may not look does not see a thing.
+                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => {
+                    self.state.singleton.failed();
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }
@@ -292,47 +303,44 @@ impl Controller {
         }
         while let Some(write) = self.state.update_status(self.clock.now()) {
             self.paced_until = Some(Instant::now() + PACE);
-            let is_patch = matches!(write, StatusWrite::Patch(_));
             match self.write_update_status(write).await {
-                Ok(object) => {
-                    self.state.singleton.object(Event::Apply(seen(object)));
-                    if is_patch {
-                        self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
-                        self.state.update_status_written();
-                    }
-                }
+                Ok(()) => {}
                 Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
                     self.state.singleton.refused();
+                    self.read_update_status().await?;
                 }
                 Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
                     self.state.singleton.forbidden();
                 }
                 // Deleted a moment ago, alone or with its definition.
                 Err(kube::Error::Api(status)) if status.code == 404 => {
-                    self.state.singleton.object(Event::Delete((NAME.to_owned(), Seen::default())));
+                    self.state.singleton.read(None);
                     return Ok(());
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    if is_conflict(&error) {
+                        self.state.singleton.lose();
+                    }
+                    return Err(error.into());
+                }
             }
         }
         Ok(())
     }
 
-    async fn write_update_status(&self, write: StatusWrite) -> Result<Watched, kube::Error> {
+    async fn write_update_status(&mut self, write: StatusWrite) -> Result<(), kube::Error> {
         match write {
             StatusWrite::Create => {
-                let kind = api_resource(&resources::UPDATE_STATUSES);
-                let object = DynamicObject::new(NAME, &kind).data(json!({"spec": {}}));
-                let field_manager = Some(FIELD_MANAGER.to_owned());
-                let params = PostParams { field_manager, ..PostParams::default() };
-                let api = Api::<DynamicObject>::all_with(self.client.clone(), &kind);
-                api.create(&params, &object).await.map(Watched::from)
+                let created = self.publisher.create_update_status().await?;
+                self.state.singleton.read(Some(created));
             }
-            StatusWrite::Patch(patch) => {
-                let params = PatchParams::apply(FIELD_MANAGER);
-                self.update_status.patch_status(NAME, &params, &Patch::Merge(patch)).await
+            StatusWrite::Patch { operations, status } => {
+                let version = self.publisher.patch_update_status(&operations).await?;
+                self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
+                self.state.update_status_written(version, status);
             }
         }
+        Ok(())
     }
 
     /// The minor of the Kubernetes that answers, by `GET /version`.
@@ -342,6 +350,11 @@ impl Controller {
         let minor = version["minor"].as_str().and_then(leading_number);
         minor.ok_or(RoundError::Version(version))
     }
+}
+
+/// Whether an object is another than the one that was to be written.
+fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
 }
 
 /// The number that a text such as `27+` begins with.

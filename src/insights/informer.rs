@@ -206,6 +206,11 @@ impl Informer {
         self.leaving.first().map(|(at, _)| *at)
     }
 
+    /// The ConfigMap was written as [`Informer::changes`] asked for.
+    pub(super) fn published(&mut self) {
+        self.published = true;
+    }
+
     /// Doubts that the ConfigMap has what is known.
     pub(super) fn doubt(&mut self) {
         self.published = false;

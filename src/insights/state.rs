@@ -11,6 +11,7 @@ use super::assess::progress::Progress;
 use super::assess::{self, health};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
+use super::mirror::Mirror;
 use super::nodes::Nodes;
 use super::singleton::{Singleton, StatusWrite};
 use super::uid;
@@ -30,19 +31,8 @@ pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.i
 /// Most bytes of all values of a ConfigMap, by the API. One byte more, and nothing would be published any more.
 const ROOM: usize = 1024 * 1024;
 
-/// What the controller remembers of a ConfigMap.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Published {
-    /// `metadata.resourceVersion`.
-    pub(super) resource_version: String,
-    /// `data`.
-    pub(super) data: BTreeMap<String, String>,
-}
-
-/// Whether one resource version is older than another, as far as they can be compared.
-pub(super) fn is_older(version: &str, than: &str) -> bool {
-    matches!((version.parse::<u64>(), than.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
-}
+/// What a ConfigMap holds.
+pub(super) type Data = BTreeMap<String, String>;
 
 /// Everything that the controller has seen and concluded.
 #[derive(Debug)]
@@ -56,7 +46,7 @@ pub(super) struct State {
     version_pods: Cache<Option<String>>,
     /// The alerts that are pending or fire.
     alerts: Vec<ActiveAlert>,
-    config_maps: Cache<Published>,
+    config_map: Mirror<Data>,
     /// The UpdateStatus, where the cluster has such a thing.
     pub(super) singleton: Singleton,
     nodes: Nodes,
@@ -81,7 +71,7 @@ impl Default for State {
             operator_images: Cache::default(),
             version_pods: Cache::default(),
             alerts: Vec::new(),
-            config_maps: Cache::default(),
+            config_map: Mirror::new(CONFIG_MAP),
             singleton: Singleton::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
@@ -151,21 +141,48 @@ impl State {
         self.nodes.machine_config(event);
     }
 
-    /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
-    pub(super) fn config_map(&mut self, event: Event<(String, Published)>) {
-        if let Event::Apply((name, seen)) = &event
-            && self
-                .config_maps
-                .get(name)
-                .is_some_and(|known| is_older(&seen.resource_version, &known.resource_version))
-        {
-            return;
-        }
+    /// Takes in what the watch of ConfigMaps tells: their resource versions.
+    pub(super) fn config_map(&mut self, event: Event<(String, String)>) {
         self.version_in_doubt |= matches!(event, Event::InitDone);
-        if self.config_maps.take(event) != Change::Nothing {
-            self.control_plane_informer.doubt();
-            self.node_informer.doubt();
+        if self.config_map.watched(event) {
+            self.doubt_config_map();
         }
+    }
+
+    /// Whether the ConfigMap has to be read: somebody else wrote it.
+    pub(super) fn wants_config_map(&self) -> bool {
+        self.config_map.wants_reading()
+    }
+
+    /// Takes in the ConfigMap as it was read, with its resource version; `None`: there is none.
+    pub(super) fn config_map_read(&mut self, object: Option<(String, Data)>) {
+        self.config_map.holds(object);
+        self.doubt_config_map();
+    }
+
+    /// Somebody else wrote the ConfigMap.
+    pub(super) fn lose_config_map(&mut self) {
+        self.config_map.lose();
+    }
+
+    /// The ConfigMap was written as [`State::patch`] asked for, and is of this resource version now.
+    pub(super) fn config_map_written(&mut self, version: String, patch: &Value) {
+        let changes = patch["data"].as_object().into_iter().flatten();
+        if let Some(data) = self.config_map.written(version) {
+            for (key, text) in changes {
+                match text.as_str() {
+                    Some(text) => drop(data.insert(key.clone(), text.to_owned())),
+                    None => drop(data.remove(key)),
+                }
+            }
+        }
+        self.control_plane_informer.published();
+        self.node_informer.published();
+    }
+
+    fn doubt_config_map(&mut self) {
+        self.control_plane_informer.doubt();
+        self.node_informer.doubt();
     }
 
     /// Takes in which Kubernetes 1.x answers.
@@ -197,7 +214,7 @@ impl State {
             && self.crds.is_synced()
             && operators
             && self.version_pods.is_synced()
-            && self.config_maps.is_synced()
+            && self.config_map.is_synced()
             && self.singleton.is_synced()
     }
 
@@ -216,7 +233,7 @@ impl State {
         }
         let mut outcome = Ok(());
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
-            begin(&mut self.control_plane_informer, &self.config_maps, &self.singleton);
+            begin(&mut self.control_plane_informer, &self.config_map, &self.singleton);
             let insights = self.insights(now);
             outcome = self.control_plane_informer.replace(insights, now);
         }
@@ -224,7 +241,7 @@ impl State {
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
             let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one, now));
             self.nodes.control_plane_updates(updates);
-            begin(&mut self.node_informer, &self.config_maps, &self.singleton);
+            begin(&mut self.node_informer, &self.config_map, &self.singleton);
             outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
         }
         self.control_plane_informer.expire(now);
@@ -238,17 +255,18 @@ impl State {
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
     }
 
-    /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
-    /// tell.
+    /// The merge patch that the ConfigMap needs, refused where somebody else wrote it meanwhile; `None` if it is as it should
+    /// be, is not there, or it is too early to tell.
     pub(super) fn patch(&mut self) -> Option<Value> {
-        let published = self.config_maps.get(CONFIG_MAP)?;
+        let (version, data) = self.config_map.get()?;
         let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
-        let foreign = published.data.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
+        let foreign = data.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
         let room = ROOM.saturating_sub(foreign.map(|(_, text)| text.len()).sum());
         let mut changes = Map::new();
-        control_plane.changes(&published.data, room, &mut changes);
-        nodes.changes(&published.data, room.saturating_sub(control_plane.size()), &mut changes);
-        (!changes.is_empty()).then(|| json!({ "data": changes }))
+        control_plane.changes(data, room, &mut changes);
+        nodes.changes(data, room.saturating_sub(control_plane.size()), &mut changes);
+        let metadata = json!({"resourceVersion": version});
+        (!changes.is_empty()).then(|| json!({"metadata": metadata, "data": changes}))
     }
 
     /// Whether the UpdateStatus may not be as it should be.
@@ -266,10 +284,10 @@ impl State {
         self.singleton.write(informers, revisions, now)
     }
 
-    /// The UpdateStatus was written as it was to be.
-    pub(super) fn update_status_written(&mut self) {
+    /// The UpdateStatus was written as it was to be: it has this status, and this resource version.
+    pub(super) fn update_status_written(&mut self, version: String, status: Value) {
         let revisions = self.revisions();
-        self.singleton.written(revisions);
+        self.singleton.written(version, status, revisions);
     }
 
     /// What both informers know.
@@ -351,12 +369,12 @@ impl State {
 }
 
 /// Has an informer take over what an earlier process left.
-fn begin(informer: &mut Informer, config_maps: &Cache<Published>, singleton: &Singleton) {
+fn begin(informer: &mut Informer, config_map: &Mirror<Data>, singleton: &Singleton) {
     if informer.has_begun() {
         return;
     }
-    match config_maps.get(CONFIG_MAP) {
-        Some(published) => informer.begin(Some(&published.data)),
+    match config_map.get() {
+        Some((_, data)) => informer.begin(Some(data)),
         None => informer.adopt(singleton.insights(informer.name).unwrap_or_default()),
     }
 }

@@ -12,12 +12,16 @@ use serde_json::{Value, json};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
 
+use super::again;
 use crate::backends::BackendError;
+use crate::base::text::causes;
 use crate::model::{Identity, Refusal};
 
 /// How long a request may take that is no watch.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
+/// How long it may take to answer whether the server is there.
+const PROBE_MAX: Duration = Duration::from_secs(5);
 /// How long a server may be out of reach before it is given up: longer than a restart takes.
 const LOST_AFTER: Duration = Duration::from_secs(30);
 /// Pause before a request is sent again that could not be sent.
@@ -99,6 +103,11 @@ impl Wire {
         self.lost.get().map(String::as_str)
     }
 
+    /// Asks nothing of the server any more.
+    pub(crate) fn give_up(&self, why: &str) {
+        self.lost.get_or_init(|| why.to_owned());
+    }
+
     /// Ends all its tasks.
     pub(crate) fn end(&self) {
         // This may be on another runtime, where nobody may wait for the threads of this one.
@@ -125,6 +134,8 @@ impl Wire {
         }
         let began = Instant::now();
         let work = async {
+            // Whether it may have been done already.
+            let mut unsure = false;
             let response = loop {
                 match self.send(request.clone().map(Body::from)).await {
                     Err(why) if !is_made_again(request.method(), &why) => return Err(why),
@@ -134,25 +145,32 @@ impl Wire {
                             .get_or_init(|| format!("{why}, for {} s", LOST_AFTER.as_secs()))
                             .clone());
                     }
-                    Err(_) => tokio::time::sleep(AGAIN).await,
+                    Err(why) => {
+                        unsure |= why.contains(BROKEN);
+                        tokio::time::sleep(AGAIN).await;
+                    }
                     Ok(response) => break response,
                 }
             };
-            let (head, body) = response.into_parts();
-            let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-            let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let seconds =
-                head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-            if let Some(seconds) = seconds.filter(|_| body["details"]["retryAfterSeconds"].is_null()) {
-                body["details"]["retryAfterSeconds"] = json!(seconds);
-            }
-            Ok::<_, String>(Reply { code: head.status.as_u16(), body })
+            let reply = read(response).await?;
+            Ok(if unsure { self.settled(&request, reply).await } else { reply })
         };
         match tokio::time::timeout(REQUEST_MAX, work).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(why)) => unanswered(&why),
             Err(_) => unanswered(&format!("no answer within {} s", REQUEST_MAX.as_secs())),
         }
+    }
+
+    /// What the answer to a request means that may have been done before.
+    async fn settled(&self, request: &Request<Vec<u8>>, reply: Reply) -> Reply {
+        if *request.method() == Method::DELETE && reply.code == 404 {
+            return again::deleted();
+        }
+        let Some(path) = again::where_to_look(request, &reply) else { return reply };
+        // It asks in its turn.
+        let live = Box::pin(self.read(&path)).await.checked().ok();
+        live.and_then(|live| again::lost_answer(request, live)).unwrap_or(reply)
     }
 
     /// Reads an object or a list.
@@ -174,6 +192,24 @@ impl Wire {
             let _ = tell.send(work.await);
         });
         told.recv().ok()
+    }
+
+    /// Asks once, and not for long: whether the server is there.
+    pub(crate) fn probe(self: &Arc<Self>, path: &str) -> Reply {
+        let request = match request(Method::GET, path, None, None) {
+            Ok(request) => request,
+            Err(why) => return unanswered(&why),
+        };
+        let wire = Arc::clone(self);
+        let asked = async move {
+            let answer = async { read(wire.send(request.map(Body::from)).await?).await };
+            match tokio::time::timeout(PROBE_MAX, answer).await {
+                Ok(Ok(reply)) => reply,
+                Ok(Err(why)) => unanswered(&why),
+                Err(_) => unanswered(&format!("no answer within {} s", PROBE_MAX.as_secs())),
+            }
+        };
+        self.wait(asked).unwrap_or_else(|| unanswered("the connection is closed"))
     }
 
     /// Sends a request and waits for the answer.
@@ -207,10 +243,25 @@ impl Drop for Wire {
     }
 }
 
+/// What the HTTP client says where the connection broke before there was an answer.
+const BROKEN: &str = "(SendRequest)";
+
 /// Whether a request that failed is made again, as Go's client does: there was no connection, or it broke, or the request
-/// changes nothing. Where it was done all the same, the answer tells so by a conflict.
+/// changes nothing.
 fn is_made_again(method: &Method, why: &str) -> bool {
-    *method == Method::GET || ["(Connect)", "(SendRequest)"].iter().any(|kind| why.contains(kind))
+    *method == Method::GET || ["(Connect)", BROKEN].iter().any(|kind| why.contains(kind))
+}
+
+/// Reads an answer to its end.
+async fn read(response: Response<Body>) -> Result<Reply, String> {
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+    let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let seconds = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if let Some(seconds) = seconds.filter(|_| body["details"]["retryAfterSeconds"].is_null()) {
+        body["details"]["retryAfterSeconds"] = json!(seconds);
+    }
+    Ok(Reply { code: head.status.as_u16(), body })
 }
 
 /// A request as `who`, or as whom the connection is.
@@ -275,20 +326,6 @@ fn unanswered(why: &str) -> Reply {
         code: 503,
         body: json!({ "reason": "ServiceUnavailable", "message": message, "details": details }),
     }
-}
-
-/// An error with what is behind it.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text += &format!(": {more}");
-        }
-        source = error.source();
-    }
-    text
 }
 
 /// Writes take turns, so many in a second; those of the last second that were not taken may be made up for.
