@@ -57,8 +57,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
 fn write_records(to: &Path, told: &[(&ScenarioResult, Option<&Record>)]) -> Result<(), String> {
     let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
     let paths = files::record_paths(to, &named);
-    let begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
-    begun.map(|(path, record)| files::write(path, &record.to_lines())).collect()
+    let mut begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    begun.try_for_each(|(path, record)| files::write(path, &record.to_lines()))
 }
 
 fn tell(results: &[ScenarioResult]) {
