@@ -53,8 +53,17 @@ pub(super) fn is_all_well(document: &str) -> bool {
         && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
 }
 
-/// The insights that stood at the end of a run, one YAML document after the other under its data key, those that tell of
-/// nothing in a few words; empty where none were published.
+/// Whether an insight about an operator or a node tells of no trouble: whatever it does, or waits for, stands in a few words.
+fn is_in_order(document: &str) -> bool {
+    let Ok(insight) = yaml::from_str::<Value>(document) else { return false };
+    let Some((kind, content)) = published::content(&insight) else { return false };
+    let is_quiet = |condition: &Value| condition["type"] == "Updating" || condition["reason"] == "AsExpected";
+    matches!(kind, "ClusterOperator" | "Node")
+        && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
+}
+
+/// The insights that stood at the end of a run, one YAML document after the other under its data key, operators and nodes
+/// without trouble in a few words; empty where none were published.
 pub fn at_the_end(record: &Record) -> String {
     let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Write(write) if is_home(&write.key) && write.code < 400 => Some(write.after.as_ref()),
@@ -63,7 +72,7 @@ pub fn at_the_end(record: &Record) -> String {
     let mut out = String::new();
     for (key, document) in last.flatten().into_iter().flat_map(|map| published::documents(map)) {
         out.push_str(key);
-        if is_all_well(document) {
+        if is_in_order(document) {
             out.push_str(": ");
             out.push_str(&in_short(document));
             out.push('\n');

@@ -73,6 +73,7 @@ pub(super) fn read(
         Some(PlannedObject { place: Some((node.line, node.column)), object })
     });
     let objects = objects.collect();
+    let insights = map.get("insights").and_then(|node| reader.flag(node)).unwrap_or(false);
     let release = release?;
     let mut releases = releases;
     add_others(reader, &mut releases, &release);
@@ -94,7 +95,7 @@ pub(super) fn read(
         baseline_capability_set: baseline,
         additional_enabled_capabilities: additional,
         keyrings,
-        insights: map.get("insights").and_then(|node| reader.flag(node)).unwrap_or(false),
+        insights,
         objects,
         past: Past::default(),
         release: release.of(architecture),

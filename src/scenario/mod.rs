@@ -32,6 +32,7 @@ mod sentence;
 mod source;
 mod status_text;
 mod step;
+pub mod twins;
 mod update_service;
 
 #[cfg(test)]
