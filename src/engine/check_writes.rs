@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::matching::{all, insights_in, insights_of, name_fits};
 use crate::model::condition;
-use crate::model::insight::published::CONFIG_MAP;
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::record::{Entry, Event, Record, WriteEvent};
 use crate::scenario::plan::{Check, InsightRef, Subject, WriteMatch};
@@ -35,8 +35,45 @@ pub(super) fn statuses(
     condition: &str,
     wanted: &[String],
 ) -> Result<(), String> {
+    let homes: &[Home] = match of {
+        Subject::Object(_) => &[Home::Any],
+        Subject::Insight(_) => &[Home::ConfigMap, Home::UpdateStatus],
+    };
+    let ways = homes.iter().map(|home| way(record, of, condition, *home));
+    let seen = ways.into_iter().find(|seen| !seen.is_empty()).unwrap_or_default();
+    if seen == wanted {
+        Ok(())
+    } else if seen.is_empty() {
+        Err(format!("there never was a condition {condition}"))
+    } else {
+        Err(format!("{condition} was {}", seen.join(", then ")))
+    }
+}
+
+/// Where writes tell of somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Any,
+    ConfigMap,
+    UpdateStatus,
+}
+
+impl Home {
+    fn of(write: &WriteEvent) -> Self {
+        if write.key.is(&CONFIG_MAPS) && write.key.namespace == NAMESPACE && write.key.name == CONFIG_MAP {
+            Self::ConfigMap
+        } else if write.key.is(&UPDATE_STATUSES) {
+            Self::UpdateStatus
+        } else {
+            Self::Any
+        }
+    }
+}
+
+/// The statuses that a condition went through by what stands in one place: insights are published in two, one after the other.
+fn way(record: &Record, of: &Subject, condition: &str, home: Home) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
-    for (entry, write) in writes(record) {
+    for (entry, write) in writes(record).filter(|(_, write)| home == Home::Any || Home::of(write) == home) {
         for status in statuses_after(write, of, condition) {
             if record.is_set_up(entry) {
                 seen = vec![status];
@@ -45,13 +82,7 @@ pub(super) fn statuses(
             }
         }
     }
-    if seen == wanted {
-        Ok(())
-    } else if seen.is_empty() {
-        Err(format!("there never was a condition {condition}"))
-    } else {
-        Err(format!("{condition} was {}", seen.join(", then ")))
-    }
+    seen
 }
 
 fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
@@ -77,11 +108,9 @@ pub(super) fn never(record: &Record, insight: &InsightRef, checks: &[Check]) -> 
 
 /// The insights about a resource that a write published.
 fn published(write: &WriteEvent, insight: &InsightRef) -> Vec<Value> {
-    match &write.after {
-        Some(after) if write.key.is(&CONFIG_MAPS) && write.key.name == CONFIG_MAP => {
-            insights_in(after, insight)
-        }
-        Some(after) if write.key.is(&UPDATE_STATUSES) => insights_of(after, insight),
+    match (&write.after, Home::of(write)) {
+        (Some(after), Home::ConfigMap) => insights_in(after, insight),
+        (Some(after), Home::UpdateStatus) => insights_of(after, insight),
         _ => Vec::new(),
     }
 }
@@ -99,10 +128,9 @@ fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
                 && name_fits(&write.key.name, &object.name);
             same.then(|| status(&after["status"]["conditions"])).flatten().into_iter().collect()
         }
-        Subject::Insight(insight) if write.kind == "ConfigMap" => {
-            insights_in(after, insight).iter().filter_map(|found| status(&found["conditions"])).collect()
+        Subject::Insight(insight) => {
+            published(write, insight).iter().filter_map(|found| status(&found["conditions"])).collect()
         }
-        Subject::Insight(_) => Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::Status;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -19,11 +20,11 @@ use super::observer::{Note, Observer, words};
 use super::singleton::{Seen, StatusWrite};
 use super::state::{Published, State};
 use super::watched::Watched;
-use super::watches::{Alerts, Failure, Told, Watches, api_resource, published, seen};
+use super::watches::{ALERTS, Alerts, Failure, Told, Watches, api_resource, published, seen};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS as NAME};
-use crate::model::resources;
+use crate::model::{Resource, resources};
 
 /// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
 const FIELD_MANAGER: &str = "update-status-controller";
@@ -79,8 +80,8 @@ pub struct Parts {
     pub client: Client,
     /// Tells all its times; its pauses are those of the tokio runtime.
     pub clock: Arc<dyn Clock>,
-    /// Tells of alerts, which are not in the API.
-    pub alerts: Alerts,
+    /// Tells of alerts, which are not in the API; without it there are no insights on them.
+    pub alerts: Option<Alerts>,
     /// Is told what it does.
     pub observer: Arc<dyn Observer>,
 }
@@ -107,8 +108,10 @@ struct Controller {
     state: State,
     /// Whether insights are written anywhere.
     publishes: bool,
-    /// Why watches fail that will not work by themselves, by resource.
+    /// Why watches fail that will not work by themselves, by resource; also why alerts are not known.
     missing: BTreeMap<String, String>,
+    /// Why the API server does not take what is to be written, by kind.
+    hindered: BTreeMap<String, String>,
     /// Why the last of the rounds failed that did.
     last_failure: Option<String>,
     /// What the observer was told of how many insights there are.
@@ -121,6 +124,8 @@ struct Controller {
     version_due: Option<Instant>,
     /// Before this the UpdateStatus is not written again.
     paced_until: Option<Instant>,
+    /// Before this the ConfigMap is not written again.
+    config_map_due: Option<Instant>,
 }
 
 impl Controller {
@@ -134,12 +139,14 @@ impl Controller {
             state: State::default(),
             publishes: true,
             missing: BTreeMap::new(),
+            hindered: BTreeMap::new(),
             last_failure: None,
             counted: BTreeMap::new(),
             failures: 0,
             due: None,
             version_due: None,
             paced_until: None,
+            config_map_due: None,
         }
     }
 
@@ -171,7 +178,11 @@ impl Controller {
             Told::Operator(event) => self.state.operator(*event),
             Told::OperatorImage(event) => self.state.operator_image(event),
             Told::VersionPod(event) => self.state.version_pod(event),
-            Told::Alerts(alerts) => self.state.alerts(alerts),
+            Told::Alerts(Ok(alerts)) => {
+                self.missing.remove(ALERTS);
+                self.state.alerts(alerts);
+            }
+            Told::Alerts(Err(why)) => drop(self.missing.insert(ALERTS.to_owned(), why)),
             Told::MachineConfig(event) => self.state.machine_config(event),
             Told::Pool(event) => self.state.pool(event),
             Told::Node(event) => self.state.node(event),
@@ -179,6 +190,7 @@ impl Controller {
             Told::UpdateStatusCrd(event) => self.state.singleton.definition(event),
             Told::UpdateStatus(event) => self.state.singleton.object(event),
             Told::Failure(failure) => self.failed(failure),
+            Told::Recovery(resource) => drop(self.missing.remove(&resource)),
         }
     }
 
@@ -202,7 +214,7 @@ impl Controller {
             Instant::now() + Duration::try_from(pause).unwrap_or_default()
         });
         let paced = self.paced_until.filter(|_| self.state.wants_update_status());
-        [self.version_due, assess, paced].into_iter().flatten().min()
+        [self.version_due, assess, paced, self.config_map_due].into_iter().flatten().min()
     }
 
     fn wake(&mut self) {
@@ -235,7 +247,9 @@ impl Controller {
         self.failures = 0;
         self.due = None;
         let matters = self.state.version_matters();
-        self.version_due = matters.then(|| Instant::now() + VERSION_PERIOD);
+        // However much else happens meanwhile.
+        let due = self.version_due.unwrap_or_else(|| Instant::now() + VERSION_PERIOD);
+        self.version_due = matters.then_some(due);
     }
 
     /// Tells the observer what came of a round.
@@ -250,7 +264,9 @@ impl Controller {
         }
         match failure {
             Some(why) => self.observer.note(Note::Failed { why }),
-            None if self.state.informers()[0].has_begun() => self.observer.note(Note::Settled),
+            None if self.hindered.is_empty() && self.state.informers()[0].has_begun() => {
+                self.observer.note(Note::Settled);
+            }
             None => {}
         }
     }
@@ -259,17 +275,35 @@ impl Controller {
         if self.state.wants_version() {
             let minor = self.kubernetes_minor().await?;
             self.state.kubernetes_minor(minor);
+            self.version_due = None;
         }
         self.state.assess(self.clock.now())?;
         if !self.publishes {
             return Ok(());
         }
-        self.publish_config_map().await?;
-        self.publish_update_status().await
+        // What hinders the one does not hinder the other.
+        let config_map = self.publish_config_map().await;
+        self.publish_update_status().await?;
+        config_map
+    }
+
+    /// The API server does not take an object of this kind, and may not do so soon.
+    fn hindered(&mut self, resource: &Resource, refusal: &Status) {
+        self.observer.note(Note::Failed { why: &refusal.message });
+        self.hindered.insert(resource.kind.to_string(), refusal.message.clone());
     }
 
     async fn publish_config_map(&mut self) -> Result<(), RoundError> {
-        let Some(patch) = self.state.patch() else { return Ok(()) };
+        if self.config_map_due.is_some_and(|due| due > Instant::now()) {
+            return Ok(());
+        }
+        self.config_map_due = None;
+        let Some(patch) = self.state.patch() else {
+            if !self.state.is_patch_refused() {
+                self.hindered.remove(&*resources::CONFIG_MAPS.kind);
+            }
+            return Ok(());
+        };
         let params = PatchParams::apply(FIELD_MANAGER);
         match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
             Ok(config_map) => {
@@ -279,6 +313,14 @@ impl Controller {
             // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.state.config_map(Event::Delete((CONFIG_MAP.to_owned(), Published::default())));
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
+                self.state.patch_refused();
+                self.hindered(&resources::CONFIG_MAPS, &status);
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
+                self.config_map_due = Some(Instant::now() + RETRY_MAX);
+                self.hindered(&resources::CONFIG_MAPS, &status);
             }
             Err(error) => return Err(error.into()),
         }
@@ -303,9 +345,14 @@ impl Controller {
                 }
                 Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
                     self.state.singleton.refused();
+                    if self.state.singleton.is_given_up() {
+                        self.hindered(&resources::UPDATE_STATUSES, &status);
+                    }
                 }
-                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
-                    self.state.singleton.forbidden();
+                Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
+                    self.paced_until = Some(Instant::now() + RETRY_MAX);
+                    self.hindered(&resources::UPDATE_STATUSES, &status);
+                    return Ok(());
                 }
                 // Deleted a moment ago, alone or with its definition.
                 Err(kube::Error::Api(status)) if status.code == 404 => {
@@ -314,6 +361,9 @@ impl Controller {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+        if !self.state.singleton.is_given_up() {
+            self.hindered.remove(&*resources::UPDATE_STATUSES.kind);
         }
         Ok(())
     }

@@ -134,9 +134,9 @@ impl Singleton {
         self.room /= 2;
     }
 
-    /// Whoever asked may not write it. It is left alone until its definition is another.
-    pub(super) fn forbidden(&mut self) {
-        self.room = 0;
+    /// Whether it is left alone.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_served() && self.room < ROOM_MIN
     }
 }
 

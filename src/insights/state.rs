@@ -37,6 +37,8 @@ pub(super) struct Published {
     pub(super) resource_version: String,
     /// `data`.
     pub(super) data: BTreeMap<String, String>,
+    /// How many bytes `binaryData` takes of the room.
+    pub(super) binary: usize,
 }
 
 /// Whether one resource version is older than another, as far as they can be compared.
@@ -54,9 +56,11 @@ pub(super) struct State {
     operator_images: Cache<Option<String>>,
     /// What the pods that fetch payloads suffer from; `None`: nothing.
     version_pods: Cache<Option<String>>,
-    /// The alerts that are pending or fire.
-    alerts: Vec<ActiveAlert>,
+    /// The alerts that are pending or fire; `None` before anybody told.
+    alerts: Option<Vec<ActiveAlert>>,
     config_maps: Cache<Published>,
+    /// The version of the ConfigMap, and the state of the informers, with which a patch was refused.
+    refused: Option<(String, [u64; 2])>,
     /// The UpdateStatus, where the cluster has such a thing.
     pub(super) singleton: Singleton,
     nodes: Nodes,
@@ -66,6 +70,8 @@ pub(super) struct State {
     version_in_doubt: bool,
     /// Whether the insights on the control plane may be out of date.
     stale: bool,
+    /// Whether workers were seen that are not updated.
+    workers_lag: bool,
     /// When to look at the control plane again though nothing changed.
     look_again: Option<Time>,
     control_plane_informer: Informer,
@@ -80,13 +86,15 @@ impl Default for State {
             operators: Cache::default(),
             operator_images: Cache::default(),
             version_pods: Cache::default(),
-            alerts: Vec::new(),
+            alerts: None,
             config_maps: Cache::default(),
+            refused: None,
             singleton: Singleton::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
             stale: true,
+            workers_lag: false,
             look_again: None,
             control_plane_informer: Informer::new("cpi"),
             node_informer: Informer::new("ni"),
@@ -130,10 +138,15 @@ impl State {
 
     /// Takes in which alerts are pending or fire.
     pub(super) fn alerts(&mut self, alerts: Vec<ActiveAlert>) {
-        if self.alerts != alerts {
-            self.alerts = alerts;
+        if self.alerts.as_ref() != Some(&alerts) {
+            self.alerts = Some(alerts);
             self.stale = true;
         }
+    }
+
+    /// Whether anybody told of alerts.
+    pub(super) fn has_alerts(&self) -> bool {
+        self.alerts.is_some()
     }
 
     /// Takes in what the watch of nodes tells.
@@ -215,17 +228,20 @@ impl State {
             return Ok(());
         }
         let mut outcome = Ok(());
+        if self.nodes.is_synced() {
+            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
+            let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one));
+            self.nodes.control_plane_updates(updates);
+            begin(&mut self.node_informer, &self.config_maps, &self.singleton);
+            outcome = self.nodes.assess(&mut self.node_informer, now);
+            // What is told of an update is told until the last worker is through.
+            let lag = self.nodes.workers_lag();
+            self.stale |= std::mem::replace(&mut self.workers_lag, lag) != lag;
+        }
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
             begin(&mut self.control_plane_informer, &self.config_maps, &self.singleton);
             let insights = self.insights(now);
-            outcome = self.control_plane_informer.replace(insights, now);
-        }
-        if self.nodes.is_synced() {
-            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
-            let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one, now));
-            self.nodes.control_plane_updates(updates);
-            begin(&mut self.node_informer, &self.config_maps, &self.singleton);
-            outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
+            outcome = outcome.and(self.control_plane_informer.replace(insights, now));
         }
         self.control_plane_informer.expire(now);
         self.node_informer.expire(now);
@@ -242,13 +258,36 @@ impl State {
     /// tell.
     pub(super) fn patch(&mut self) -> Option<Value> {
         let published = self.config_maps.get(CONFIG_MAP)?;
+        let is_as_it_should_be = self.informers().into_iter().all(Informer::is_published);
+        if is_as_it_should_be || self.is_patch_refused() {
+            return None;
+        }
         let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
         let foreign = published.data.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
-        let room = ROOM.saturating_sub(foreign.map(|(_, text)| text.len()).sum());
+        let foreign: usize = foreign.map(|(_, text)| text.len()).sum();
+        let room = ROOM.saturating_sub(foreign + published.binary);
+        // However many alerts fire, half of the room is for nodes if they need it.
+        let of_control_plane = room - nodes.size().min(room / 2);
         let mut changes = Map::new();
-        control_plane.changes(&published.data, room, &mut changes);
-        nodes.changes(&published.data, room.saturating_sub(control_plane.size()), &mut changes);
+        control_plane.changes(&published.data, of_control_plane, &mut changes);
+        let left = room - control_plane.size().min(of_control_plane);
+        nodes.changes(&published.data, left, &mut changes);
         (!changes.is_empty()).then(|| json!({ "data": changes }))
+    }
+
+    /// The API server refused the patch, and would again: the ConfigMap is immutable, or full. It is left alone until it or
+    /// what is known is another.
+    pub(super) fn patch_refused(&mut self) {
+        let seen = self.config_maps.get(CONFIG_MAP).map(|seen| seen.resource_version.clone());
+        self.refused = seen.map(|version| (version, self.revisions()));
+    }
+
+    /// Whether that is so.
+    pub(super) fn is_patch_refused(&self) -> bool {
+        let seen = self.config_maps.get(CONFIG_MAP).map(|seen| &seen.resource_version);
+        self.refused
+            .as_ref()
+            .is_some_and(|(version, revisions)| seen == Some(version) && *revisions == self.revisions())
     }
 
     /// Whether the UpdateStatus may not be as it should be.
@@ -303,16 +342,18 @@ impl State {
                 kubernetes_minor: self.kubernetes_minor,
                 progress: progress.as_ref(),
                 version_pods: &version_pods,
+                workers_lag: self.workers_lag,
                 ..health::Facts::of(cluster_version)
             };
             health::of_cluster_version(&facts, &mut findings);
+            if name == CLUSTER_VERSION && facts.is_of_update() {
+                let since = assess::cluster_version::alerts_count_since(cluster_version);
+                let alerts = self.alerts.as_deref().unwrap_or_default();
+                health::of_alerts(alerts, since, &mut findings);
+            }
         }
         for operator in self.operators_of_payload() {
             health::of_operator(operator, &mut findings);
-        }
-        let updating = self.cluster_versions.get(CLUSTER_VERSION);
-        if let Some(updating) = updating.filter(|one| assess::cluster_version::is_updating(one, now)) {
-            health::of_alerts(&self.alerts, assess::cluster_version::started(updating), &mut findings);
         }
         let health::Outcome { insights: health, look_again } = findings.done();
         insights.extend(self.operator_insights(now));

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 pub(super) use self::fit::Fitting;
-use super::informer::Informer;
+use super::informer::{Informer, Rank};
+use super::uid::dns_label;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::insight::{Detail, Insight, ResourceRef, published};
 
@@ -60,8 +61,15 @@ pub(super) fn status(informers: [&Informer; 2], before: &Value, room: usize, now
     };
     let own = informers.map(|informer| informer.name);
     builder.keep_foreign(before, &own);
-    for informer in informers {
-        informer.fitting().for_each(|(insight, fitting)| builder.add(informer.name, insight, fitting));
+    // What one informer tells of the whole comes before all that the other tells of parts.
+    for is_of_whole in [true, false] {
+        for informer in informers {
+            for (_, insight, fitting) in
+                informer.fitting().filter(|(rank, ..)| (*rank == Rank::Whole) == is_of_whole)
+            {
+                builder.add(informer.name, insight, fitting);
+            }
+        }
     }
     builder.build(before, now)
 }
@@ -92,7 +100,8 @@ impl Builder {
     fn add(&mut self, informer: &str, insight: &Insight, fitting: Option<&Fitting>) {
         let pool = pool_of(insight).map(str::to_owned);
         let is_new = pool.as_ref().is_some_and(|pool| !self.pools.contains_key(pool));
-        if is_new && self.pools.len() == POOLS_MAX {
+        let is_odd = pool.as_ref().is_some_and(|pool| dns_label(pool) != *pool);
+        if is_odd || is_new && self.pools.len() == POOLS_MAX {
             self.left_out += 1;
             return;
         }
@@ -195,8 +204,8 @@ fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
         0 => condition("Complete", true, "AsExpected", String::new()),
         _ => {
             let message = format!(
-                "{left_out} insights do not fit into the limits of the API; those on nodes that wait or are done are left \
-                 out first, and pools count them"
+                "{left_out} insights do not fit into the limits of the API, which takes so many of so long names; those on \
+                 nodes that wait or are done are left out first, and pools count them"
             );
             condition("Complete", false, "TooManyInsights", message)
         }

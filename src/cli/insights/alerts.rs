@@ -23,8 +23,8 @@ const PERIOD: Duration = Duration::from_secs(30);
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The alerts of the Prometheus that the arguments name; without one, none is ever told. What could not be asked for leaves
-/// things as they are.
+/// The alerts of the Prometheus that the arguments name, if they name one. What could not be asked for leaves things as they
+/// are.
 ///
 /// # Errors
 /// It cannot be reached by what is given.
@@ -32,10 +32,10 @@ pub(super) async fn stream(
     args: &InsightsArgs,
     config: &Config,
     monitor: &Arc<Monitor>,
-) -> Result<Alerts, String> {
+) -> Result<Option<Alerts>, String> {
     let Some(url) = &args.prometheus else {
         hint("no --prometheus: there are no insights on alerts");
-        return Ok(stream::pending().boxed());
+        return Ok(None);
     };
     let mut config = config.clone();
     config.cluster_url = url.clone();
@@ -49,18 +49,14 @@ pub(super) async fn stream(
     let monitor = Arc::clone(monitor);
     let begun = (client, monitor, Instant::now());
     let told = stream::unfold(begun, async |(client, monitor, mut due)| {
-        loop {
-            sleep_until(due).await;
-            due = Instant::now() + PERIOD;
-            let answer = timeout(PATIENCE, thanos::answer(&client)).await;
-            let answer = answer.unwrap_or_else(|_| Err("no answer".to_owned())).and_then(|body| read(&body));
-            monitor.asked_for_alerts(answer.as_ref().err());
-            if let Ok(alerts) = answer {
-                return Some((alerts, (client, monitor, due)));
-            }
-        }
+        sleep_until(due).await;
+        due = Instant::now() + PERIOD;
+        let answer = timeout(PATIENCE, thanos::answer(&client)).await;
+        let answer = answer.unwrap_or_else(|_| Err("no answer".to_owned())).and_then(|body| read(&body));
+        monitor.asked_for_alerts(answer.as_ref().err());
+        Some((answer, (client, monitor, due)))
     });
-    Ok(told.boxed())
+    Ok(Some(told.boxed()))
 }
 
 /// The certificates in a file, read as those that a kubeconfig names.

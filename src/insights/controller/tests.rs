@@ -19,8 +19,7 @@ fn run_beside<F: Future<Output = ()>>(script: impl FnOnce(Server) -> F) -> Vec<S
         server.put(CLUSTER_VERSIONS, cluster_version("Console"));
         server.serve_minor("31+");
         let clock = VirtualClock::starting_at("2024-01-01T00:00:00Z".parse().unwrap());
-        let alerts = futures::stream::pending().boxed();
-        let parts = Parts { client: server.client(), clock, alerts, observer: Arc::new(()) };
+        let parts = Parts { client: server.client(), clock, alerts: None, observer: Arc::new(()) };
         let controller = tokio::spawn(run(parts));
         script(server.clone()).await;
         assert!(!controller.is_finished(), "the controller ended");

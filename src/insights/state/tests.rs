@@ -49,7 +49,7 @@ impl Bench {
     fn show(&mut self) {
         self.revision += 1;
         let data = self.data.clone().unwrap();
-        let seen = Published { resource_version: self.revision.to_string(), data };
+        let seen = Published { resource_version: self.revision.to_string(), data, ..Published::default() };
         self.state.config_map(Event::Apply((CONFIG_MAP.to_owned(), seen)));
     }
 
@@ -113,7 +113,7 @@ fn nothing_is_concluded_before_everything_is_known() {
     let mut state = State::default();
     state.config_map(Event::Init);
     let data = BTreeMap::from([("usc.cpi.cv-version".to_owned(), "old".to_owned())]);
-    let seen = Published { resource_version: "1".to_owned(), data };
+    let seen = Published { resource_version: "1".to_owned(), data, ..Published::default() };
     state.config_map(Event::InitApply((CONFIG_MAP.to_owned(), seen)));
     state.config_map(Event::InitDone);
     state.assess(T1.parse().unwrap()).unwrap();
@@ -209,7 +209,7 @@ fn a_frozen_status_is_told_since_it_was_first_seen_and_as_long_as_its_cause_last
 fn an_event_from_before_the_last_patch_does_not_bring_the_past_back() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
     bench.round(T1);
-    let past = Published { resource_version: "1".to_owned(), data: BTreeMap::new() };
+    let past = Published { resource_version: "1".to_owned(), ..Published::default() };
     bench.state.config_map(changed(CONFIG_MAP, past));
     assert_eq!(bench.round(T2), "");
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -68,8 +67,9 @@ impl Cluster {
     pub(crate) fn start(&self) -> JoinHandle<()> {
         let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
         tokio::spawn(async move {
-            let alerts = futures::stream::pending().boxed();
-            insights::run(insights::Parts { client, clock, alerts, observer: Arc::new(()) }).await.unwrap();
+            insights::run(insights::Parts { client, clock, alerts: None, observer: Arc::new(()) })
+                .await
+                .unwrap();
         })
     }
 

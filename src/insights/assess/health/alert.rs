@@ -17,7 +17,8 @@ pub(super) const FIRING: Cause = Cause {
 /// Alerts that stand in the way of updates whenever they began.
 const KNOWN: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
 
-/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`.
+/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`; `None`: nobody
+/// knows when, so that any may have to do with it.
 pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Findings<'_>) {
     for active in alerts.iter().filter(|active| active.alert.state == AlertState::Firing) {
         let name = active.alert.name();
@@ -27,7 +28,7 @@ pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Find
             _ => continue,
         };
         let is_known = KNOWN.contains(&name);
-        let is_of_update = started.is_some_and(|started| active.active_at.is_some_and(|at| at > started));
+        let is_of_update = active.active_at.is_some_and(|at| started.is_none_or(|started| at > started));
         if name.is_empty() || !(is_known || is_of_update) {
             continue;
         }

@@ -31,7 +31,8 @@ pub struct Node {
     labels: Value,
     /// Annotations of the machine-config operator, without their prefix.
     annotations: BTreeMap<String, String>,
-    pub(super) unschedulable: bool,
+    /// Whether pods are kept away from it.
+    pub(in crate::insights) unschedulable: bool,
     /// Since when pods are kept away from it, by the taint that follows from being unschedulable.
     pub(in crate::insights) cordoned_since: Option<Time>,
     /// What it lacks by its conditions, in their order, each with its condition.
