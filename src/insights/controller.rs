@@ -8,34 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt as _, StreamExt as _};
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
-use kube::core::Status;
-use kube::runtime::watcher::Event;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::observer::{Note, Observer, words};
-use super::singleton::{Seen, StatusWrite};
-use super::state::{Published, State};
-use super::watched::Watched;
-use super::watches::{ALERTS, Alerts, Failure, Told, Watches, api_resource, published, seen};
+use super::publisher::Publisher;
+use super::state::State;
+use super::watches::{ALERTS, Alerts, Failure, Told, Watches};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS as NAME};
-use crate::model::{Resource, resources};
-
-/// Who made the fields of the ConfigMap that this controller writes (`metadata.managedFields`).
-const FIELD_MANAGER: &str = "update-status-controller";
+use crate::model::resources;
 
 /// The pause after the first of a row of failures; it doubles with each further one.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// The longest pause.
 const RETRY_MAX: Duration = Duration::from_secs(60);
-
-/// The pause between two writes of the UpdateStatus. It is written as a whole, and may be large.
-const PACE: Duration = Duration::from_secs(1);
 
 /// How long the requests of one round may take. Without it one answer that never comes would be the end.
 const ROUND_MAX: Duration = Duration::from_secs(30);
@@ -101,8 +89,7 @@ pub async fn run(parts: Parts) -> Result<(), ControllerError> {
 /// The one who acts on what the state concludes.
 struct Controller {
     client: Client,
-    config_map: Api<ConfigMap>,
-    update_status: Api<Watched>,
+    publisher: Publisher,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     state: State,
@@ -131,8 +118,7 @@ struct Controller {
 impl Controller {
     fn new(client: Client, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
         Self {
-            config_map: Api::namespaced(client.clone(), NAMESPACE),
-            update_status: Api::all_with(client.clone(), &api_resource(&resources::UPDATE_STATUSES)),
+            publisher: Publisher::new(client.clone()),
             client,
             clock,
             observer,
@@ -272,6 +258,10 @@ impl Controller {
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {
+        if self.state.wants_config_map() {
+            self.state.config_map_read(self.publisher.config_map().await?);
+        }
+        self.read_update_status().await?;
         if self.state.wants_version() {
             let minor = self.kubernetes_minor().await?;
             self.state.kubernetes_minor(minor);
@@ -285,104 +275,6 @@ impl Controller {
         let config_map = self.publish_config_map().await;
         self.publish_update_status().await?;
         config_map
-    }
-
-    /// The API server does not take an object of this kind, and may not do so soon.
-    fn hindered(&mut self, resource: &Resource, refusal: &Status) {
-        self.observer.note(Note::Failed { why: &refusal.message });
-        self.hindered.insert(resource.kind.to_string(), refusal.message.clone());
-    }
-
-    async fn publish_config_map(&mut self) -> Result<(), RoundError> {
-        if self.config_map_due.is_some_and(|due| due > Instant::now()) {
-            return Ok(());
-        }
-        self.config_map_due = None;
-        let Some(patch) = self.state.patch() else {
-            if !self.state.is_patch_refused() {
-                self.hindered.remove(&*resources::CONFIG_MAPS.kind);
-            }
-            return Ok(());
-        };
-        let params = PatchParams::apply(FIELD_MANAGER);
-        match self.config_map.patch(CONFIG_MAP, &params, &Patch::Merge(patch)).await {
-            Ok(config_map) => {
-                self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
-                self.state.config_map(Event::Apply(published(config_map)));
-            }
-            // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                self.state.config_map(Event::Delete((CONFIG_MAP.to_owned(), Published::default())));
-            }
-            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
-                self.state.patch_refused();
-                self.hindered(&resources::CONFIG_MAPS, &status);
-            }
-            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
-                self.config_map_due = Some(Instant::now() + RETRY_MAX);
-                self.hindered(&resources::CONFIG_MAPS, &status);
-            }
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    }
-
-    /// Writes the UpdateStatus, if it is due. What it cannot hold is left out rather than tried for ever.
-    async fn publish_update_status(&mut self) -> Result<(), RoundError> {
-        if self.paced_until.is_some_and(|until| until > Instant::now()) {
-            return Ok(());
-        }
-        while let Some(write) = self.state.update_status(self.clock.now()) {
-            self.paced_until = Some(Instant::now() + PACE);
-            let is_patch = matches!(write, StatusWrite::Patch(_));
-            match self.write_update_status(write).await {
-                Ok(object) => {
-                    self.state.singleton.object(Event::Apply(seen(object)));
-                    if is_patch {
-                        self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
-                        self.state.update_status_written();
-                    }
-                }
-                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
-                    self.state.singleton.refused();
-                    if self.state.singleton.is_given_up() {
-                        self.hindered(&resources::UPDATE_STATUSES, &status);
-                    }
-                }
-                Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
-                    self.paced_until = Some(Instant::now() + RETRY_MAX);
-                    self.hindered(&resources::UPDATE_STATUSES, &status);
-                    return Ok(());
-                }
-                // Deleted a moment ago, alone or with its definition.
-                Err(kube::Error::Api(status)) if status.code == 404 => {
-                    self.state.singleton.object(Event::Delete((NAME.to_owned(), Seen::default())));
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if !self.state.singleton.is_given_up() {
-            self.hindered.remove(&*resources::UPDATE_STATUSES.kind);
-        }
-        Ok(())
-    }
-
-    async fn write_update_status(&self, write: StatusWrite) -> Result<Watched, kube::Error> {
-        match write {
-            StatusWrite::Create => {
-                let kind = api_resource(&resources::UPDATE_STATUSES);
-                let object = DynamicObject::new(NAME, &kind).data(json!({"spec": {}}));
-                let field_manager = Some(FIELD_MANAGER.to_owned());
-                let params = PostParams { field_manager, ..PostParams::default() };
-                let api = Api::<DynamicObject>::all_with(self.client.clone(), &kind);
-                api.create(&params, &object).await.map(Watched::from)
-            }
-            StatusWrite::Patch(patch) => {
-                let params = PatchParams::apply(FIELD_MANAGER);
-                self.update_status.patch_status(NAME, &params, &Patch::Merge(patch)).await
-            }
-        }
     }
 
     /// The minor of the Kubernetes that answers, by `GET /version`.
@@ -401,6 +293,7 @@ fn leading_number(text: &str) -> Option<u32> {
 }
 
 mod once;
+mod publish;
 #[cfg(test)]
 mod tests;
 

@@ -231,6 +231,11 @@ impl Informer {
         self.published
     }
 
+    /// The ConfigMap was written as [`Informer::changes`] asked for.
+    pub(super) fn published(&mut self) {
+        self.published = true;
+    }
+
     /// Doubts that the ConfigMap has what is known.
     pub(super) fn doubt(&mut self) {
         self.published = false;

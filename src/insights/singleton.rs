@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::cache::{Cache, Change};
 use super::informer::Informer;
-use super::state::is_older;
-use super::update_status::{self, ROOM};
+use super::mirror::Mirror;
+use super::update_status::{self, ROOM, difference};
 use crate::base::clock::Time;
 use crate::model::insight::Insight;
 use crate::model::insight::published::UPDATE_STATUS as NAME;
@@ -17,22 +17,18 @@ pub(super) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
 /// Where less room than this is refused as well, it is not the size.
 const ROOM_MIN: usize = 8 * 1024;
 
-/// What is remembered of an UpdateStatus.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Seen {
-    /// `metadata.resourceVersion`.
-    pub(super) resource_version: String,
-    /// `status`.
-    pub(super) status: Value,
-}
-
 /// A write that is due.
 #[derive(Debug, PartialEq)]
 pub(super) enum StatusWrite {
     /// The object is not there.
     Create,
-    /// A merge patch of its status.
-    Patch(Value),
+    /// A JSON patch that gives it this status, refused where somebody else wrote it meanwhile.
+    Patch {
+        /// The operations.
+        operations: Value,
+        /// What comes of them.
+        status: Value,
+    },
 }
 
 /// The object, as far as it was seen.
@@ -40,9 +36,12 @@ pub(super) enum StatusWrite {
 pub(super) struct Singleton {
     /// Whether the kind is served, by the name of its definition.
     definitions: Cache<bool>,
-    seen: Cache<Seen>,
+    /// Its status.
+    seen: Mirror<Value>,
     /// Whether it could not be watched.
     failed: bool,
+    /// Whether its status is known as it was written. API servers leave out what their definition does not know.
+    is_guessed: bool,
     /// The state of the informers that it was seen to tell.
     told: Option<[u64; 2]>,
     /// How many bytes its status may have; less where the API server refused more.
@@ -51,7 +50,8 @@ pub(super) struct Singleton {
 
 impl Default for Singleton {
     fn default() -> Self {
-        Self { definitions: Cache::default(), seen: Cache::default(), failed: false, told: None, room: ROOM }
+        let (definitions, seen) = (Cache::default(), Mirror::new(NAME));
+        Self { definitions, seen, failed: false, is_guessed: false, told: None, room: ROOM }
     }
 }
 
@@ -63,21 +63,33 @@ impl Singleton {
             self.told = None;
         }
         if !self.is_served() {
-            (self.seen, self.failed) = (Cache::default(), false);
+            (self.seen, self.failed) = (Mirror::new(NAME), false);
         }
     }
 
-    /// Takes in what the watch of objects tells. An event from before the last write is out of date.
-    pub(super) fn object(&mut self, event: Event<(String, Seen)>) {
-        if let Event::Apply((name, seen)) = &event
-            && let Some(known) = self.seen.get(name)
-            && is_older(&seen.resource_version, &known.resource_version)
-        {
-            return;
-        }
-        if self.seen.take(event) != Change::Nothing {
+    /// Takes in what the watch of objects tells: their resource versions.
+    pub(super) fn object(&mut self, event: Event<(String, String)>) {
+        // Whoever may not look is told nothing but that a list begins.
+        self.failed &= matches!(event, Event::Init);
+        if self.seen.watched(event) {
             self.told = None;
         }
+    }
+
+    /// Whether it has to be read: somebody else wrote it.
+    pub(super) fn wants_reading(&self) -> bool {
+        self.is_served() && !self.failed && self.seen.wants_reading()
+    }
+
+    /// Takes in its resource version and status as they were read; `None`: it is not there.
+    pub(super) fn read(&mut self, object: Option<(String, Value)>) {
+        self.seen.holds(object);
+        (self.is_guessed, self.told) = (false, None);
+    }
+
+    /// Somebody else wrote it.
+    pub(super) fn lose(&mut self) {
+        self.seen.lose();
     }
 
     /// The watch of objects failed. What is known otherwise does not wait for it.
@@ -97,7 +109,7 @@ impl Singleton {
 
     /// The insights that it has of an informer, if it is there.
     pub(super) fn insights(&self, informer: &str) -> Option<Vec<Insight>> {
-        self.seen.get(NAME).map(|seen| update_status::insights(&seen.status, informer))
+        self.seen.get().map(|(_, status)| update_status::insights(status, informer))
     }
 
     /// Whether it may not tell what is known.
@@ -112,44 +124,39 @@ impl Singleton {
         revisions: [u64; 2],
         now: Time,
     ) -> Option<StatusWrite> {
-        let Some(seen) = self.seen.get(NAME) else { return Some(StatusWrite::Create) };
-        let status = update_status::status(informers, &seen.status, self.room, now);
-        let Some(status) = status.filter(|status| !is_same(status, &seen.status)) else {
+        let Some((version, before)) = self.seen.get() else { return Some(StatusWrite::Create) };
+        let status = update_status::status(informers, before, self.room, now);
+        let mut operations = Vec::new();
+        if let Some(status) = &status {
+            difference("/status", before, status, &mut operations);
+        }
+        let (Some(status), false) = (status, operations.is_empty()) else {
             self.told = Some(revisions);
             return None;
         };
         // Whoever else wrote it meanwhile is not overwritten.
-        let metadata = json!({"resourceVersion": seen.resource_version});
-        Some(StatusWrite::Patch(json!({"metadata": metadata, "status": status})))
+        operations.insert(0, json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
+        Some(StatusWrite::Patch { operations: Value::Array(operations), status })
     }
 
-    /// It tells what informers in this state know, as far as the API server kept what it was told.
-    pub(super) fn written(&mut self, revisions: [u64; 2]) {
-        self.told = Some(revisions);
+    /// It has this status and resource version, and tells what informers in this state know.
+    pub(super) fn written(&mut self, version: String, status: Value, revisions: [u64; 2]) {
+        self.seen.holds(Some((version, status)));
+        (self.is_guessed, self.told) = (true, Some(revisions));
     }
 
-    /// The API server refused a write as too large, or as something that its definition does not allow. With less in it,
-    /// it may do; if not, it is left alone until its definition is another.
+    /// The API server refused a write as too large, or as something that its definition does not allow, unless what was to be
+    /// changed is not there. With less in it, it may do; if not, it is left alone until its definition is another.
     pub(super) fn refused(&mut self) {
-        self.room /= 2;
+        if self.is_guessed {
+            self.lose();
+        } else {
+            self.room /= 2;
+        }
     }
 
     /// Whether it is left alone.
     pub(super) fn is_given_up(&self) -> bool {
         self.is_served() && self.room < ROOM_MIN
     }
-}
-
-/// Whether a merge patch of this status changes nothing: of the control plane, it takes away what is null.
-fn is_same(status: &Value, seen: &Value) -> bool {
-    let agrees = |(field, told): (&String, &Value)| match field.as_str() {
-        "controlPlane" => members(told).eq(members(&seen[field])),
-        _ => *told == seen[field],
-    };
-    members(status).all(agrees) && members(status).count() == members(seen).count()
-}
-
-/// The fields of an object that hold anything.
-fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    object.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube::runtime::watcher::Event;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::assess::cluster_operator::{self, Operator};
 use super::assess::node::{Node, Pool};
@@ -11,6 +11,7 @@ use super::assess::progress::Progress;
 use super::assess::{self, health};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
+use super::mirror::Mirror;
 use super::nodes::Nodes;
 use super::singleton::{Singleton, StatusWrite};
 use super::uid;
@@ -27,25 +28,6 @@ const CLUSTER_VERSION: &str = "version";
 /// The CustomResourceDefinition that decides what a ClusterVersion may hold.
 pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
 
-/// Most bytes of all values of a ConfigMap, by the API. One byte more, and nothing would be published any more.
-const ROOM: usize = 1024 * 1024;
-
-/// What the controller remembers of a ConfigMap.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Published {
-    /// `metadata.resourceVersion`.
-    pub(super) resource_version: String,
-    /// `data`.
-    pub(super) data: BTreeMap<String, String>,
-    /// How many bytes `binaryData` takes of the room.
-    pub(super) binary: usize,
-}
-
-/// Whether one resource version is older than another, as far as they can be compared.
-pub(super) fn is_older(version: &str, than: &str) -> bool {
-    matches!((version.parse::<u64>(), than.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
-}
-
 /// Everything that the controller has seen and concluded.
 #[derive(Debug)]
 pub(super) struct State {
@@ -58,7 +40,7 @@ pub(super) struct State {
     version_pods: Cache<Option<String>>,
     /// The alerts that are pending or fire; `None` before anybody told.
     alerts: Option<Vec<ActiveAlert>>,
-    config_maps: Cache<Published>,
+    config_map: Mirror<Data>,
     /// The version of the ConfigMap, and the state of the informers, with which a patch was refused.
     refused: Option<(String, [u64; 2])>,
     /// The UpdateStatus, where the cluster has such a thing.
@@ -87,7 +69,7 @@ impl Default for State {
             operator_images: Cache::default(),
             version_pods: Cache::default(),
             alerts: None,
-            config_maps: Cache::default(),
+            config_map: Mirror::new(CONFIG_MAP),
             refused: None,
             singleton: Singleton::default(),
             nodes: Nodes::default(),
@@ -164,23 +146,6 @@ impl State {
         self.nodes.machine_config(event);
     }
 
-    /// Takes in what the watch of ConfigMaps tells. An event from before the last patch is out of date.
-    pub(super) fn config_map(&mut self, event: Event<(String, Published)>) {
-        if let Event::Apply((name, seen)) = &event
-            && self
-                .config_maps
-                .get(name)
-                .is_some_and(|known| is_older(&seen.resource_version, &known.resource_version))
-        {
-            return;
-        }
-        self.version_in_doubt |= matches!(event, Event::InitDone);
-        if self.config_maps.take(event) != Change::Nothing {
-            self.control_plane_informer.doubt();
-            self.node_informer.doubt();
-        }
-    }
-
     /// Takes in which Kubernetes 1.x answers.
     pub(super) fn kubernetes_minor(&mut self, minor: u32) {
         self.stale |= self.kubernetes_minor != Some(minor);
@@ -210,7 +175,7 @@ impl State {
             && self.crds.is_synced()
             && operators
             && self.version_pods.is_synced()
-            && self.config_maps.is_synced()
+            && self.config_map.is_synced()
             && self.singleton.is_synced()
     }
 
@@ -232,14 +197,14 @@ impl State {
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
             let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one));
             self.nodes.control_plane_updates(updates);
-            begin(&mut self.node_informer, &self.config_maps, &self.singleton);
+            begin(&mut self.node_informer, &self.config_map, &self.singleton);
             outcome = self.nodes.assess(&mut self.node_informer, now);
             // What is told of an update is told until the last worker is through.
             let lag = self.nodes.workers_lag();
             self.stale |= std::mem::replace(&mut self.workers_lag, lag) != lag;
         }
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
-            begin(&mut self.control_plane_informer, &self.config_maps, &self.singleton);
+            begin(&mut self.control_plane_informer, &self.config_map, &self.singleton);
             let insights = self.insights(now);
             outcome = outcome.and(self.control_plane_informer.replace(insights, now));
         }
@@ -252,42 +217,6 @@ impl State {
     pub(super) fn due(&self) -> Option<Time> {
         let expiries = self.informers().map(Informer::next_expiry);
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
-    }
-
-    /// The merge patch that the ConfigMap needs; `None` if it is as it should be, is not there, or it is too early to
-    /// tell.
-    pub(super) fn patch(&mut self) -> Option<Value> {
-        let published = self.config_maps.get(CONFIG_MAP)?;
-        let is_as_it_should_be = self.informers().into_iter().all(Informer::is_published);
-        if is_as_it_should_be || self.is_patch_refused() {
-            return None;
-        }
-        let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
-        let foreign = published.data.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
-        let foreign: usize = foreign.map(|(_, text)| text.len()).sum();
-        let room = ROOM.saturating_sub(foreign + published.binary);
-        // However many alerts fire, half of the room is for nodes if they need it.
-        let of_control_plane = room - nodes.size().min(room / 2);
-        let mut changes = Map::new();
-        control_plane.changes(&published.data, of_control_plane, &mut changes);
-        let left = room - control_plane.size().min(of_control_plane);
-        nodes.changes(&published.data, left, &mut changes);
-        (!changes.is_empty()).then(|| json!({ "data": changes }))
-    }
-
-    /// The API server refused the patch, and would again: the ConfigMap is immutable, or full. It is left alone until it or
-    /// what is known is another.
-    pub(super) fn patch_refused(&mut self) {
-        let seen = self.config_maps.get(CONFIG_MAP).map(|seen| seen.resource_version.clone());
-        self.refused = seen.map(|version| (version, self.revisions()));
-    }
-
-    /// Whether that is so.
-    pub(super) fn is_patch_refused(&self) -> bool {
-        let seen = self.config_maps.get(CONFIG_MAP).map(|seen| &seen.resource_version);
-        self.refused
-            .as_ref()
-            .is_some_and(|(version, revisions)| seen == Some(version) && *revisions == self.revisions())
     }
 
     /// Whether the UpdateStatus may not be as it should be.
@@ -305,10 +234,10 @@ impl State {
         self.singleton.write(informers, revisions, now)
     }
 
-    /// The UpdateStatus was written as it was to be.
-    pub(super) fn update_status_written(&mut self) {
+    /// The UpdateStatus was written as it was to be: it has this status, and this resource version.
+    pub(super) fn update_status_written(&mut self, version: String, status: Value) {
         let revisions = self.revisions();
-        self.singleton.written(revisions);
+        self.singleton.written(version, status, revisions);
     }
 
     /// What both informers know.
@@ -392,15 +321,18 @@ impl State {
 }
 
 /// Has an informer take over what an earlier process left.
-fn begin(informer: &mut Informer, config_maps: &Cache<Published>, singleton: &Singleton) {
+fn begin(informer: &mut Informer, config_map: &Mirror<Data>, singleton: &Singleton) {
     if informer.has_begun() {
         return;
     }
-    match config_maps.get(CONFIG_MAP) {
-        Some(published) => informer.begin(Some(&published.data)),
+    match config_map.get() {
+        Some((_, data)) => informer.begin(Some(&data.texts)),
         None => informer.adopt(singleton.insights(informer.name).unwrap_or_default()),
     }
 }
 
+mod config_map;
 #[cfg(test)]
 mod tests;
+
+pub(super) use config_map::Data;

@@ -1,7 +1,9 @@
 //! The singleton `UpdateStatus`: all insights grouped by what they are about and who tells them, in the limits of its API.
 
+mod difference;
 mod fit;
 
+pub(super) use difference::difference;
 pub(in crate::insights) use fit::read;
 
 use std::collections::BTreeMap;
@@ -140,8 +142,9 @@ impl Builder {
         let resource = self.resource?;
         let mut control_plane = self.control_plane.build(&before["controlPlane"]);
         control_plane["resource"] = json!(resource);
-        // A merge patch leaves what it does not name.
-        control_plane["poolResource"] = json!(self.pool_resource);
+        if let Some(pool) = self.pool_resource {
+            control_plane["poolResource"] = json!(pool);
+        }
         let old = |name: &str| {
             let pools = before["workerPools"].as_array();
             pools.and_then(|pools| pools.iter().find(|pool| pool["name"] == name)).unwrap_or(&Value::Null)
@@ -152,13 +155,14 @@ impl Builder {
             pool["name"] = json!(name);
             pool
         });
+        let pools: Vec<Value> = pools.collect();
         let mut conditions = conditions(&before["conditions"], &["Available", "Complete"]);
         conditions.extend(operational(self.left_out, &before["conditions"], now));
-        Some(json!({
-            "conditions": conditions,
-            "controlPlane": control_plane,
-            "workerPools": pools.collect::<Vec<Value>>(),
-        }))
+        keep_members(&mut control_plane, &before["controlPlane"], "poolResource");
+        let mut status =
+            json!({"conditions": conditions, "controlPlane": control_plane, "workerPools": pools});
+        keep_members(&mut status, before, "");
+        Some(status)
     }
 }
 
@@ -171,6 +175,16 @@ impl Part {
             json!({"name": name, "insights": insights})
         });
         json!({"conditions": conditions, "informers": informers.collect::<Vec<Value>>()})
+    }
+}
+
+/// Takes over the members that are not told here, but for one.
+fn keep_members(told: &mut Value, before: &Value, but: &str) {
+    let Some(told) = told.as_object_mut() else { return };
+    for (name, value) in before.as_object().into_iter().flatten().filter(|(name, _)| *name != but) {
+        if !told.contains_key(name) {
+            told.insert(name.clone(), value.clone());
+        }
     }
 }
 

@@ -7,17 +7,17 @@ use std::task::{Context, Poll};
 use futures::stream::{BoxStream, PollNext, select_with_strategy};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 
 use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator, image_of};
 use super::assess::node::{Node, Pool, release_of};
 use super::observer::{Note, Observer};
-use super::singleton::{Seen, UPDATE_STATUS_CRD};
-use super::state::{CLUSTER_VERSION_CRD, Published};
+use super::singleton::UPDATE_STATUS_CRD;
+use super::state::{CLUSTER_VERSION_CRD, Data};
 use super::watched::Watched;
 use crate::base::go_quote::quote;
 use crate::model::alert::ActiveAlert;
@@ -54,10 +54,12 @@ pub(super) enum Told {
     MachineConfig(Event<(String, Option<String>)>),
     Pool(Event<(String, Pool)>),
     Node(Event<(String, Node)>),
-    ConfigMap(Event<(String, Published)>),
+    /// Its resource version.
+    ConfigMap(Event<(String, String)>),
     /// Whether the kind UpdateStatus is served.
     UpdateStatusCrd(Event<(String, bool)>),
-    UpdateStatus(Event<(String, Seen)>),
+    /// Its resource version.
+    UpdateStatus(Event<(String, String)>),
     /// A watch failed; it goes on after a pause of its own.
     Failure(Failure),
     /// A watch that failed works again; the plural of its resource.
@@ -95,11 +97,11 @@ impl Watches {
         if is_served == self.update_status.is_some() {
             return;
         }
-        let api: Api<Watched> =
+        let api: Api<PartialObjectMeta<DynamicObject>> =
             Api::all_with(self.client.clone(), &api_resource(&resources::UPDATE_STATUSES));
         self.update_status = is_served.then(|| {
             let watch = watcher(api, named(UPDATE_STATUS));
-            let tell = |event| Told::UpdateStatus(each(event, seen));
+            let tell = |event| Told::UpdateStatus(each(event, version));
             told(&resources::UPDATE_STATUSES, watch, &self.observer, tell)
         });
     }
@@ -146,7 +148,7 @@ fn watches(
     let machine_configs = watcher(machine_configs, all());
     let pools = watcher(of(&resources::MACHINE_CONFIG_POOLS), all());
     let nodes = watcher(of(&resources::NODES), all());
-    let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    let config_maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client.clone(), NAMESPACE);
     let config_maps = watcher(config_maps, named(CONFIG_MAP));
     let watches = [
         told(&known::CUSTOM_RESOURCE_DEFINITIONS, crds, observer, |event| Told::Crd(each(event, json_of))),
@@ -175,7 +177,7 @@ fn watches(
         told(&known::NODES, nodes, observer, |event| {
             Told::Node(each(event, |object| named_as(object, Node::read)))
         }),
-        told(&known::CONFIG_MAPS, config_maps, observer, |event| Told::ConfigMap(each(event, published))),
+        told(&known::CONFIG_MAPS, config_maps, observer, |event| Told::ConfigMap(each(event, version))),
     ];
     let left = |(): &mut ()| PollNext::Left;
     let first_before = |rest, first| select_with_strategy(first, rest, left).boxed();
@@ -277,11 +279,9 @@ fn is_served(crd: &Value) -> bool {
     is_true(crd, "Established") && versions.into_iter().any(|found| is_ours(found) && found["served"] == true)
 }
 
-/// Name of an UpdateStatus, and what is remembered of it.
-pub(super) fn seen(mut object: Watched) -> (String, Seen) {
-    let resource_version = object.metadata.resource_version.unwrap_or_default();
-    let status = object.data["status"].take();
-    (object.metadata.name.unwrap_or_default(), Seen { resource_version, status })
+/// Resource version and status of an UpdateStatus.
+pub(super) fn status_of(mut object: Watched) -> (String, Value) {
+    (resource_version(object.metadata), object.data["status"].take())
 }
 
 /// What keeps a pod that fetches a payload from running, in its own words.
@@ -305,11 +305,19 @@ fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<
     (metadata.name.unwrap_or_default(), release_of(metadata.annotations.as_ref()))
 }
 
-/// Name of a ConfigMap, and what is remembered of it.
-pub(super) fn published(mut config_map: ConfigMap) -> (String, Published) {
-    let data = config_map.data.take().unwrap_or_default();
-    let binary = config_map.binary_data.take().unwrap_or_default().values().map(|bytes| bytes.0.len()).sum();
-    let metadata = std::mem::take(config_map.meta_mut());
-    let resource_version = metadata.resource_version.unwrap_or_default();
-    (metadata.name.unwrap_or_default(), Published { resource_version, data, binary })
+/// Resource version and data of a ConfigMap.
+pub(super) fn data_of(config_map: ConfigMap) -> (String, Data) {
+    let binary = config_map.binary_data.unwrap_or_default().values().map(|bytes| bytes.0.len()).sum();
+    let texts = config_map.data.unwrap_or_default();
+    (resource_version(config_map.metadata), Data { texts, binary })
+}
+
+/// Name and resource version.
+fn version<K>(object: PartialObjectMeta<K>) -> (String, String) {
+    let mut metadata = object.metadata;
+    (metadata.name.take().unwrap_or_default(), resource_version(metadata))
+}
+
+pub(super) fn resource_version(metadata: ObjectMeta) -> String {
+    metadata.resource_version.unwrap_or_default()
 }

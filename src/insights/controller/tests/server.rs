@@ -155,7 +155,11 @@ impl Inner {
             self.refusals -= 1;
             return reply(500, &status(500));
         }
-        json_patch::merge(&mut object, &serde_json::from_slice(body).unwrap());
+        let patch: Value = serde_json::from_slice(body).unwrap();
+        if patch["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
+            return reply(409, &status(409));
+        }
+        json_patch::merge(&mut object, &patch);
         self.put(collection, object);
         reply(200, &self.objects[collection])
     }
