@@ -99,6 +99,11 @@ impl Rig {
         self.signal_at(self.now, signal);
     }
 
+    /// All actors crash and begin anew.
+    pub(super) fn restart(&mut self) {
+        self.seats.iter_mut().for_each(Seat::restart);
+    }
+
     fn signal_at(&mut self, at: Time, signal: Signal) {
         self.version += 1;
         self.signals.insert((at, self.version), signal);
@@ -164,10 +169,7 @@ impl Rig {
             self.seats[index].answers.push(Answer { write, outcome });
             self.writes += 1;
             if self.crash_after_writes == Some(self.writes) {
-                let seat = &mut self.seats[index];
-                seat.actor = (seat.make)();
-                seat.fresh = true;
-                (seat.changes, seat.answers, seat.wake_at) = (Vec::new(), Vec::new(), None);
+                self.seats[index].restart();
                 break;
             }
         }
@@ -282,6 +284,13 @@ impl Rig {
 }
 
 impl Seat {
+    /// What it remembered is lost.
+    fn restart(&mut self) {
+        self.actor = (self.make)();
+        self.fresh = true;
+        (self.changes, self.answers, self.wake_at) = (Vec::new(), Vec::new(), None);
+    }
+
     fn has_work(&self, now: Time) -> bool {
         self.fresh
             || !self.changes.is_empty()

@@ -210,6 +210,54 @@ mod tests {
         check(&writes[..2], &["False"], "");
     }
 
+    /// A write of insights on the ClusterVersion that is `status`.
+    fn publishes(second: i64, key: crate::model::Key, status: &str) -> Entry {
+        let conditions = json!([{ "type": "Updating", "status": status }]);
+        let insight = json!({
+            "uid": "cv-version", "type": "ClusterVersion",
+            "clusterVersion": { "resource": { "name": "version" }, "conditions": conditions },
+        });
+        let after = if key.is(&CONFIG_MAPS) {
+            json!({ "data": { "usc.cpi.cv-version": insight.to_string() } })
+        } else {
+            json!({ "status": { "controlPlane": { "informers": [{ "name": "cpi", "insights": [insight] }] } } })
+        };
+        let write = WriteEvent {
+            by: "usc".to_owned(),
+            verb: "patch".to_owned(),
+            kind: if key.is(&CONFIG_MAPS) { "ConfigMap" } else { "UpdateStatus" }.to_owned(),
+            key,
+            subresource: String::new(),
+            code: 200,
+            message: String::new(),
+            before: None,
+            after: Some(Object::new(after)),
+        };
+        Entry { at: Time::constant(second, 0), event: Event::Write(Box::new(write)) }
+    }
+
+    #[test]
+    fn insights_go_through_statuses_wherever_they_are_published() {
+        let about = InsightRef { kind: "ClusterVersion".to_owned(), name: "version".to_owned(), about: None };
+        let mut record = record(&[]);
+        let mut check = |entries: Vec<Entry>| {
+            record.entries = entries;
+            let wanted = ["False", "True", "False"].map(str::to_owned);
+            assert_eq!(statuses(&record, &Subject::Insight(about.clone()), "Updating", &wanted), Ok(()));
+        };
+        let config_map = || CONFIG_MAPS.key(NAMESPACE, CONFIG_MAP);
+        let update_status = || UPDATE_STATUSES.key("", "cluster");
+        let turns = [(-1, "False"), (5, "True"), (7, "False")];
+        check(turns.map(|(at, status)| publishes(at, update_status(), status)).into());
+        let both = turns.map(|(at, status)| {
+            [publishes(at, config_map(), status), publishes(at + 1, update_status(), status)]
+        });
+        check(both.into_iter().flatten().collect());
+        let mut late: Vec<Entry> = turns.map(|(at, status)| publishes(at, config_map(), status)).into();
+        late.extend(turns.map(|(at, status)| publishes(at + 20, update_status(), status)));
+        check(late);
+    }
+
     #[test]
     fn writes_of_the_set_up_do_not_count() {
         let wanted = WriteMatch { verb: Some("update".to_owned()), ..WriteMatch::default() };

@@ -149,3 +149,62 @@ impl Filler<'_> {
         found.unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::plan::{
+        Action, AlertMatch, Attempt, CommandLine, Expectation, InsightRef, Program, Run, When, WriteMatch,
+    };
+
+    /// The texts of a step in which `$(kept x)` and /$(kept x)/ stand for `a.b`.
+    fn check(step: Step, expected: &str) {
+        let kept = BTreeMap::from([("x".to_owned(), "a.b".to_owned())]);
+        let told = format!("{:?}", filled(&step, &kept).unwrap());
+        assert!(told.contains(expected) && !told.contains("kept"), "{told}");
+        let error = filled(&step, &BTreeMap::new()).unwrap_err();
+        assert_eq!(error, "nothing was kept as `x` before");
+    }
+
+    fn expected(what: What) -> Step {
+        Step::Expect(Expectation { what, when: When::Now })
+    }
+
+    fn place() -> TextMatch {
+        TextMatch::Equals("$(kept x)".to_owned())
+    }
+
+    #[test]
+    fn whatever_compares_texts_is_filled() {
+        let insight = || InsightRef { kind: "Health".to_owned(), name: String::new(), about: None };
+        let checks = || vec![Check::Field { path: "impact.summary".to_owned(), value: place() }];
+        check(expected(What::NoInsight(insight(), checks())), "Equals(\"a.b\")");
+        check(expected(What::NeverInsight(insight(), checks())), "Equals(\"a.b\")");
+        let texts = vec![("name".to_owned(), place())];
+        let alert = || AlertMatch {
+            name: "A".to_owned(),
+            state: None,
+            labels: texts.clone(),
+            annotations: Vec::new(),
+        };
+        check(expected(What::Alert(alert())), "Equals(\"a.b\")");
+        check(expected(What::NoAlert(alert())), "Equals(\"a.b\")");
+        let write = WriteMatch { message: Some(place()), ..WriteMatch::default() };
+        check(expected(What::Writes(vec![write])), "Equals(\"a.b\")");
+        check(Step::Try(Attempt { action: Action::ClearUpdate, refused: vec![place()] }), "Equals(\"a.b\")");
+        let pattern = TextMatch::read("/^$(kept x)+$/").unwrap();
+        check(expected(What::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex(\"^a\\.b+$\")"#);
+    }
+
+    #[test]
+    fn what_was_kept_is_one_word_of_a_command() {
+        let words = vec!["--to".to_owned(), "$(kept:x)".to_owned()];
+        let command = CommandLine {
+            line: "oc adm upgrade --to x".to_owned(),
+            program: Program::Upgrade,
+            words,
+            gates: crate::oc::Gates::default(),
+        };
+        check(Step::Run(Run { command, checks: Vec::new() }), "[\"--to\", \"a.b\"]");
+    }
+}

@@ -252,3 +252,6 @@ fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
     let conditions = fit[fit::member(insight)]["conditions"].as_array().filter(|_| tells)?;
     conditions.iter().find(|condition| condition["type"] == "Updating")
 }
+
+#[cfg(test)]
+mod tests;

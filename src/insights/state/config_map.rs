@@ -9,7 +9,7 @@ use super::State;
 use crate::insights::informer::Informer;
 
 /// Most bytes of all values of a ConfigMap, by the API. One byte more, and nothing would be published any more.
-const ROOM: usize = 1024 * 1024;
+pub(super) const ROOM: usize = 1024 * 1024;
 
 /// What a ConfigMap holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -225,5 +225,14 @@ mod tests {
         assert_eq!((&**key, &**name), ("usc.cpi.dns", "ClusterOperator dns"));
         assert_eq!(state.as_ref().unwrap().tone, Tone::Busy);
         assert_eq!(of_insights(&before, &Value::Null)[0].2, None);
+        let part = |status: &str| {
+            let insight = yaml::from_str::<Value>(&document(status)).unwrap();
+            let informers = serde_json::json!([{"name": "cpi", "insights": [insight]}]);
+            serde_json::json!({"status": {"controlPlane": {"informers": informers}}})
+        };
+        let (key, (_, name), state) = &of_insights(&part("False"), &part("True"))[0];
+        assert_eq!((&**key, &**name), ("usc.cpi.co-dns", "ClusterOperator dns"));
+        assert_eq!(state.as_ref().unwrap().tone, Tone::Busy);
+        assert!(of_insights(&part("True"), &part("True")).is_empty());
     }
 }

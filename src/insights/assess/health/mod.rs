@@ -22,6 +22,7 @@ pub use pool::assess as of_pool;
 use serde_json::Value;
 
 use super::progress::Progress;
+use crate::model::condition::of;
 
 /// All causes, in the order of the table in `docs/insights.md`.
 pub const CAUSES: &[&Cause] = &[
@@ -89,7 +90,8 @@ impl<'a> Facts<'a> {
     /// Whether the cluster updates: its control plane, or its workers after it. While it does, `oc adm upgrade status`
     /// tells more than that the cluster is not updating.
     pub fn is_of_update(&self) -> bool {
-        self.is_updating() || self.workers_lag
+        let is_told = || of(self.cluster_version, "Progressing").is_some();
+        self.is_updating() || self.workers_lag && is_told()
     }
 }
 
