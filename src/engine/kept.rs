@@ -117,7 +117,9 @@ impl Filler<'_> {
     }
 
     fn texts(&mut self, wanted: &mut [TextMatch]) {
-        wanted.iter_mut().for_each(|wanted| self.text(wanted));
+        for one in wanted {
+            self.text(one);
+        }
     }
 
     fn text(&mut self, wanted: &mut TextMatch) {
@@ -158,11 +160,11 @@ mod tests {
     };
 
     /// The texts of a step in which `$(kept x)` and /$(kept x)/ stand for `a.b`.
-    fn check(step: Step, expected: &str) {
+    fn check(step: &Step, expected: &str) {
         let kept = BTreeMap::from([("x".to_owned(), "a.b".to_owned())]);
-        let told = format!("{:?}", filled(&step, &kept).unwrap());
+        let told = format!("{:?}", filled(step, &kept).unwrap());
         assert!(told.contains(expected) && !told.contains("kept"), "{told}");
-        let error = filled(&step, &BTreeMap::new()).unwrap_err();
+        let error = filled(step, &BTreeMap::new()).unwrap_err();
         assert_eq!(error, "nothing was kept as `x` before");
     }
 
@@ -178,8 +180,8 @@ mod tests {
     fn whatever_compares_texts_is_filled() {
         let insight = || InsightRef { kind: "Health".to_owned(), name: String::new(), about: None };
         let checks = || vec![Check::Field { path: "impact.summary".to_owned(), value: place() }];
-        check(expected(What::NoInsight(insight(), checks())), "Equals(\"a.b\")");
-        check(expected(What::NeverInsight(insight(), checks())), "Equals(\"a.b\")");
+        check(&expected(What::NoInsight(insight(), checks())), "Equals(\"a.b\")");
+        check(&expected(What::NeverInsight(insight(), checks())), "Equals(\"a.b\")");
         let texts = vec![("name".to_owned(), place())];
         let alert = || AlertMatch {
             name: "A".to_owned(),
@@ -187,13 +189,13 @@ mod tests {
             labels: texts.clone(),
             annotations: Vec::new(),
         };
-        check(expected(What::Alert(alert())), "Equals(\"a.b\")");
-        check(expected(What::NoAlert(alert())), "Equals(\"a.b\")");
+        check(&expected(What::Alert(alert())), "Equals(\"a.b\")");
+        check(&expected(What::NoAlert(alert())), "Equals(\"a.b\")");
         let write = WriteMatch { message: Some(place()), ..WriteMatch::default() };
-        check(expected(What::Writes(vec![write])), "Equals(\"a.b\")");
-        check(Step::Try(Attempt { action: Action::ClearUpdate, refused: vec![place()] }), "Equals(\"a.b\")");
+        check(&expected(What::Writes(vec![write])), "Equals(\"a.b\")");
+        check(&Step::Try(Attempt { action: Action::ClearUpdate, refused: vec![place()] }), "Equals(\"a.b\")");
         let pattern = TextMatch::read("/^$(kept x)+$/").unwrap();
-        check(expected(What::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex(\"^a\\.b+$\")"#);
+        check(&expected(What::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex("^a\\.b+$")"#);
     }
 
     #[test]
@@ -205,6 +207,6 @@ mod tests {
             words,
             gates: crate::oc::Gates::default(),
         };
-        check(Step::Run(Run { command, checks: Vec::new() }), "[\"--to\", \"a.b\"]");
+        check(&Step::Run(Run { command, checks: Vec::new() }), "[\"--to\", \"a.b\"]");
     }
 }

@@ -29,13 +29,10 @@ use crate::model::release::{self, Account, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES};
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
-use health::{Health, Pace};
+use health::{Health, Pace, WORKING_TOWARDS};
 
 /// The name in `status.versions` that tells which release an operator has reached.
 const OPERATOR: &str = "operator";
-
-/// How the message of `Progressing` names the target of a rollout.
-const WORKING_TOWARDS: &str = "Working towards ";
 
 /// The operator behind one `ClusterOperator`.
 #[derive(Debug)]
@@ -280,7 +277,7 @@ fn reported_version(object: &Object) -> Option<&str> {
 fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     let progressing =
         condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
-    let target = progressing["message"].as_str()?.strip_prefix(WORKING_TOWARDS)?;
+    let target = health::target_in(progressing["message"].as_str()?)?;
     Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
 }
 

@@ -76,5 +76,5 @@ async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
 fn read(body: &str) -> Result<Vec<ActiveAlert>, String> {
     let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     let alerts = answer["data"]["alerts"].as_array().ok_or("expected `data.alerts` in the answer")?;
-    Ok(alerts.iter().filter_map(ActiveAlert::read).collect())
+    Ok(alerts.iter().map(ActiveAlert::read).collect())
 }

@@ -297,7 +297,6 @@ fn put_workers(bench: &mut Bench, config_release: &str) {
 fn firing(name: &str, since: &str) -> ActiveAlert {
     let labels = json!({"alertname": name, "severity": "warning"});
     ActiveAlert::read(&json!({"labels": labels, "annotations": {}, "state": "firing", "activeAt": since}))
-        .unwrap()
 }
 
 /// A ClusterVersion whose own update is done.
@@ -366,4 +365,16 @@ fn however_many_alerts_fire_pools_and_nodes_have_half_of_the_room() {
     bench.show();
     bench.round(T2);
     assert!(size(&bench) > ROOM - 10_000, "there is room again: {}", size(&bench));
+}
+
+#[test]
+fn alerts_of_the_same_labels_are_told_of_one_by_one() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
+    bench.state.alerts(vec![firing("A", T2), firing("A", T2), firing("B", T2)]);
+    bench.round(T2);
+    assert_eq!(bench.health().len(), 3);
+    bench.state.alerts(vec![firing("A", T2), firing("B", T2)]);
+    assert_eq!(bench.round("2024-01-01T02:00:30Z"), "", "one leaves after a while");
+    bench.round("2024-01-01T02:01:30Z");
+    assert_eq!(bench.health().len(), 2);
 }

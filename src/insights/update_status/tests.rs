@@ -41,7 +41,7 @@ fn alerts(count: usize, size: usize) -> Vec<Insight> {
         let labels = json!({"alertname": format!("A{number}"), "severity": "warning"});
         let annotations = json!({"description": "x".repeat(size)});
         let alert = json!({"labels": labels, "annotations": annotations, "state": "firing", "activeAt": NOW});
-        ActiveAlert::read(&alert).unwrap()
+        ActiveAlert::read(&alert)
     };
     let alerts: Vec<ActiveAlert> = (0..count).map(alert).collect();
     let mut findings = Findings::new(Sight { now: now(), earlier: &|_| None });

@@ -105,7 +105,7 @@ fn health(files: &BTreeMap<String, String>) -> BTreeSet<Told> {
     let alerts: Value =
         dump.alerts.as_deref().map_or(Value::Null, |body| serde_json::from_str(body).unwrap_or_default());
     let alerts = alerts["data"]["alerts"].as_array().cloned().unwrap_or_default();
-    let alerts: Vec<ActiveAlert> = alerts.iter().filter_map(ActiveAlert::read).collect();
+    let alerts: Vec<ActiveAlert> = alerts.iter().map(ActiveAlert::read).collect();
     let at = |now: Time, of_nodes: bool| {
         let insights = snapshot::of_objects(list, alerts.clone(), 33, now).unwrap();
         let health = insights.into_values().filter_map(|insight| match insight.detail {

@@ -80,6 +80,10 @@ pub fn assess(
     away(node, pool, standing, rebooting_since, findings);
 }
 
+fn is_on_its_way(node: &Node, pool: &Pool, standing: Standing) -> bool {
+    standing.is_on_its_way() && pool.wants(node)
+}
+
 fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
     Draft {
         scope: ScopeType::of(pool.is_control_plane()),
@@ -89,7 +93,7 @@ fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
 }
 
 fn unavailable(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
-    if standing.is_available || standing.is_on_its_way() {
+    if standing.is_available || is_on_its_way(node, pool, standing) {
         return;
     }
     let tolerated = |lack| if lack == Lack::Ready { NOT_READY_FOR } else { PRESSED_FOR };
@@ -156,7 +160,8 @@ fn away(
     rebooting_since: Option<Time>,
     findings: &mut Findings<'_>,
 ) {
-    let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready).filter(|_| standing.is_on_its_way());
+    let is_away = is_on_its_way(node, pool, standing);
+    let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready).filter(|_| is_away);
     let not_ready_since = lack.and_then(|(_, ready)| ready.since);
     let Some(since) = [not_ready_since, rebooting_since].into_iter().flatten().min() else { return };
     if !findings.is_older(Some(since), AWAY_FOR) {

@@ -193,3 +193,25 @@ fn a_node_whose_drain_does_not_end_is_told_of_twice_as_loud() {
     bench.round("03");
     assert_eq!(bench.ailments(), ["Error Node w0 drains for too long"]);
 }
+
+#[test]
+fn a_node_on_its_way_to_where_its_pool_goes_no_more_is_unavailable() {
+    let mut bench = Bench::behind();
+    bench.config("new", &config("4.18.7"));
+    let mut away = node("old");
+    for (name, text) in [("desiredConfig", "new"), ("state", "Working")] {
+        away["metadata"]["annotations"][format!("{PREFIX}{name}")] = json!(text);
+    }
+    let since = "2024-01-01T01:50:00Z";
+    away["status"]["conditions"] = json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
+    bench.node("w0", &away);
+    let mut wanting = pool("worker", "worker");
+    wanting["spec"]["configuration"] = json!({"name": "new"});
+    bench.pool("worker", &wanting);
+    bench.round("02");
+    assert_eq!(bench.ailments(), [""; 0], "it reboots");
+    wanting["spec"]["configuration"] = json!({"name": "newer"});
+    bench.pool("worker", &wanting);
+    bench.round("02");
+    assert_eq!(bench.ailments(), ["Warning Node w0 is not ready"]);
+}
