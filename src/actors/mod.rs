@@ -41,7 +41,7 @@ use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::alert::{ActiveAlert, Alert};
 use crate::model::counter::Counter;
-use crate::model::machine::{Boot, Disk};
+use crate::model::machine::{Boot, Disk, StaticPod};
 use crate::model::world::World;
 use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 
@@ -120,6 +120,8 @@ pub enum Signal {
         /// The exit code.
         code: i64,
     },
+    /// To a kubelet: this file is among those that it runs pods from, perhaps in place of another.
+    StaticPod(StaticPod),
 }
 
 /// What an actor decided.
@@ -166,6 +168,14 @@ pub enum Effect {
         /// How long nothing runs; `None`: it does not come back.
         silence: Option<SignedDuration>,
     },
+    /// A file from which the kubelet of this node runs a pod is written, as the installers of the control plane's operators
+    /// do.
+    WriteStaticPod {
+        /// The node.
+        node: String,
+        /// What is in the file.
+        pod: StaticPod,
+    },
     /// The process has counted up to this. Counters are not in the API: Prometheus asks the process.
     Count(Counter),
     /// Prometheus tells of an alert whose state is another now. Alerts are not in the API: people ask Prometheus.
@@ -180,11 +190,12 @@ pub enum Effect {
 /// How long after a boot the machine-config daemon of a machine is there, in seconds.
 const DAEMON_STARTS_SECONDS: (u64, u64) = (16, 24);
 
-/// What runs on a machine: its kubelet, and where there is something on its disk for it, its machine-config daemon. `boot` is
-/// the start at `now` that they are to tell of; without one the machine has been running all along.
+/// What runs on a machine: its kubelet first, and where there is something on its disk for it, its machine-config daemon. `boot`
+/// is the start at `now` that they are to tell of; without one the machine has been running all along.
 pub fn on_machine(
     node: &str,
     disk: &Disk,
+    static_pods: &[StaticPod],
     boot: Option<Boot>,
     world: &Arc<World>,
     streams: &Streams,
@@ -201,7 +212,7 @@ pub fn on_machine(
         Some(boot) => kubelet::Kubelet::booted(node, boot, Arc::clone(world), streams),
         None => kubelet::Kubelet::new(node, Arc::clone(world), streams),
     };
-    let mut actors: Vec<Box<dyn Actor>> = vec![Box::new(kubelet)];
+    let mut actors: Vec<Box<dyn Actor>> = vec![Box::new(kubelet.with_static_pods(static_pods))];
     if !disk.config.is_empty() {
         actors.push(Box::new(mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready)));
     }

@@ -12,6 +12,7 @@ use super::{Actor, Effect, Input, Interest, Signal};
 use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::{Stream, Streams};
 use crate::base::text::clock_time;
+use crate::model::machine::StaticPod;
 use crate::model::{
     Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Refusal, Resource, View, Write,
     resources,
@@ -93,6 +94,16 @@ impl Rig {
         self.write(&Write::create(resource, object))
     }
 
+    /// Creates an object, status and all, in place of one of the same name.
+    pub(super) fn write_as_new(&mut self, resource: &Resource, object: Value) -> Object {
+        let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let (namespace, name) = (name("namespace"), name("name"));
+        if self.view.get(resource, &namespace, &name).is_some() {
+            self.write(&Write::delete_now(resource, &namespace, &name));
+        }
+        self.put(resource, object)
+    }
+
     /// A process ends by itself.
     pub(super) fn process_ends(&mut self, pod: &Key, container: &str) {
         let signal = Signal::Exited { pod: pod.clone(), container: container.to_owned(), code: 0 };
@@ -102,6 +113,11 @@ impl Rig {
     /// All actors crash and begin anew.
     pub(super) fn restart(&mut self) {
         self.seats.iter_mut().for_each(Seat::restart);
+    }
+
+    /// A file with a static pod is written.
+    pub(super) fn write_static_pod(&mut self, pod: StaticPod) {
+        self.signal_at(self.now, Signal::StaticPod(pod));
     }
 
     fn signal_at(&mut self, at: Time, signal: Signal) {
@@ -192,6 +208,10 @@ impl Rig {
                     let signal = Signal::Exited { pod: pod.clone(), container, code: 0 };
                     self.signal_at(self.now + after, signal);
                 }
+            }
+            Effect::WriteStaticPod { node, pod } => {
+                self.note(&format!("static pod {} on {node}", pod.manifest["metadata"]["name"]));
+                self.signal_at(self.now, Signal::StaticPod(pod.clone()));
             }
             Effect::WriteDisk(disk) => self.note(&format!("disk {}", disk.config)),
             Effect::Reboot { disk, .. } => self.note(&format!("reboot {}", disk.config)),

@@ -20,6 +20,7 @@ use super::request::Request;
 use super::server::ApiServer;
 use super::storage::Saved;
 use super::store::Store;
+use super::upstream::Programs;
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::{Identity, Resource, Write, resources};
@@ -184,6 +185,7 @@ impl Builder {
             access,
             log: WriteLog::default(),
             faults: Vec::new(),
+            programs: Programs::default(),
             answers: self.answers,
         };
         if let Some(saved) = self.saved {

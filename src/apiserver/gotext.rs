@@ -6,6 +6,7 @@ pub(crate) mod url;
 
 use serde_json::{Map, Number, Value};
 
+pub(crate) use crate::base::go_float::plain as float;
 pub(crate) use crate::base::go_quote::quote;
 
 /// A number as Go's `%v` writes an `int64` or a `float64`.
@@ -14,18 +15,6 @@ pub(crate) fn number(number: &Number) -> String {
         Some(float) if number.is_f64() => self::float(float),
         _ => number.to_string(),
     }
-}
-
-/// A `float64` as Go's `%v` writes it.
-pub(crate) fn float(value: f64) -> String {
-    let size = value.abs();
-    if size != 0.0 && !(1e-4..1e21).contains(&size) {
-        let text = format!("{value:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |positive| ('-', positive));
-        return format!("{digits}e{sign}{exponent:0>2}");
-    }
-    value.to_string()
 }
 
 /// A value as Go's `%#v` writes what `encoding/json` decodes into an `interface{}`.

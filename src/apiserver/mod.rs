@@ -35,7 +35,8 @@
 //! pruning, defaulting, rules in CEL and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the
 //! minor can be changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`),
 //! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
-//! (`subresources`); a log is what the annotation `log.windtunnel.dev/CONTAINER` of its pod holds. Quotas and limit ranges
+//! (`subresources`); a log is what the annotation `log.windtunnel.dev/CONTAINER` of its pod holds, and what an [`Upstream`]
+//! answers for pods is reached through `proxy`. Quotas and limit ranges
 //! are kept and not enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
 //! write, unless the builder is told otherwise. Admission and conversion webhooks are called through the [`Hooks`] that the
 //! server is built with; ValidatingAdmissionPolicies decide about writes but for `authorizer`, MutatingAdmissionPolicies
@@ -88,6 +89,7 @@ pub mod storage;
 mod store;
 mod subresources;
 mod table;
+mod upstream;
 mod url;
 mod verbs;
 mod view;
@@ -105,4 +107,5 @@ pub use request::{Body, Method, Query, Request, ResourcePath, Target, Via};
 pub use server::{ApiServer, Forgotten};
 pub use store::{Event, EventKind};
 pub use table::Table;
+pub use upstream::{Answered, Asked, Upstream};
 pub use watch::{Poll, Watch};

@@ -20,6 +20,7 @@ use super::reply::Reply;
 use super::request::{Method, Request, Target};
 use super::status::{Outcome, Refused};
 use super::store::{Event, Store, TableId};
+use super::upstream::{Programs, Upstream};
 use super::verbs::PriorityClass;
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
@@ -65,6 +66,8 @@ pub struct ApiServer {
     pub(crate) log: WriteLog,
     /// Requests that are answered with trouble.
     pub(super) faults: Vec<RequestFault>,
+    /// Who answers behind pods.
+    pub(crate) programs: Programs,
     /// What is answered at paths that no server of its own has.
     pub(super) answers: BTreeMap<String, String>,
 }
@@ -81,6 +84,11 @@ impl ApiServer {
     /// A server to be built: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    /// Has this answer what clients ask of pods through `proxy` from now on.
+    pub fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
+        self.programs = Programs::new(upstream);
     }
 
     /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's

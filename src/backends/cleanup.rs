@@ -38,7 +38,7 @@ impl Cleanups {
     /// Does everything now, newest first.
     pub fn run(&self) {
         self.run_all();
-        self.finish();
+        self.end(None);
     }
 
     /// The same for a process that ends now: whoever has something to undo from here on waits for the end.
@@ -52,12 +52,13 @@ impl Cleanups {
             // The lock is free while the work is done: it may drop other guards.
             let last = self.lock().works.pop_last();
             let Some((_, work)) = last else { return };
-            work();
+            do_whatever_happens(work);
         }
     }
 
-    fn finish(&self) {
-        self.lock().busy = None;
+    /// This thread undoes nothing any more but what it was at before.
+    fn end(&self, before: Option<ThreadId>) {
+        self.lock().busy = before;
         self.0.1.notify_all();
     }
 
@@ -82,11 +83,19 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let work = self.all.quiet().works.remove(&self.number);
-        if let Some(work) = work {
-            work();
-        }
+        let mut pending = self.all.quiet();
+        let Some(work) = pending.works.remove(&self.number) else { return };
+        // Who ends the process meanwhile waits for this; a work may drop another guard.
+        let before = pending.busy.replace(std::thread::current().id());
+        drop(pending);
+        do_whatever_happens(work);
+        self.all.end(before);
     }
+}
+
+/// A work that panics, which is told, must not keep others waiting or undone.
+fn do_whatever_happens(work: Work) {
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
 }
 
 impl std::fmt::Debug for Cleanups {
@@ -138,6 +147,42 @@ mod tests {
         runner.join().unwrap();
         dropper.join().unwrap();
         assert_eq!(*done.lock().unwrap(), ["undone", "dropped"]);
+    }
+
+    #[test]
+    fn who_ends_the_process_waits_for_who_drops_a_guard() {
+        let (all, done) = (Cleanups::default(), Arc::default());
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let (within, undone) = (all.add(noting(&done, "within")), noting(&done, "undone"));
+        let guard = all.add(move || {
+            drop(within);
+            begun.send(()).unwrap();
+            ends.recv().unwrap();
+            undone();
+        });
+        let dropper = std::thread::spawn(move || drop(guard));
+        begins.recv().unwrap();
+        let note = noting(&done, "process ends");
+        let ender = std::thread::spawn(move || {
+            all.run_last();
+            note();
+        });
+        end.send(()).unwrap();
+        dropper.join().unwrap();
+        ender.join().unwrap();
+        assert_eq!(*done.lock().unwrap(), ["within", "undone", "process ends"]);
+    }
+
+    #[test]
+    fn a_work_that_panics_keeps_nobody_waiting() {
+        let (all, done) = (Cleanups::default(), Arc::default());
+        let other = all.add(noting(&done, "other"));
+        drop(all.add(|| panic!("on purpose")));
+        all.add(|| panic!("on purpose")).leave();
+        all.run();
+        drop(other);
+        assert_eq!(*done.lock().unwrap(), ["other"]);
     }
 
     #[test]

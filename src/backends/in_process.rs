@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{Backend, BackendError, Capabilities, Door, Order};
+use super::{Backend, BackendError, Capabilities, Door, Order, Upstream};
 use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
@@ -101,6 +101,10 @@ impl Door for InProcess {
         self.shared.with(|server| server.set_kubernetes_minor(minor));
     }
 
+    fn answer_behind(&mut self, upstream: Arc<dyn Upstream>) {
+        self.shared.with(|server| server.set_upstream(upstream));
+    }
+
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {
         let log = self.shared.with(ApiServer::take_log);
         log.into_iter().map(event).collect()
@@ -119,15 +123,7 @@ impl Door for InProcess {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            virtual_time: true,
-            request_faults: true,
-            any_kubernetes: true,
-            restart: false,
-            real_kubelets: false,
-            controllers: false,
-            speed: 1,
-        }
+        Capabilities::OURS
     }
 }
 

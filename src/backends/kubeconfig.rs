@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Config;
+use serde_json::Value;
 
-use super::remote::{self, Link, Remote, Stamp, Terms, Wire, path, runs, sweep};
+use super::remote::{self, Link, Remote, Stamp, Terms, Wire, runs, sweep};
 use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Tell};
 use crate::base::clock::{Clock as _, Time, WallClock};
 use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
@@ -13,6 +14,8 @@ use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
 /// How long the cluster may take to be ready, and how often it is asked.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(500);
+/// How often it is looked whether the controllers of a cluster with nodes are at work: some clusters have none.
+const CONTROLLERS_LOOKS: u32 = 6;
 
 /// How a cluster is used.
 #[derive(Clone)]
@@ -27,6 +30,8 @@ pub struct Use {
     pub keep: bool,
     /// How people get rid of what stays.
     pub removal: String,
+    /// Whether the cluster is known to come with nodes and controllers of its own, for which a young one is given time.
+    pub has_kubelets: bool,
 }
 
 /// A cluster that somebody named, one run at a time.
@@ -45,6 +50,9 @@ impl Existing {
     pub fn reach(cluster: Use, cleanups: &Cleanups, tell: Tell) -> Result<Self, BackendError> {
         let wire = connect(&cluster)?;
         wait_until_ready(&wire, &tell)?;
+        if cluster.has_kubelets {
+            wait_until_settled(&wire, &tell)?;
+        }
         check(&wire)?;
         remove_remains(&wire, &tell)?;
         Ok(Self { cluster, cleanups: cleanups.clone(), tell })
@@ -61,7 +69,7 @@ pub fn clean(cluster: &Use, tell: &Tell) -> Result<(), BackendError> {
     match runs::holding(&wire)? {
         None => tell("there is nothing to remove"),
         Some(run) if run.alive && !run.kept => return Err(at_work(&run)),
-        Some(run) => remove(&wire, &run.id, tell)?,
+        Some(run) => remove(&wire, &run.lease, tell)?,
     }
     Ok(())
 }
@@ -72,9 +80,9 @@ impl Backend for Existing {
         check(&wire)?;
         remove_remains(&wire, &self.tell)?;
         let run = runs::new_id();
-        runs::take(&wire, &run)?;
-        let controllers = has_controllers(&wire);
+        let controllers = has_controllers(&wire)?;
         let stamp = Stamp { run: Some(run.clone()), beside_others: has_nodes(&wire)? };
+        let lease = runs::take(&wire, &run)?;
         let capabilities = Capabilities {
             virtual_time: false,
             request_faults: false,
@@ -91,9 +99,9 @@ impl Backend for Existing {
             self.cleanups.add(move || {
                 link.close();
                 if keep {
-                    runs::keep(&wire);
+                    lease.keep(&wire);
                     tell(&format!("run {run} was left as it is; to remove it: {removal}"));
-                } else if let Err(error) = remove(&wire, &run, &tell) {
+                } else if let Err(error) = remove(&wire, &lease, &tell) {
                     tell(&error.to_string());
                 }
             })
@@ -126,19 +134,49 @@ fn connect(cluster: &Use) -> Result<Arc<Wire>, BackendError> {
     Ok(Arc::new(wire))
 }
 
-/// Waits until the API server is ready, and tells what it waits for.
-#[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
+/// Waits until the API server is ready.
 fn wait_until_ready(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
-    let (mut waited, mut told) = (Duration::ZERO, String::new());
-    loop {
-        let reply = wire.get("/readyz");
+    wait(tell, || {
+        let reply = wire.probe("/readyz");
         match reply.code {
             // Who may not ask that may ask other things.
-            200..300 | 401 | 403 | 404 => return Ok(()),
-            _ => {}
+            200..300 | 401 | 403 | 404 => None,
+            _ => Some(reply.checked().err().map(|refusal| refusal.message).unwrap_or_default()),
         }
-        let why = reply.checked().err().map(|refusal| refusal.message).unwrap_or_default();
-        if waited >= READY_WITHIN {
+    })
+}
+
+/// Waits until a cluster that was just made has a node that is Ready, and for a moment for its controllers: who looked
+/// before would take it for one without.
+#[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
+fn wait_until_settled(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
+    wait(tell, || match wire.get(&NODES.path("", "")).checked() {
+        Err(refusal) => Some(refusal.message),
+        Ok(nodes) if !nodes["items"].as_array().into_iter().flatten().any(is_ready) => {
+            Some("no node is Ready yet".to_owned())
+        }
+        Ok(_) => None,
+    })?;
+    for _ in 0..CONTROLLERS_LOOKS {
+        if has_controllers(wire)? {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+fn is_ready(node: &Value) -> bool {
+    let mut conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+/// Waits until nothing is `missing` any more, and tells what it waits for.
+#[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
+fn wait(tell: &Tell, missing: impl Fn() -> Option<String>) -> Result<(), BackendError> {
+    let (began, mut told) = (std::time::Instant::now(), String::new());
+    while let Some(why) = missing() {
+        if began.elapsed() >= READY_WITHIN {
             return Err(BackendError::Failed(format!("the cluster is not ready: {why}")));
         }
         if why != told {
@@ -146,13 +184,13 @@ fn wait_until_ready(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
             told = why;
         }
         std::thread::sleep(LOOK);
-        waited += LOOK;
     }
+    Ok(())
 }
 
 /// Refuses a cluster that is somebody's OpenShift, or looks like it.
 fn check(wire: &Arc<Wire>) -> Result<(), BackendError> {
-    match wire.get(&path(&CLUSTER_VERSIONS, "", "version")).checked() {
+    match wire.get(&CLUSTER_VERSIONS.path("", "version")).checked() {
         Err(refusal) if refusal.code == 404 => Ok(()),
         Err(refusal) => Err(BackendError::Failed(refusal.message)),
         Ok(version) if version["metadata"]["labels"][RUN].is_string() => Ok(()),
@@ -170,41 +208,51 @@ fn check(wire: &Arc<Wire>) -> Result<(), BackendError> {
 fn remove_remains(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
     match runs::holding(wire)? {
         None => Ok(()),
-        Some(run) if run.kept => Err(BackendError::Refused(format!(
+        // Runs of this process come one after the other.
+        Some(run) if run.kept && run.holder != runs::holder() => Err(BackendError::Refused(format!(
             "run {} was left here as it is (--keep): remove it by `windtunnel clean` with the same --kubeconfig and \
              --context",
-            run.id
+            run.lease.run
         ))),
-        Some(run) if run.alive => Err(at_work(&run)),
+        Some(run) if run.alive && run.holder != runs::holder() => Err(at_work(&run)),
         Some(run) => {
-            tell(&format!("run {} of {} ended without cleaning up", run.id, run.holder));
-            remove(wire, &run.id, tell)
+            if !run.kept {
+                tell(&format!("run {} of {} ended without cleaning up", run.lease.run, run.holder));
+            }
+            remove(wire, &run.lease, tell)
         }
     }
 }
 
 fn at_work(run: &runs::Run) -> BackendError {
-    BackendError::Refused(format!("run {} of {} is at work in this cluster", run.id, run.holder))
+    BackendError::Refused(format!("run {} of {} is at work in this cluster", run.lease.run, run.holder))
 }
 
-fn remove(wire: &Arc<Wire>, run: &str, tell: &Tell) -> Result<(), BackendError> {
+fn remove(wire: &Arc<Wire>, lease: &runs::Held, tell: &Tell) -> Result<(), BackendError> {
+    let run = &lease.run;
     tell(&format!("removing what run {run} made"));
-    let removed = sweep(wire, run, has_controllers(wire)).map_err(BackendError::Failed)?;
-    runs::give_back(wire);
-    tell(&format!("removed {removed} objects of run {run}"));
+    let swept = sweep(wire, run, has_controllers(wire)?).map_err(BackendError::Failed)?;
+    lease.give_back(wire);
+    for kind in swept.unseen {
+        tell(&format!("it was not looked whether there are objects of run {run} of a kind: {kind}"));
+    }
+    tell(&format!("removed {} objects of run {run}", swept.removed));
     Ok(())
 }
 
 /// Whether kube-controller-manager is at work: it publishes this ConfigMap into every namespace.
-fn has_controllers(wire: &Arc<Wire>) -> bool {
-    let published = wire.get(&path(&CONFIG_MAPS, "default", "kube-root-ca.crt"));
-    // A simulated one does so as well.
-    published.code == 200 && published.body["metadata"]["labels"][RUN].is_null()
+fn has_controllers(wire: &Arc<Wire>) -> Result<bool, BackendError> {
+    match wire.get(&CONFIG_MAPS.path("default", "kube-root-ca.crt")).checked() {
+        // A simulated one does so as well.
+        Ok(published) => Ok(published["metadata"]["labels"][RUN].is_null()),
+        Err(refusal) if refusal.code == 404 => Ok(false),
+        Err(refusal) => Err(BackendError::Failed(refusal.message)),
+    }
 }
 
 /// Whether the cluster has nodes that no run made.
 fn has_nodes(wire: &Arc<Wire>) -> Result<bool, BackendError> {
-    let others = format!("{}?labelSelector=!{}&limit=1", path(&NODES, "", ""), remote::SIMULATED);
+    let others = format!("{}?labelSelector=!{}&limit=1", NODES.path("", ""), remote::SIMULATED);
     let nodes = wire.get(&others).checked().map_err(|refusal| BackendError::Failed(refusal.message))?;
     Ok(nodes["items"].as_array().is_some_and(|items| !items.is_empty()))
 }

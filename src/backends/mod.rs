@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+pub use crate::apiserver::{Answered, Asked, Upstream};
 pub use cleanup::{Cleanups, Guard};
 #[cfg(feature = "live")]
 pub use remote::{RUN, SIMULATED};
@@ -61,6 +62,9 @@ pub trait Door: Send {
     /// What the cluster can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// Has this answer what clients ask of pods through the API server. Servers that are not ours ask real pods.
+    fn answer_behind(&mut self, _: Arc<dyn Upstream>) {}
+
     /// Why the cluster is out of reach for good; `None`: it is not.
     fn lost(&self) -> Option<&str> {
         None
@@ -96,6 +100,19 @@ pub struct Capabilities {
     pub controllers: bool,
     /// How many times as fast as the wall's its time passes, in whole numbers; 1 where time is virtual.
     pub speed: i32,
+}
+
+impl Capabilities {
+    /// What API servers of our own can do.
+    pub(crate) const OURS: Self = Self {
+        virtual_time: true,
+        request_faults: true,
+        any_kubernetes: true,
+        restart: false,
+        real_kubelets: false,
+        controllers: false,
+        speed: 1,
+    };
 }
 
 /// What a run needs of its cluster.

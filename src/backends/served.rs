@@ -17,20 +17,17 @@ use crate::model::fault::{RequestFault, Requests};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Served;
 
-/// What can be done to the server beneath its API.
-struct Own(Shared);
-
-impl Beneath for Own {
+impl Beneath for Shared {
     fn fail(&mut self, fault: RequestFault) {
-        self.0.with(|server| server.fail(fault));
+        self.with(|server| server.fail(fault));
     }
 
     fn heal(&mut self, requests: Option<&Requests>) {
-        self.0.with(|server| server.heal(requests));
+        self.with(|server| server.heal(requests));
     }
 
     fn serve_kubernetes(&mut self, minor: u32) {
-        self.0.with(|server| server.set_kubernetes_minor(minor));
+        self.with(|server| server.set_kubernetes_minor(minor));
     }
 }
 
@@ -61,16 +58,8 @@ impl Backend for Served {
         let terms = Terms {
             clock: order.clock.clone(),
             speed: None,
-            capabilities: Capabilities {
-                virtual_time: true,
-                request_faults: true,
-                any_kubernetes: true,
-                restart: false,
-                real_kubelets: false,
-                controllers: false,
-                speed: 1,
-            },
-            beneath: Some(Box::new(Own(shared))),
+            capabilities: Capabilities::OURS,
+            beneath: Some(Box::new(shared)),
             end: Box::new(serving),
         };
         let door = Remote::open(link, inbox, terms).map_err(|refusal| failed(&refusal))?;

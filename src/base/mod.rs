@@ -1,6 +1,7 @@
 //! What every module may use: time, seeded randomness, YAML, text. No Kubernetes and no domain words here.
 
 pub mod clock;
+pub mod go_float;
 pub mod go_quote;
 pub mod jsonpath;
 pub mod limits;

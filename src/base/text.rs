@@ -87,6 +87,20 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     nearest(word, candidates).map(|found| format!("; did you mean `{found}`?")).unwrap_or_default()
 }
 
+/// An error with what is behind it, as far as that says more.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text += &format!(": {more}");
+        }
+        source = error.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

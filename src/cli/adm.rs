@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::args::AdmCommand;
 use super::live::connection::{self, Connection};
-use super::live::{block_on, causes, get, plain, thanos};
+use super::live::{block_on, get, plain, thanos};
 use super::{Exit, repeat};
+use crate::base::text::causes;
 use crate::model::Object;
 use crate::oc::{Alert, Command, Gates, Patch, Said, Sight, Turn};
 

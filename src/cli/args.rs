@@ -244,6 +244,9 @@ pub(super) struct TestArgs {
     pub(super) seed: u64,
     #[command(flatten)]
     pub(super) selection: Selection,
+    /// Write the record of the run to FILE; of several scenarios, one record each into the folder FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<PathBuf>,
     #[command(flatten)]
     pub(super) reports: Reports,
     /// Write results as Cucumber's JSON.

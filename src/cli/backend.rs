@@ -3,6 +3,8 @@
 #[cfg(feature = "live")]
 use std::path::PathBuf;
 use std::sync::Arc;
+#[cfg(feature = "live")]
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "live")]
 use super::args::CleanArgs;
@@ -133,8 +135,14 @@ pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
     };
     let connection = Connection::new(args.kubeconfig.as_deref(), Some(context));
     let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
-    let cluster =
-        Use { config, speed: 1.0, writes_per_second: WRITES_PER_SECOND, keep: false, removal: String::new() };
+    let cluster = Use {
+        config,
+        speed: 1.0,
+        writes_per_second: WRITES_PER_SECOND,
+        keep: false,
+        removal: String::new(),
+        has_kubelets: false,
+    };
     kubeconfig::clean(&cluster, &tell).map_err(|error| error.to_string())?;
     Ok(Exit::Passed)
 }
@@ -148,7 +156,7 @@ pub(super) const WRITES_PER_SECOND: u32 = 50;
 fn existing(args: &PlaceArgs) -> Result<Use, String> {
     let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
     if args.context.is_none() {
-        let contexts = connection.contexts().map_err(|said| said.stderr)?;
+        let contexts = connection.contexts().map_err(|said| unprefixed(&said.stderr))?;
         return Err(format!(
             "--backend kubeconfig: name the cluster by --context, so that none is touched by mistake; there {}",
             match contexts.as_slice() {
@@ -159,10 +167,19 @@ fn existing(args: &PlaceArgs) -> Result<Use, String> {
         ));
     }
     let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
-    let file = args.kubeconfig.as_ref().map(|path| format!(" --kubeconfig {}", path.display()));
-    let context = args.context.as_deref().unwrap_or_default();
-    let removal = format!("windtunnel clean{} --context {context}", file.unwrap_or_default());
-    Ok(Use { config, speed: args.speed, writes_per_second: args.writes_per_second, keep: args.keep, removal })
+    let file = args.kubeconfig.as_ref().map(|path| path.display().to_string());
+    let mut line = vec!["windtunnel", "clean"];
+    line.extend(file.iter().flat_map(|file| ["--kubeconfig", file]));
+    line.extend(["--context", args.context.as_deref().unwrap_or_default()]);
+    let removal = shlex::try_join(line).map_err(|error| error.to_string())?;
+    Ok(Use {
+        config,
+        speed: args.speed,
+        writes_per_second: args.writes_per_second,
+        keep: args.keep,
+        removal,
+        has_kubelets: false,
+    })
 }
 
 /// What a client said went wrong, without the word that it puts before.
@@ -171,9 +188,18 @@ fn unprefixed(said: &str) -> String {
     said.strip_prefix("error: ").unwrap_or(said).trim_end().to_owned()
 }
 
+/// What a signal has to clean up: that of the place that was made last. There is one at a time.
+#[cfg(feature = "live")]
+static TO_CLEAN_UP: Mutex<Option<Cleanups>> = Mutex::new(None);
+
 /// Has SIGINT and SIGTERM clean up before they end the process.
 #[cfg(feature = "live")]
 fn clean_up_on_signals(cleanups: &Cleanups) -> Result<(), String> {
+    let current = || TO_CLEAN_UP.lock().unwrap_or_else(PoisonError::into_inner);
+    if current().replace(cleanups.clone()).is_some() {
+        // Somebody listens already.
+        return Ok(());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -181,16 +207,13 @@ fn clean_up_on_signals(cleanups: &Cleanups) -> Result<(), String> {
     let guard = runtime.enter();
     let signal = Signal::new()?;
     drop(guard);
-    let cleanups = cleanups.clone();
     std::thread::spawn(move || {
-        runtime.block_on(signal.received());
+        let code = runtime.block_on(signal.received());
         hint("interrupted: cleaning up");
-        cleanups.run_last();
-        std::process::exit(INTERRUPTED);
+        if let Some(cleanups) = current().clone() {
+            cleanups.run_last();
+        }
+        std::process::exit(code);
     });
     Ok(())
 }
-
-/// The exit code of a process that SIGINT ended, as shells tell it.
-#[cfg(feature = "live")]
-const INTERRUPTED: i32 = 130;

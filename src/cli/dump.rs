@@ -14,7 +14,10 @@ use crate::model::Resource;
 /// # Errors
 /// What cannot be read, and a dump in which there are none.
 pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
-    let sources = sources(path, Wanted::Kinds(wanted))?;
+    let (sources, unread) = sources(path, Wanted::Kinds(wanted))?;
+    if !unread.is_empty() {
+        return Err(unread.join("\n"));
+    }
     let count = sources.len();
     let dump = Dump::read(sources, wanted).map_err(|problems| problems.join("\n"))?;
     let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
@@ -26,9 +29,10 @@ pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
 /// # Errors
 /// As [`read`], but for files that hold nothing readable.
 pub(super) fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
-    let sources = sources(path, Wanted::All)?;
-    let count = sources.len();
-    let (dump, problems) = Dump::read_all(sources);
+    let (sources, mut problems) = sources(path, Wanted::All)?;
+    let count = sources.len() + problems.len();
+    let (dump, more) = Dump::read_all(sources);
+    problems.extend(more);
     match (dump.is_empty(), problems.is_empty()) {
         (true, true) => Err(nothing(path, "", count)),
         (true, false) => Err(problems.join("\n")),
@@ -41,24 +45,31 @@ fn nothing(path: &Path, which: &str, count: usize) -> String {
     format!("{path}: expected objects of a cluster{which}, found none in {count} YAML and JSON files")
 }
 
-fn sources(path: &Path, wanted: Wanted<'_>) -> Result<Vec<Source>, String> {
+/// Files with their texts, and a line for each that cannot be read.
+type Sources = (Vec<Source>, Vec<String>);
+
+fn sources(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
     if path.is_dir() {
         folder(path, wanted)
     } else if archive::is_one(path) {
         archive::read(path, wanted).map_err(|error| format!("{}: {error}", path.display()))
     } else {
-        Ok(vec![Source { path: path.display().to_string(), text: text(path)? }])
+        Ok((vec![Source { path: path.display().to_string(), text: text(path)? }], Vec::new()))
     }
 }
 
-fn folder(path: &Path, wanted: Wanted<'_>) -> Result<Vec<Source>, String> {
+fn folder(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
     let mut found = Vec::new();
     walk(path, "", &mut found)?;
-    let read = |name: String| {
+    let (mut sources, mut problems) = (Vec::new(), Vec::new());
+    for name in select(found, wanted) {
         let path = path.join(&name);
-        Ok(Source { text: text(&path)?, path: path.display().to_string() })
-    };
-    select(found, wanted).into_iter().map(read).collect()
+        match text(&path) {
+            Ok(text) => sources.push(Source { text, path: path.display().to_string() }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    Ok((sources, problems))
 }
 
 /// Finds files by their names from the root. Folders that are linked to are not searched: links may go in circles.
@@ -82,7 +93,9 @@ fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), String>
 /// The text of a file, whether or not it is compressed.
 fn text(path: &Path) -> Result<String, String> {
     if archive::is_compressed(path) {
-        return archive::decompress(path).map_err(|error| format!("{}: {error}", path.display()));
+        let name = path.display().to_string();
+        let bytes = archive::decompress(path).map_err(|error| format!("{name}: {error}"))?;
+        return files::text(&name, bytes);
     }
     files::read(path)
 }

@@ -46,19 +46,27 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Puts a program somewhere, in place of what is there.
+/// Puts a program somewhere, in place of what is there. Suites that begin at the same time may fill one folder, so it is
+/// there at every moment.
 fn put(program: &Path, place: &Path, copy: bool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", place.display());
-    match fs::remove_file(place) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
-    }
+    let draft = place.with_extension(format!("{}.part", std::process::id()));
+    // What a killed process of this number left.
+    let _ = fs::remove_file(&draft);
+    link(program, &draft, copy).map_err(failed)?;
+    fs::rename(&draft, place).map_err(|error| {
+        let _ = fs::remove_file(&draft);
+        failed(error)
+    })
+}
+
+fn link(program: &Path, place: &Path, copy: bool) -> std::io::Result<()> {
     #[cfg(unix)]
     if !copy {
-        return std::os::unix::fs::symlink(program, place).map_err(failed);
+        return std::os::unix::fs::symlink(program, place);
     }
     let _ = copy;
-    fs::copy(program, place).map(|_| ()).map_err(failed)
+    fs::copy(program, place).map(|_| ())
 }
 
 /// A program of the PATH that does not stand in `folder`.

@@ -1,6 +1,7 @@
 //! Finding, reading and writing files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -72,13 +73,21 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
         return Err(format!("{}: expected a file, found a folder", path.display()));
     }
     let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    text(&path.display().to_string(), bytes)
+}
+
+/// The text that bytes are.
+///
+/// # Errors
+/// Where they stop to be one.
+pub(super) fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let good = String::from_utf8_lossy(good);
         let last_line = good.rsplit('\n').next().unwrap_or_default();
         let (line, column) = (good.matches('\n').count() + 1, last_line.chars().count() + 1);
         let byte = rest.first().copied().unwrap_or_default();
-        format!("{}:{line}:{column}: expected text in UTF-8, found the byte 0x{byte:02x}", path.display())
+        format!("{name}:{line}:{column}: expected text in UTF-8, found the byte 0x{byte:02x}")
     })
 }
 
@@ -144,6 +153,23 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
+/// Where the records of scenarios are written, each known by its file and its name: one to the path itself, several into a
+/// folder, by the names of their files.
+pub(super) fn record_paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
+    if scenarios.len() == 1 && !to.is_dir() {
+        return vec![to.to_owned()];
+    }
+    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    let paths = scenarios.iter().map(|(file, name)| {
+        let stem = Path::new(file).file_stem().map_or((*name).into(), OsStr::to_string_lossy);
+        let count = taken.entry(stem.to_string()).or_insert(0);
+        *count += 1;
+        let number = if *count == 1 { String::new() } else { format!("-{count}") };
+        to.join(format!("{stem}{number}.jsonl"))
+    });
+    paths.collect()
+}
+
 /// Writes a file whole or not at all.
 ///
 /// # Errors
@@ -170,10 +196,12 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
 /// As [`write`].
 #[cfg(feature = "live")]
 pub(super) fn create_private(path: &Path) -> Result<fs::File, String> {
+    // One that is there already may have other permissions.
+    let _ = fs::remove_file(path);
     let mut options = fs::OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.write(true).create(true).truncate(true).open(path);
+    let file = options.write(true).create_new(true).open(path);
     file.map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }
 
@@ -185,6 +213,8 @@ fn write_as(path: &Path, text: &str, mut options: fs::OpenOptions) -> Result<(),
     }
     let mut draft = path.as_os_str().to_owned();
     draft.push(".part");
+    // What an earlier process left may have other permissions.
+    let _ = fs::remove_file(&draft);
     let open = options.write(true).create(true).truncate(true).open(&draft);
     let written = open.and_then(|mut file| file.write_all(text.as_bytes()));
     written.and_then(|()| fs::rename(&draft, path)).map_err(|error| {

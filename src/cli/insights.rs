@@ -14,12 +14,12 @@ use kube::{Client, Config};
 use self::args::InsightsArgs;
 use self::endpoint::Endpoint;
 use self::monitor::Monitor;
-use super::live::causes;
 use super::live::connection::Connection;
 use super::signal::Signal;
 use super::{Exit, complain, hint, say};
 use crate::apiserver::https::random_token;
 use crate::base::clock::WallClock;
+use crate::base::text::causes;
 use crate::insights::{self, Election, Parts};
 
 /// Runs the controller.

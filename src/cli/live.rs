@@ -7,6 +7,7 @@ use http::{Request, StatusCode};
 use kube::Client;
 use serde_json::Value;
 
+use crate::base::text::causes;
 use crate::oc::Said;
 
 /// Does what is asked of a cluster on a runtime of its own.
@@ -84,18 +85,4 @@ pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
 /// An error of the client itself.
 pub(super) fn plain(message: &str) -> Said {
     Said { stderr: format!("error: {message}\n"), code: 1, ..Said::default() }
-}
-
-/// An error with what is behind it, as far as that says more.
-pub(super) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text += &format!(": {more}");
-        }
-        source = error.source();
-    }
-    text
 }

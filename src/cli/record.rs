@@ -5,15 +5,15 @@ mod watching;
 
 use futures::future::{Either, select};
 use kube::Client;
-use kube::discovery::{ApiCapabilities, ApiResource, Discovery, Scope, verbs};
+use kube::discovery::{ApiCapabilities, ApiGroup, ApiResource, Discovery, Scope, verbs};
 use tokio::sync::mpsc::Receiver;
 
-use super::Exit;
 use super::args::RecordArgs;
+use super::live::block_on;
 use super::live::connection::Connection;
-use super::live::{block_on, causes};
 use super::signal::Signal;
-use crate::base::text::parse_duration;
+use super::{Exit, hint};
+use crate::base::text::{causes, parse_duration};
 use crate::model::resources;
 use recorder::Recorder;
 use watching::{Kind, Told, watch};
@@ -56,7 +56,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
                 Some(span) => {
                     let _ = tokio::time::timeout(span, signal.received()).await;
                 }
-                None => signal.received().await,
+                None => drop(signal.received().await),
             }
         };
         follow(&mut recorder, watch(&client, kinds), ended).await?;
@@ -75,10 +75,9 @@ fn minor(text: &str) -> Option<u32> {
 
 /// The kinds to be recorded: each in the version that the cluster prefers.
 async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
-    let discovery = Discovery::new(client.clone()).run().await?;
     let mut found = Vec::new();
-    for group in discovery.groups() {
-        for (resource, capabilities) in group.recommended_resources() {
+    for discovery in discovered(client).await? {
+        for (resource, capabilities) in discovery.groups().flat_map(ApiGroup::recommended_resources) {
             if is_recorded(&resource, &capabilities, all) {
                 let namespaced = capabilities.scope == Scope::Namespaced;
                 found.push(Kind { resource, namespaced });
@@ -86,6 +85,23 @@ async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
         }
     }
     found.sort_by_key(Kind::name);
+    Ok(found)
+}
+
+/// What the cluster serves. A group whose API server is away is told and left out: clusters in trouble are what records
+/// are made of.
+async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
+    if let Ok(all) = Discovery::new(client.clone()).run().await {
+        return Ok(vec![all]);
+    }
+    let groups = client.list_api_groups().await?.groups.into_iter().map(|group| group.name);
+    let mut found = Vec::new();
+    for group in [ApiGroup::CORE_GROUP.to_owned()].into_iter().chain(groups) {
+        match Discovery::new(client.clone()).filter(&[&group]).run().await {
+            Ok(discovery) => found.push(discovery),
+            Err(error) => hint(&format!("not recorded: the kinds of {group}: {}", causes(&error))),
+        }
+    }
     Ok(found)
 }
 

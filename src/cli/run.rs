@@ -1,8 +1,5 @@
 //! `windtunnel run`: plays scenarios side by side and prints them in order.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -83,7 +80,8 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
 
 fn once(args: &RunArgs) -> Result<Exit, String> {
     let plans = read(args)?;
-    let records = args.record.as_deref().map(|to| record_paths(to, &plans)).unwrap_or_default();
+    let named: Vec<_> = plans.iter().map(|plan| (plan.file.as_str(), plan.name.as_str())).collect();
+    let records = args.record.as_deref().map(|to| files::record_paths(to, &named)).unwrap_or_default();
     let failed = AtomicBool::new(false);
     let place = backend::make(&args.place)?;
     let at_a_time = place.runs_at_a_time();
@@ -215,24 +213,6 @@ fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
         say(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, record.hash()));
     }
     say("\n");
-}
-
-/// Where the record of each plan goes: to the file itself, or into that folder as `<name of the plan's file>.jsonl`. Files of
-/// the same name in different folders are numbered.
-fn record_paths(to: &Path, plans: &[Plan]) -> Vec<PathBuf> {
-    if plans.len() == 1 && !to.is_dir() {
-        return vec![to.to_owned()];
-    }
-    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
-    let paths = plans.iter().map(|plan| {
-        let stem =
-            Path::new(&plan.file).file_stem().map_or(plan.name.as_str().into(), OsStr::to_string_lossy);
-        let count = taken.entry(stem.to_string()).or_insert(0);
-        *count += 1;
-        let number = if *count == 1 { String::new() } else { format!("-{count}") };
-        to.join(format!("{stem}{number}.jsonl"))
-    });
-    paths.collect()
 }
 
 /// Does the work for each item on all cores, but not for more than so many at a time; the results are in the order of the items.

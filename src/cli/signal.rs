@@ -1,7 +1,7 @@
 //! The signals that end a command which runs until it is told to end.
 
 #[cfg(unix)]
-use futures::future::select;
+use futures::future::{Either, select};
 
 /// SIGTERM or SIGINT.
 #[cfg(unix)]
@@ -22,9 +22,12 @@ impl Signal {
         ))
     }
 
-    /// Waits for one.
-    pub(super) async fn received(mut self) {
-        select(std::pin::pin!(self.0.recv()), std::pin::pin!(self.1.recv())).await;
+    /// Waits for one; the exit code of a process that it ends, as shells tell it.
+    pub(super) async fn received(mut self) -> i32 {
+        match select(std::pin::pin!(self.0.recv()), std::pin::pin!(self.1.recv())).await {
+            Either::Left(_) => 143,
+            Either::Right(_) => 130,
+        }
     }
 }
 
@@ -39,8 +42,9 @@ impl Signal {
         Ok(Self)
     }
 
-    /// Waits for it.
-    pub(super) async fn received(self) {
+    /// Waits for it; the exit code of a process that it ends.
+    pub(super) async fn received(self) -> i32 {
         let _ = tokio::signal::ctrl_c().await;
+        130
     }
 }

@@ -1,9 +1,12 @@
 //! `windtunnel test`: plays Gherkin features.
 
+use std::path::Path;
+
 use super::args::{Format, TestArgs};
+use super::backend::{self, Place};
 use super::progress::Progress;
 use super::run::FAILED_FAST;
-use super::{Exit, backend, files, reports, say, snapshots};
+use super::{Exit, files, reports, say, snapshots};
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
@@ -36,11 +39,20 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let unwritten = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
+    let records = args.record.as_deref().map_or(Ok(()), |to| write_records(to, &told));
     if for_people {
         say(&summary::run(&results, wall));
     }
-    kept.and(unwritten).and(cucumber)?;
+    kept.and(unwritten).and(cucumber).and(records)?;
     Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
+}
+
+/// Writes the records of the scenarios that were begun.
+fn write_records(to: &Path, told: &[(&ScenarioResult, Option<&Record>)]) -> Result<(), String> {
+    let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
+    let paths = files::record_paths(to, &named);
+    let begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    begun.map(|(path, record)| files::write(path, &record.to_lines())).collect()
 }
 
 fn tell(results: &[ScenarioResult]) {
@@ -58,7 +70,8 @@ type Played = (steps::ScenarioResult, ScenarioResult);
 
 /// Plays a suite, and what failed again with other seeds.
 fn play_all(suite: &Suite, args: &TestArgs) -> Result<Vec<Played>, String> {
-    let mut played = play(suite.clone(), args, args.seed)?;
+    let place = backend::make(&args.place)?;
+    let mut played = play(suite.clone(), &place, args, args.seed)?;
     for more in 1..=args.selection.retry {
         let seed = args.seed.wrapping_add(more);
         let failing: Vec<_> =
@@ -69,7 +82,7 @@ fn play_all(suite: &Suite, args: &TestArgs) -> Result<Vec<Played>, String> {
         let mut again = suite.clone();
         again.retain(|_, place| failing.contains(place));
         let passed: Vec<_> =
-            play(again, args, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
+            play(again, &place, args, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
         for (told, result) in &mut played {
             if passed.iter().any(|(again, _)| again.place() == told.place()) {
                 result.passed_with = Some(seed);
@@ -79,7 +92,7 @@ fn play_all(suite: &Suite, args: &TestArgs) -> Result<Vec<Played>, String> {
     Ok(played)
 }
 
-fn play(suite: Suite, args: &TestArgs, seed: u64) -> Result<Vec<Played>, String> {
+fn play(suite: Suite, place: &Place, args: &TestArgs, seed: u64) -> Result<Vec<Played>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -88,7 +101,6 @@ fn play(suite: Suite, args: &TestArgs, seed: u64) -> Result<Vec<Played>, String>
     let done = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
     let told = std::rc::Rc::clone(&done);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let place = backend::make(&args.place)?;
     let playing = Playing {
         tags,
         seed,
@@ -97,7 +109,6 @@ fn play(suite: Suite, args: &TestArgs, seed: u64) -> Result<Vec<Played>, String>
         backend: place.shared(),
     };
     let played = runtime.block_on(suite.run_telling(playing, move |name| told.done(name)));
-    drop(place);
     done.end();
     let of = |played: steps::ScenarioResult| {
         let result = result(&played, seed);

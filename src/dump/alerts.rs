@@ -10,8 +10,9 @@ pub(super) fn is_answer(path: &str) -> bool {
 /// The body of an answer to `/api/v1/alerts`, if this is one: as it is, or made of the answer to `/api/v1/rules`, which
 /// a must-gather has instead.
 pub(super) fn of_answer(answer: &Value) -> Option<String> {
-    let data = answer.get("data")?;
-    if data.get("alerts").is_some() {
+    // A ConfigMap may have such keys, too.
+    let data = answer.get("data").filter(|_| answer.get("kind").is_none())?;
+    if data.get("alerts").is_some_and(Value::is_array) {
         return Some(answer.to_string());
     }
     let groups = data.get("groups")?.as_array()?;

@@ -80,7 +80,10 @@ impl Dump {
         for Source { path, text } in sources {
             match document::read(&path, &text) {
                 Err(problem) => problems.push(problem),
-                Ok(document::Content::Alerts(body)) => dump.alerts = Some(body),
+                // An answer about alerts stands before one about rules, by their names.
+                Ok(document::Content::Alerts(body)) => {
+                    dump.alerts.get_or_insert(body);
+                }
                 Ok(document::Content::Objects(objects)) => {
                     let objects = objects.into_iter().filter(|object| wanted.has(object));
                     strangers.extend(objects.filter_map(|object| dump.add(object, &path).err()));

@@ -82,6 +82,11 @@ fn alerts_are_those_of_prometheus_or_of_its_rules() {
     assert_eq!(alerts("r.json", rules), r#"{"data":{"alerts":[{"state":"firing"}]},"status":"success"}"#);
     assert_eq!(alerts("a.json", r#"{"data":{"alerts":[]}}"#), r#"{"data":{"alerts":[]}}"#);
     assert_eq!(alerts("x-alerts.json", "{"), "{");
+    let both = [("m/alerts.json", r#"{"data":{"alerts":[]}}"#), ("m/rules.json", rules)];
+    assert_eq!(read(&both).unwrap().alerts.unwrap(), r#"{"data":{"alerts":[]}}"#);
+    let map =
+        r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"alerts": "x"}}"#;
+    assert_eq!(read(&[("a.json", map)]).unwrap().alerts, None);
 }
 
 #[test]

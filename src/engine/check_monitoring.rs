@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::simulation::Simulation;
-use crate::actors::monitoring::{self, Counted, Transitions};
+use crate::actors::monitoring;
 use crate::base::text::did_you_mean;
 use crate::model::alert::Alert;
 use crate::model::promql::{Sample, Value};
-use crate::record::Event;
 use crate::scenario::plan::{AlertMatch, MetricMatch, TextMatch};
 
 /// An alert like this is pending or fires.
@@ -58,16 +57,8 @@ pub(super) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result
 }
 
 fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>, String> {
-    let mut transitions = Transitions::default();
-    if wanted.expr.metrics().iter().any(|(metric, _)| metric.ends_with("_transitions")) {
-        let writes = simulation.record.entries.iter().filter_map(|entry| match &entry.event {
-            Event::Write(write) => write.change(),
-            _ => None,
-        });
-        writes.for_each(|change| transitions.notice(&change));
-    }
-    let counted = Counted { transitions: Some(&transitions), counters: &simulation.counters };
-    match monitoring::query(&wanted.expr, &simulation.view, counted, simulation.now())? {
+    let (view, now) = (&simulation.view, simulation.now());
+    match simulation.exports.with(|counted| monitoring::query(&wanted.expr, view, counted, now))? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
     }

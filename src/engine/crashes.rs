@@ -84,6 +84,7 @@ impl Simulation {
             all.find(|actor| actor.name() == name)
         });
         self.counters.retain(|counter| counter.by != name);
+        self.export_counters();
         let Some(actor) = again else { return };
         let Some(slot) = self.slots.get_mut(&id) else { return };
         if let Some(at) = slot.wake_at.take() {

@@ -36,11 +36,13 @@ impl Simulation {
                 };
                 self.counters.retain(|known| !is_same(known));
                 self.counters.push(counter);
+                self.export_counters();
             }
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
             }
+            Effect::WriteStaticPod { node, pod } => self.write_static_pod(&node, pod),
             Effect::WriteDisk(disk) => self.write_disk(id, disk),
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
             Effect::ServeKubernetes { minor } if !self.pinned && self.door.capabilities().any_kubernetes => {

@@ -9,7 +9,7 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 
 use crate::actors::cvo::{self, Installed};
-use crate::actors::mco;
+use crate::actors::{mco, operators};
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
@@ -38,6 +38,10 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
             if let Some(digest) = digest_of(pullspec) {
                 world.registry.images.insert(digest.to_owned(), image.clone());
             }
+        }
+        for operand in operators::static_pod_images(&payload) {
+            let digest = digest_of(&operand).unwrap_or_default().to_owned();
+            world.registry.images.insert(digest, Image::default());
         }
         world.releases.insert(version.clone(), payload);
     };
@@ -84,7 +88,6 @@ pub(super) fn writes(
     plan: &ClusterPlan,
     installed: &Installed<'_>,
     cluster_version: &Value,
-    kubernetes_minor: u32,
     now: Time,
 ) -> Vec<Write> {
     let mut objects = installed.objects(cluster_version);
@@ -105,11 +108,14 @@ pub(super) fn writes(
         let object = cluster_operator(operator, &plan.release, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
     }
-    let nodes = nodes(plan, installed, kubernetes_minor, now);
+    let nodes = nodes(plan, installed, now);
     for node in &nodes {
         writes.extend(with_status(&resources::NODES, node.to_value()));
     }
     writes.extend(namespaces.into_iter().chain(others).map(created));
+    if plan.installed {
+        writes.extend(operators::operand_namespaces(&plan.release));
+    }
     if let Some(pools) = pools(plan, installed).filter(|_| plan.installed) {
         for (resource, object) in pools.objects(&nodes, now - COMPLETED_AGO) {
             match object.get("status") {

@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::actors::{self, Actor};
+use crate::actors::{self, Actor, Signal};
 use crate::base::clock::{Time, after};
 use crate::model::fault::{Fault, FaultKind};
-use crate::model::machine::{Boot, Disk};
+use crate::model::machine::{Boot, Disk, StaticPod};
 use crate::model::resources::NODES;
 use crate::model::{Change, View};
 use crate::record::Event;
@@ -21,6 +21,8 @@ const UP_IN_LOOP: SignedDuration = SignedDuration::from_secs(12);
 #[derive(Debug, Default)]
 struct Machine {
     disk: Disk,
+    /// What its kubelet runs by itself.
+    static_pods: Vec<StaticPod>,
     /// How often it was started, and the last start; `None`: it has been running all along.
     boots: u32,
     boot: Option<Boot>,
@@ -57,8 +59,8 @@ impl Machines {
 
 impl Simulation {
     /// Adds the machine of a node, which has been running all along.
-    pub(super) fn add_machine(&mut self, node: &str, disk: Disk) {
-        self.machines.by_node.insert(node.to_owned(), Machine { disk, ..Machine::default() });
+    pub(super) fn add_machine(&mut self, node: &str, disk: Disk, static_pods: Vec<StaticPod>) {
+        self.machines.by_node.insert(node.to_owned(), Machine { disk, static_pods, ..Machine::default() });
         self.run_machine(node);
     }
 
@@ -72,11 +74,11 @@ impl Simulation {
 
     /// What a machine runs, as it is right after having been started.
     fn programs_of(&self, node: &str) -> Vec<Box<dyn Actor>> {
-        let Some(Machine { disk, boot, ahead, .. }) = self.machines.by_node.get(node) else {
+        let Some(Machine { disk, static_pods, boot, ahead, .. }) = self.machines.by_node.get(node) else {
             return Vec::new();
         };
         let now = after(self.now(), *ahead);
-        actors::on_machine(node, disk, boot.clone(), &self.world, &self.streams, now)
+        actors::on_machine(node, disk, static_pods, boot.clone(), &self.world, &self.streams, now)
     }
 
     /// What replaces an actor that runs on a machine and died.
@@ -90,6 +92,16 @@ impl Simulation {
     pub(super) fn write_disk(&mut self, id: ActorId, disk: Disk) {
         if let Some((_, machine)) = self.machines.of(id) {
             machine.disk = disk;
+        }
+    }
+
+    /// Somebody wrote a file from which the kubelet of a node runs a pod.
+    pub(super) fn write_static_pod(&mut self, node: &str, pod: StaticPod) {
+        let Some(machine) = self.machines.by_node.get_mut(node) else { return };
+        machine.static_pods.retain(|other| !pod.replaces(other));
+        machine.static_pods.push(pod.clone());
+        if let Some(kubelet) = machine.runs.first().copied() {
+            self.signal(kubelet, Signal::StaticPod(pod));
         }
     }
 

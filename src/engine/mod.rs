@@ -18,6 +18,7 @@ mod crashes;
 mod disturb;
 mod effects;
 mod error;
+mod exports;
 mod install;
 mod kept;
 mod machines;

@@ -120,6 +120,7 @@ impl Simulation {
             self.view.apply(&change);
             self.phases.notice(&change, &self.view, self.clock.now());
             self.notice_node(&change);
+            self.exports.notice(&change);
             for id in self.router.readers(&change) {
                 if let Some(slot) = self.slots.get_mut(&id)
                     && slot.hears_of(&change)

@@ -138,14 +138,14 @@ impl Session {
         Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
         let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
         let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
-        let rest = install::writes(plan, &installed, &cluster_version, minor, start);
+        let rest = install::writes(plan, &installed, &cluster_version, start);
         Self::install_all(&mut simulation, rest)?;
         for (planned, write) in install::planned_writes(plan) {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
             answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
         }
-        for (node, disk) in install::machines(plan, &installed) {
-            simulation.add_machine(&node, disk);
+        for (node, disk, static_pods) in install::machines(plan, &installed) {
+            simulation.add_machine(&node, disk, static_pods);
         }
         if !capabilities.controllers {
             for actor in actors::kubernetes(&streams) {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::agenda::Agenda;
 use super::crashes::Crash;
 use super::error::SessionError;
+use super::exports::Exports;
 use super::machines::Machines;
 use super::phases::Phases;
 use super::processes::Processes;
@@ -57,6 +58,8 @@ pub(super) struct Simulation {
     pub(super) kept: BTreeMap<String, String>,
     /// What running components have counted.
     pub(super) counters: Vec<Counter>,
+    /// The same, for who asks pods.
+    pub(super) exports: Arc<Exports>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
     pub(super) processes: Processes,
@@ -80,12 +83,14 @@ pub(super) struct Simulation {
 impl Simulation {
     /// A simulation of what lies behind `door`; no actors yet.
     pub(super) fn new(
-        door: Box<dyn Door>,
+        mut door: Box<dyn Door>,
         clock: Arc<VirtualClock>,
         world: Arc<World>,
         streams: Streams,
         record: Record,
     ) -> Self {
+        let exports = Arc::new(Exports::default());
+        door.answer_behind(exports.clone());
         let phases = Phases::since(record.header.epoch);
         Self {
             world,
@@ -99,6 +104,7 @@ impl Simulation {
             halt: None,
             kept: BTreeMap::new(),
             counters: Vec::new(),
+            exports,
             pinned: false,
             processes: Processes::default(),
             machines: Machines::default(),
@@ -135,6 +141,7 @@ impl Simulation {
     pub(super) fn remove(&mut self, id: ActorId) {
         if let Some(slot) = self.slots.remove(&id) {
             self.counters.retain(|counter| counter.by != slot.actor.name());
+            self.export_counters();
             if let Some(wake_at) = slot.wake_at {
                 self.wakes.remove(&(wake_at, id));
             }

@@ -20,6 +20,7 @@ pub mod resources;
 pub mod selector;
 pub mod signature;
 mod view;
+pub mod vocabulary;
 pub mod world;
 mod write;
 

@@ -83,6 +83,26 @@ impl Resource {
         }
     }
 
+    /// The path of an object in the API, or of all of this kind without a name; without a namespace, of all namespaces.
+    pub fn path(&self, namespace: &str, name: &str) -> String {
+        let root = if self.group.is_empty() { "/api" } else { "/apis" };
+        let mut path = format!("{root}/{}", self.api_version());
+        if !namespace.is_empty() && self.namespaced {
+            path += &format!("/namespaces/{namespace}");
+        }
+        path += &format!("/{}", self.plural);
+        if !name.is_empty() {
+            path += &format!("/{name}");
+        }
+        path
+    }
+
+    /// The key of an object of this kind, by its metadata.
+    pub fn key_of(&self, object: &serde_json::Value) -> Key {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        self.key(text("namespace"), text("name"))
+    }
+
     /// The key of one object of this kind; `namespace` is ignored for cluster-scoped kinds.
     pub fn key(&self, namespace: &str, name: &str) -> Key {
         Key {

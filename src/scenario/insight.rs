@@ -8,6 +8,17 @@ use crate::base::yaml::Node;
 
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const LEVELS: &[&str] = &["Unknown", "Info", "Warning", "Error", "Critical"];
+const IMPACTS: &[&str] = &[
+    "None",
+    "Unknown",
+    "API Availability",
+    "Cluster Capacity",
+    "Application Availability",
+    "Application Outage",
+    "Data Loss",
+    "Update Speed",
+    "Update Stalled",
+];
 
 /// What health insights are asked for by, and where it stands in them.
 const IMPACT: &[(&str, &str)] = &[
@@ -68,6 +79,10 @@ fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
         let Some(at) = map.get(key) else { continue };
         let value = match *key {
             "level" => reader.word(at, LEVELS).map(|level| TextMatch::Equals(level.to_owned())),
+            "impact" => reader.text_match(at).filter(|wanted| match wanted {
+                TextMatch::Equals(_) => reader.word(at, IMPACTS).is_some(),
+                _ => true,
+            }),
             _ => reader.text_match(at),
         };
         checks.extend(value.map(|value| Check::Field { path: (*path).to_owned(), value }));

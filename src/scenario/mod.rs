@@ -204,11 +204,15 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     })
 }
 
-/// Whether this is the id of an issue or a test case, such as `OCP-22641`.
+/// Whether this is the id of an issue or a test case, such as `OCP-22641`, or of a risk of the update graph, such as
+/// `risk#PreRelease`.
 pub fn is_id(text: &str) -> bool {
-    const SHAPES: &[&str] = &["OCP-", "OTA-", "OCPBUGS-", "release#"];
-    let number = SHAPES.iter().find_map(|shape| text.strip_prefix(shape));
+    const NUMBERED: &[&str] = &["OCP-", "OTA-", "OCPBUGS-", "release#"];
+    let number = NUMBERED.iter().find_map(|shape| text.strip_prefix(shape));
+    let risk = text.strip_prefix("risk#").unwrap_or_default();
     number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+        || (risk.starts_with(|c: char| c.is_ascii_uppercase())
+            && risk.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// Issue and test-case ids.
@@ -221,7 +225,9 @@ fn ids(reader: &mut Reader<'_>, node: &yaml::Node) -> Vec<String> {
         } else {
             reader.problem(
                 item,
-                format!("expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `{id}`"),
+                format!(
+                    "expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `{id}`"
+                ),
             );
         }
     }

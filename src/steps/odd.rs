@@ -1,15 +1,23 @@
 //! What is odd about a feature that can be played.
 
 use cucumber::gherkin::{Feature, StepType};
+use cucumber::step::Collection;
 
 use super::gherkin::scenarios;
+use super::world::ClusterWorld;
+use super::{Beside, rehearsal};
 use crate::scenario::{Problem, is_id};
 
 /// What stands in a comment before the id of a test case.
 const CASE: &str = "@case_id";
 
-/// What is odd about a feature, whose text is this.
-pub(super) fn warnings(feature: &Feature, text: &str) -> Vec<Problem> {
+/// What is odd about a feature, whose text is this; its steps must be of the vocabulary.
+pub(super) fn warnings(
+    steps: &Collection<ClusterWorld>,
+    feature: &Feature,
+    text: &str,
+    beside: Option<Beside>,
+) -> Vec<Problem> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let problem = |(line, column, message): (usize, usize, String)| Problem {
         file: file.clone(),
@@ -17,7 +25,10 @@ pub(super) fn warnings(feature: &Feature, text: &str) -> Vec<Problem> {
         column,
         message,
     };
-    let mut found: Vec<Problem> = idle(feature).chain(malformed_ids(text)).map(problem).collect();
+    let strange = rehearsal::strange(steps, feature, beside).into_iter();
+    let strange = strange.map(|(place, message)| (place.line, place.col, message));
+    let found = idle(feature).chain(malformed_ids(text)).chain(strange);
+    let mut found: Vec<Problem> = found.map(problem).collect();
     found.sort();
     found.dedup(); // Rows of examples stand where their scenario does.
     found
@@ -51,14 +62,31 @@ fn malformed_ids(text: &str) -> impl Iterator<Item = (usize, usize, String)> {
 mod tests {
     use crate::steps::Suite;
 
+    fn warnings(text: &str) -> Vec<String> {
+        let suite = Suite::read(&[("f".to_owned(), text.to_owned())]).unwrap();
+        suite.warnings(text).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn names_and_words_that_nobody_has_are_odd() {
+        let text = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    When operator etdc degrades\n    \
+                    Then ClusterVersion condition Progresing is False\n    And for 5 minutes there is no insight Health\n";
+        assert_eq!(
+            warnings(text),
+            [
+                "f:4:5: no release of this scenario has an operator etdc; did you mean `etcd`?",
+                "f:5:5: no ClusterVersion has a condition `Progresing`; did you mean `Progressing`?",
+                "f:6:5: nobody publishes insights by now, so none is there: begin with `insights: true`",
+            ]
+        );
+    }
+
     #[test]
     fn what_expects_nothing_and_malformed_ids_are_odd() {
         let text = "Feature: f\n  # @case_id OCP-22641\n  Scenario: s\n    Given a 4.20.1 cluster\n    When 5 minutes pass\n  \
                     # @case_id 22641\n  Scenario: t\n    Given a 4.20.1 cluster\n    Then ClusterVersion/version exists\n";
-        let suite = Suite::read(&[("f".to_owned(), text.to_owned())]).unwrap();
-        let found: Vec<String> = suite.warnings(text).iter().map(ToString::to_string).collect();
         assert_eq!(
-            found,
+            warnings(text),
             [
                 "f:3:3: nothing is expected: this scenario passes whatever happens",
                 "f:6:5: expected an id such as `OCP-22641` after `@case_id`, found `22641`",

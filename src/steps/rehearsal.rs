@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use cucumber::gherkin::{Feature, Step, StepType};
+use cucumber::gherkin::{Feature, LineCol, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
 
@@ -39,6 +39,26 @@ pub(super) fn problems<'f>(
         }
     }
     found.sort_by_key(|(step, _)| (step.position.line, step.position.col));
+    found
+}
+
+/// What is strange about steps that can be played, by their places.
+pub(super) fn strange(
+    steps: &Collection<ClusterWorld>,
+    feature: &Feature,
+    beside: Option<Beside>,
+) -> Vec<(LineCol, String)> {
+    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let mut found = Vec::new();
+    for scenario in scenarios(feature) {
+        let rule =
+            feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
+        let mut world = ClusterWorld::rehearsal(&file, beside);
+        for step in steps_of(feature, rule, scenario) {
+            let _ = rehearse(steps, &mut world, step);
+            found.extend(world.strange.drain(..).map(|message| (step.position, message)));
+        }
+    }
     found
 }
 

@@ -91,7 +91,9 @@ impl Suite {
 
     /// What is odd about its scenarios, whose text is this.
     pub fn warnings(&self, text: &str) -> Vec<Problem> {
-        self.features.iter().flat_map(|feature| odd::warnings(feature, text)).collect()
+        let steps = ClusterWorld::collection();
+        let warnings = |feature| odd::warnings(&steps, feature, text, self.beside);
+        self.features.iter().flat_map(warnings).collect()
     }
 
     /// The scenarios whose tags fit, as results of which nothing is known yet.

@@ -16,6 +16,7 @@ use crate::backends::Backend;
 use crate::backends::in_process::Here;
 use crate::engine::SessionError;
 use crate::model::release::Release;
+use crate::scenario::lint::Names;
 use crate::scenario::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
     Step,
@@ -58,6 +59,10 @@ pub(super) struct ClusterWorld {
     driver: Option<Driver>,
     /// In a rehearsal no cluster is installed: whether one would be by now.
     rehearsed: Option<bool>,
+    /// In a rehearsal, the names of the cluster, once it is planned.
+    names: Option<Names>,
+    /// What is strange about the steps that were rehearsed since it was asked for the last time.
+    pub(super) strange: Vec<String>,
 }
 
 impl ClusterWorld {
@@ -165,7 +170,10 @@ impl ClusterWorld {
         }
         if let Some(running) = &mut self.rehearsed {
             *running = true;
-            return self.cluster.as_ref().map(|_| ()).ok_or_else(no_cluster);
+            let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
+            let names = self.names.get_or_insert_with(|| Names::of(cluster));
+            self.strange.extend(names.strange(&step));
+            return Ok(());
         }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;

@@ -14,6 +14,7 @@ use testcontainers_modules::testcontainers::runners::AsyncRunner as _;
 use testcontainers_modules::testcontainers::{ContainerAsync, GenericImage, ImageExt as _};
 
 use crate::cli::environment::{Output, TestEnvironment};
+use crate::skipped::skipped;
 
 /// Our image.
 const IMAGE: (&str, &str) = ("windtunnel", "latest");
@@ -43,10 +44,7 @@ fn is_there(image: &str) -> bool {
         docker(&["image", "inspect", image]).map_err(|_| format!("the engine has no image {image}"))
     });
     if let Err(why) = &found {
-        #[expect(clippy::print_stderr, reason = "who reads the log should know")]
-        {
-            eprintln!("skipped: {why}");
-        }
+        skipped(why);
     }
     found.is_ok()
 }
@@ -63,14 +61,7 @@ struct Boxed {
 
 impl Boxed {
     async fn start() -> Self {
-        let image = GenericImage::new(IMAGE.0, IMAGE.1)
-            .with_exposed_port(6443.tcp())
-            .with_wait_for(WaitFor::message_on_stdout("serving https://"));
-        // One that stays the same when the container is cut off and connected again.
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let container =
-            image.with_env_var("WINDTUNNEL_TOKEN", TOKEN).with_mapped_port(port, 6443.tcp()).start();
-        let container = container.await.unwrap();
+        let (container, port) = Self::container().await;
         let mut kubeconfig = Vec::new();
         container.copy_file_from("/run/windtunnel/kubeconfig", &mut kubeconfig).await.unwrap();
         let kubeconfig = String::from_utf8(kubeconfig).unwrap().replace(":6443", &format!(":{port}"));
@@ -78,22 +69,32 @@ impl Boxed {
         Self { container, environment }
     }
 
-    fn arguments() -> Vec<&'static str> {
-        let place = [
-            "test",
-            "f.feature",
-            "--backend",
-            "kubeconfig",
-            "--kubeconfig",
-            "config",
-            "--context",
-            "windtunnel",
-        ];
+    /// A container with a port that stays the same when it is cut off and connected again. Somebody else may take the port
+    /// before it does: then another is tried.
+    async fn container() -> (ContainerAsync<GenericImage>, u16) {
+        let mut failed = None;
+        for _ in 0..5 {
+            let image = GenericImage::new(IMAGE.0, IMAGE.1)
+                .with_exposed_port(6443.tcp())
+                .with_wait_for(WaitFor::message_on_stdout("serving https://"));
+            let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let image = image.with_env_var("WINDTUNNEL_TOKEN", TOKEN).with_mapped_port(port, 6443.tcp());
+            match image.start().await {
+                Ok(container) => return (container, port),
+                Err(error) => failed = Some(error),
+            }
+        }
+        panic!("{failed:?}");
+    }
+
+    fn arguments(feature: &str) -> Vec<&str> {
+        let place =
+            ["test", feature, "--backend", "kubeconfig", "--kubeconfig", "config", "--context", "windtunnel"];
         [&place[..], &["--speed", "3600x", "--writes-per-second", "5000"]].concat()
     }
 
     fn test(&self) -> Output {
-        self.environment.run(&Self::arguments())
+        self.environment.run(&Self::arguments("f.feature"))
     }
 }
 

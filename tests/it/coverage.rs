@@ -6,7 +6,7 @@ use std::path::Path;
 
 use regex::Regex;
 
-use crate::scenarios::shipped;
+use crate::scenarios::{plans, shipped};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -22,18 +22,17 @@ fn rows() -> BTreeMap<String, BTreeSet<String>> {
     .collect()
 }
 
-/// The cases that files name: ids anywhere, and risks where they are what a scenario is about.
+/// The cases that files name: ids anywhere, and risks of the update graph where they are ids of a scenario.
 fn cases() -> BTreeMap<String, BTreeSet<String>> {
     let id = Regex::new(r"\b(?:OCP|OTA|OCPBUGS)-\d+\b|release#\d+").unwrap();
-    let risk = Regex::new(r#"(?m)\{risk: ([A-Z]\w+)|^name: "([A-Z]\w+): "#).unwrap();
+    let (scenarios, features) = (shipped("scenarios", "yaml"), shipped("features", "feature"));
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (file, text) in [shipped("scenarios", "yaml"), shipped("features", "feature")].concat() {
-        let ids = id.find_iter(&text).map(|id| id.as_str().to_owned());
-        let risks = risk.captures_iter(&text).filter(|_| file.contains("scenarios/failures/"));
-        let risks = risks.filter_map(|found| Some(found.get(1).or(found.get(2))?.as_str().to_owned()));
-        let file = file.strip_prefix(ROOT).map_or(file.as_str(), |file| file.trim_start_matches('/'));
-        for case in ids.chain(risks) {
-            found.entry(case).or_default().insert(file.to_owned());
+    for (file, text) in scenarios.iter().chain(&features) {
+        let ids = id.find_iter(text).map(|id| id.as_str().to_owned());
+        let plans = if file.ends_with(".yaml") { plans(file, text) } else { Vec::new() };
+        let risks = plans.iter().flat_map(|plan| &plan.ids).filter_map(|id| id.strip_prefix("risk#"));
+        for case in ids.chain(risks.map(str::to_owned)) {
+            found.entry(case).or_default().insert(file.clone());
         }
     }
     found

@@ -28,10 +28,7 @@ struct Answer {
 fn with_kubectl(arguments: &[&str], test: impl FnOnce(&Kubectl)) {
     let version = Command::new("kubectl").args(["version", "--client", "-o", "json"]).output();
     let Ok(Output { stdout, .. }) = version else {
-        #[expect(clippy::print_stderr, reason = "who reads the log should know")]
-        {
-            eprintln!("skipped: there is no kubectl on the PATH");
-        }
+        crate::skipped::skipped("there is no kubectl on the PATH");
         return;
     };
     let version: Value = serde_json::from_slice(&stdout).unwrap();

@@ -13,6 +13,7 @@ mod kubectl;
 mod manifests;
 mod oc;
 mod scenarios;
+mod skipped;
 mod status;
 mod tidy;
 mod update_status;

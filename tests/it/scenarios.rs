@@ -47,7 +47,7 @@ fn plan(file: &str, text: &str) -> Plan {
     scenario::read(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn plans(file: &str, text: &str) -> Vec<Plan> {
+pub(crate) fn plans(file: &str, text: &str) -> Vec<Plan> {
     scenario::read_all(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 

@@ -12,6 +12,7 @@ use super::capabilities::Capabilities;
 use super::failure::{self, Failure};
 use super::graph::Graph;
 pub(super) use super::graph::Mode;
+use super::limit::Limit;
 use super::manifest::{existing, write_for};
 use super::need::{self, Need, Settled};
 use super::operators::{self, Watches};
@@ -25,8 +26,8 @@ use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
 use crate::model::{Answer, Object, Operation, View, Write};
 
-/// Manifests that need nothing done are taken together up to this long, so that a pass costs what happens in it.
-const STRIDE: SignedDuration = SignedDuration::from_secs(10);
+/// Up to so many manifests that need nothing done are taken together, so that a pass costs what happens in it.
+const STRIDE: u32 = 200;
 /// How often something that is not done yet is looked at.
 const POLL: SignedDuration = SignedDuration::from_secs(3);
 
@@ -86,6 +87,7 @@ pub(super) struct ApplyLoop {
     deletions: BTreeSet<usize>,
     pass: Option<Pass>,
     pace: Pace,
+    limit: Limit,
     next_pass_at: Time,
     errors: u32,
     /// Attempts to apply a manifest that failed.
@@ -108,6 +110,7 @@ impl ApplyLoop {
             payload,
             pass: None,
             pace,
+            limit: Limit::new(now),
             next_pass_at: now,
             errors: 0,
             failed_attempts: 0,
@@ -219,7 +222,7 @@ impl ApplyLoop {
                 // A Job is done when it has run, a ClusterOperator when it is well.
                 if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
                     pass.task_done();
-                    pass.depart(1, now);
+                    pass.depart(1, self.limit.take(1, self.mode, now));
                 }
             }
             (Some(Next::Task(index)), Err(refusal)) => {
@@ -274,12 +277,12 @@ impl ApplyLoop {
                 Need::Fail(failure) => pass.failed(failure),
             }
             // The first one is told of by itself: that the pass has begun is news.
-            if pass.done == 0 || pass.took(manifests) >= STRIDE {
+            if pass.done == 0 || manifests >= STRIDE {
                 break;
             }
         }
         if let Some(pass) = self.pass.as_mut().filter(|_| manifests > 0) {
-            pass.depart(manifests, now);
+            pass.depart(manifests, self.limit.take(manifests, self.mode, now));
         }
         manifests > 0
     }

@@ -30,6 +30,9 @@ pub(super) struct Behaviour {
     pub(super) locks_config_map: bool,
     /// Whether spec may name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
+    /// Whether a retrieval is given up after four minutes, half of which signature stores have (from 4.12). Before, it lasts
+    /// until somebody answers.
+    pub(super) limits_retrieval: bool,
     /// Whether history keeps the risks that were taken (from 4.12).
     pub(super) keeps_risks: bool,
     /// Whether an update must be recommended, or is a risk (from 4.12).
@@ -73,6 +76,7 @@ impl Behaviour {
             asks_for_logs: at_least(23),
             locks_config_map: !at_least(15),
             custom_signature_stores: at_least(15),
+            limits_retrieval: at_least(12),
             keeps_risks: at_least(12),
             wants_recommendation: at_least(12),
             names_architecture: at_least(12),

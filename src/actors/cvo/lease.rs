@@ -76,10 +76,10 @@ pub(super) struct Election {
 }
 
 impl Election {
-    /// A candidate's, who looks at once.
-    pub(super) fn new(candidate: Candidate, view: &View, now: Time) -> Self {
+    /// A candidate's, who looks for the first time at this moment.
+    pub(super) fn new(candidate: Candidate, view: &View, at: Time) -> Self {
         let timing = Timing::of(view);
-        Self { candidate, timing, seen: None, granted: true, renew_by: None, next_at: Some(now) }
+        Self { candidate, timing, seen: None, granted: true, renew_by: None, next_at: Some(at) }
     }
 
     /// The candidate's identity.

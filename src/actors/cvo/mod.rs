@@ -16,6 +16,7 @@ mod graph;
 mod health;
 mod history;
 mod lease;
+mod limit;
 mod load;
 mod manifest;
 mod need;
@@ -69,10 +70,16 @@ pub const NAME: &str = "cluster-version-operator";
 /// The shortest reconcile interval; a process draws its own, up to twice as long.
 const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
 
+/// How long a process reads its payload and fills its caches before it looks at the Lease: at least this, and up to twice
+/// as long.
+const STARTUP_MIN: SignedDuration = SignedDuration::from_secs(1);
+
 /// One process of the cluster-version operator.
 #[derive(Debug)]
 pub struct ClusterVersionOperator {
     candidate: Option<Candidate>,
+    /// When it has started up, and becomes a candidate.
+    ready_at: Time,
     site: Site,
     worker: Worker,
     election: Option<Election>,
@@ -99,10 +106,12 @@ impl ClusterVersionOperator {
             verifier: Verifier::new(interval, now),
         };
         let candidate = Some(candidate(pod, site.behaviour, *streams, now));
+        let mut startup = streams.stream(&format!("cluster-version-operator-startup/{}/{now}", pod.name()));
+        let ready_at = now + STARTUP_MIN.mul_f64(1.0 + startup.fraction());
         let pace = Pace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
         let (out, failed_attempts) = (Outbox::default(), BTreeMap::new());
-        Some(Self { candidate, site, worker, election: None, out, failed_attempts, ending: false })
+        Some(Self { candidate, ready_at, site, worker, election: None, out, failed_attempts, ending: false })
     }
 
     fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
@@ -172,7 +181,7 @@ impl ClusterVersionOperator {
 
     fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
-            self.election = Some(Election::new(candidate, view, now));
+            self.election = Some(Election::new(candidate, view, self.ready_at));
             self.site.find_held(view);
         }
         if self.election.as_ref().is_some_and(|election| election.is_lost(now)) {

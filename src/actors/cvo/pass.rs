@@ -12,8 +12,6 @@ use super::graph::{Graph, Mode, Node};
 use super::payload::{Payload, Task, What};
 use crate::base::clock::Time;
 
-/// What one manifest costs under the operator's client limit of 20 requests a second.
-const MANIFEST: SignedDuration = SignedDuration::from_millis(50);
 /// Waits before a manifest that was refused is tried again.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
 /// The same in a cluster that is being installed.
@@ -104,16 +102,10 @@ impl Pass {
         self.done += std::mem::take(&mut self.under_way);
     }
 
-    /// Sets out on this many manifests.
-    pub(super) fn depart(&mut self, manifests: u32, now: Time) {
+    /// Sets out on this many manifests, which are done at this moment.
+    pub(super) fn depart(&mut self, manifests: u32, done_at: Time) {
         self.under_way = manifests;
-        self.ready_at = now + self.took(manifests);
-    }
-
-    /// How long this many manifests take. The limit is twice as high in a cluster that is being installed.
-    pub(super) fn took(&self, manifests: u32) -> SignedDuration {
-        let all = MANIFEST * i32::try_from(manifests).unwrap_or(i32::MAX);
-        if self.mode == Mode::Initializing { all / 2 } else { all }
+        self.ready_at = done_at;
     }
 
     /// What comes next, of the tasks that are `included`.

@@ -19,7 +19,7 @@ use crate::model::resources::{JOBS, PODS};
 use crate::model::world::{Contents, World};
 use crate::model::{Answer, Object, Operation, Resource, View, Write};
 
-/// How long a retrieval may take in all.
+/// How long a retrieval may take in all, in releases that limit it.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
 /// How often a Job is looked at.
 const JOB_POLL: SignedDuration = SignedDuration::from_secs(3);
@@ -68,7 +68,8 @@ impl From<String> for Trouble {
 pub(super) struct Retrieval {
     /// What is fetched.
     pub(super) target: Target,
-    deadline: Time,
+    /// When it is given up, if it ever is.
+    deadline: Option<Time>,
     stage: Stage,
     retrieved: Retrieved,
     /// Why what earlier retrievals left could not be removed.
@@ -77,10 +78,16 @@ pub(super) struct Retrieval {
 
 #[derive(Debug)]
 enum Stage {
-    Verify { until: Time },
+    /// Until this moment; for ever where nobody answers and nothing limits it.
+    Verify {
+        until: Option<Time>,
+    },
     Prune,
     Create,
-    Await { name: String, poll_at: Time },
+    Await {
+        name: String,
+        poll_at: Time,
+    },
     Failed(String),
 }
 
@@ -142,18 +149,18 @@ impl Retrieval {
         let until = site.verifier.known_at(&target.image, &Places::of(site, view), now);
         Self {
             target,
-            deadline: now + TIMEOUT,
+            deadline: site.behaviour.limits_retrieval.then(|| now + TIMEOUT),
             stage: Stage::Verify { until },
             retrieved: Retrieved { verified: true, risk: String::new(), causes: String::new() },
             left: Vec::new(),
         }
     }
 
-    /// When it wants to look again.
-    pub(super) fn wake_at(&self) -> Time {
+    /// When it wants to look again; `None` while nothing but an answer brings it on.
+    pub(super) fn wake_at(&self) -> Option<Time> {
         match &self.stage {
             Stage::Verify { until } => *until,
-            Stage::Await { poll_at, .. } => (*poll_at).min(self.deadline),
+            Stage::Await { poll_at, .. } => [Some(*poll_at), self.deadline].into_iter().flatten().min(),
             Stage::Prune | Stage::Create | Stage::Failed(_) => self.deadline,
         }
     }
@@ -168,7 +175,7 @@ impl Retrieval {
     ) -> Option<Result<Retrieved, Trouble>> {
         loop {
             match &self.stage {
-                Stage::Verify { until } if *until <= now => {
+                Stage::Verify { until } if until.is_some_and(|until| until <= now) => {
                     if let Err(error) = self.verify(site, view, now) {
                         return Some(Err(error));
                     }
@@ -235,7 +242,7 @@ impl Retrieval {
         match judged {
             Judgement::Done => Some(Ok(self.retrieved.clone())),
             Judgement::Failed(cause) => Some(Err(in_words(by, &cause).into())),
-            Judgement::Waiting if now >= self.deadline => {
+            Judgement::Waiting if self.deadline.is_some_and(|deadline| deadline <= now) => {
                 Some(Err(in_words(by, "timed out waiting for the condition").into()))
             }
             Judgement::Waiting => {

@@ -22,7 +22,7 @@ use crate::model::{View, signature};
 const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
 /// How long signature stores take to answer; all are asked at the same time.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
-/// How long they are waited for: half of what a retrieval may take.
+/// How long they are waited for in releases that limit it: half of what a retrieval may take.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 /// Most images whose signatures are remembered.
 const REMEMBERED_MAX: usize = 64;
@@ -44,6 +44,8 @@ pub(super) struct Places<'a> {
     /// Whether spec may name stores, and whether it does.
     may_have_own: bool,
     own_stores: bool,
+    /// How long stores are waited for; for ever where nothing limits it.
+    patience: Option<SignedDuration>,
 }
 
 impl<'a> Places<'a> {
@@ -60,7 +62,8 @@ impl<'a> Places<'a> {
             None => signature::STORES.map(url).to_vec(),
         };
         let may_have_own = site.behaviour.custom_signature_stores;
-        Self { view, world: &site.world, stores, may_have_own, own_stores: own.is_some() }
+        let patience = site.behaviour.limits_retrieval.then_some(PATIENCE);
+        Self { view, world: &site.world, stores, may_have_own, own_stores: own.is_some(), patience }
     }
 
     /// Signatures of `digest` in the cluster, in the order of ConfigMaps and of keys.
@@ -97,12 +100,12 @@ impl<'a> Places<'a> {
             .collect()
     }
 
-    /// How long the stores let one wait for their answer about `image`.
-    fn takes(&self, image: &str) -> SignedDuration {
+    /// How long the stores let one wait for their answer about `image`; `None` for ever.
+    fn takes(&self, image: &str) -> Option<SignedDuration> {
         match self.world.registry.resolve(image).openpgp {
-            _ if self.stores.is_empty() => A_LOOK,
-            OpenPgp::Unanswered => PATIENCE,
-            OpenPgp::Valid | OpenPgp::Missing | OpenPgp::WrongKey => ANSWER,
+            _ if self.stores.is_empty() => Some(A_LOOK),
+            OpenPgp::Unanswered => self.patience,
+            OpenPgp::Valid | OpenPgp::Missing | OpenPgp::WrongKey => Some(ANSWER),
         }
     }
 }
@@ -113,15 +116,16 @@ impl Verifier {
         Self { verified: BTreeMap::new(), kept: persist::Rhythm::new(interval * 2, now) }
     }
 
-    /// When it is known whether `image` is signed: soon, unless stores must be asked.
-    pub(super) fn known_at(&self, image: &str, places: &Places<'_>, now: Time) -> Time {
+    /// When it is known whether `image` is signed: soon, unless stores must be asked; `None` where these never answer.
+    pub(super) fn known_at(&self, image: &str, places: &Places<'_>, now: Time) -> Option<Time> {
         match acceptable(image, places.world) {
             Ok(digest) if !self.verified.contains_key(digest) => {
                 let unsigned =
                     unsigned_by(digest, &places.world.keyrings, &places.in_cluster(digest)).is_some();
-                now + if unsigned { places.takes(image) } else { A_LOOK }
+                let takes = if unsigned { places.takes(image) } else { Some(A_LOOK) };
+                takes.map(|takes| now + takes)
             }
-            Ok(_) | Err(_) => now + A_LOOK,
+            Ok(_) | Err(_) => Some(now + A_LOOK),
         }
     }
 

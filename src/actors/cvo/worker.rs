@@ -69,7 +69,7 @@ impl Worker {
     /// When it wants to run.
     pub(super) fn wake_at(&self) -> Time {
         let queue = if self.retrieval.is_some() { None } else { Some(self.queue.wake_at()) };
-        let retrieval = self.retrieval.as_ref().map(Retrieval::wake_at);
+        let retrieval = self.retrieval.as_ref().and_then(Retrieval::wake_at);
         let apply = self.apply.as_ref().and_then(ApplyLoop::wake_at);
         [queue, retrieval, apply, self.updates.wake_at()]
             .into_iter()

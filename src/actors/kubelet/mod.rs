@@ -1,5 +1,8 @@
 //! The kubelet of one node: it pulls images, runs the containers of its pods and tells how they are.
 //!
+//! A pod's sandbox takes a moment to be made, more where a network plug-in has a part in it, and the end of a process is
+//! seen within a second.
+//!
 //! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
 //! it is said of their image that they do not.
 //! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
@@ -11,10 +14,12 @@ mod crash;
 mod ending;
 mod images;
 pub(crate) mod lease;
+mod mirror;
 mod network;
 mod node;
 mod probe;
 mod pull;
+mod sandbox;
 mod status;
 mod worker;
 
@@ -26,6 +31,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use self::lease::NodeLease;
+use self::mirror::StaticPods;
 pub(crate) use self::network::connect;
 use self::node::NodeStatus;
 pub(crate) use self::node::ready_conditions;
@@ -33,7 +39,7 @@ use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::rng::Streams;
-use crate::model::machine::Boot;
+use crate::model::machine::{Boot, StaticPod};
 use crate::model::world::World;
 use crate::model::{ChangeKind, Identity, Key, Object, View, resources};
 
@@ -49,6 +55,7 @@ pub struct Kubelet {
     streams: Streams,
     queue: WorkQueue,
     pods: BTreeMap<Key, Memory>,
+    static_pods: StaticPods,
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
     node_status: NodeStatus,
@@ -68,6 +75,7 @@ impl Kubelet {
             streams: *streams,
             queue: WorkQueue::default(),
             pods: BTreeMap::new(),
+            static_pods: StaticPods::default(),
             waits: BTreeMap::new(),
             images: BTreeSet::new(),
             node_status: NodeStatus::new(node, None),
@@ -80,6 +88,15 @@ impl Kubelet {
         Self { node_status: NodeStatus::new(node, Some(boot)), ..Self::new(node, world, streams) }
     }
 
+    /// The same with these files on its machine to run pods from.
+    #[must_use]
+    pub fn with_static_pods(mut self, pods: &[StaticPod]) -> Self {
+        for pod in pods {
+            self.static_pods.put(pod, &self.node);
+        }
+        self
+    }
+
     /// Finds its pods, and in their statuses the images that the node holds.
     fn adopt(&mut self, view: &View) {
         self.started = true;
@@ -90,12 +107,16 @@ impl Kubelet {
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
             let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
-            // Pods keep their sandboxes, and with these their addresses.
-            memory.address = pod.text("/status/podIP").parse().ok();
             if self.node_status.was_booted() {
                 memory.exited.extend(worker::running(pod).map(|name| (name, 0)));
+            } else {
+                // Pods keep their sandboxes, and with these their addresses.
+                memory.address = pod.text("/status/podIP").parse().ok();
             }
             self.queue.add(key_of(pod));
+        }
+        for mirror in self.static_pods.mirrors() {
+            self.queue.add(mirror.clone());
         }
         self.queue.add(resources::NODES.key("", &self.node));
         self.queue_lease();
@@ -112,25 +133,28 @@ impl Kubelet {
             self.queue.add(node.key.clone());
             if node.kind == ChangeKind::Added {
                 self.queue_lease();
+                self.static_pods.mirrors().cloned().for_each(|mirror| self.queue.add(mirror));
             }
         }
         for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
             if change.kind == ChangeKind::Deleted {
-                // One that others removed at once still has its processes.
-                if self.pods.get(&change.key).is_some_and(|memory| !memory.removed) {
-                    step.effects.push(Effect::Kill { pod: change.key.clone() });
-                }
-                self.forget(&change.key);
+                self.notice_end(&change.object, step);
             } else if change.object.text("/spec/nodeName") == self.node {
                 self.queue.add(change.key.clone());
             }
         }
         for signal in input.signals {
-            if let Signal::Exited { pod, container, code } = signal
-                && let Some(object) = input.view.get_key(pod)
-            {
-                memory_of(&mut self.pods, pod, object, &self.node).exited.insert(container.clone(), *code);
-                self.queue.add(pod.clone());
+            match signal {
+                Signal::Exited { pod, container, code } => {
+                    if let Some(object) = input.view.get_key(pod) {
+                        let memory = memory_of(&mut self.pods, pod, object, &self.node);
+                        memory.exited.insert(container.clone(), *code);
+                        let missed = sandbox::until_missed(self.streams, object, container);
+                        self.queue.add_by(pod.clone(), input.now + missed);
+                    }
+                }
+                Signal::StaticPod(pod) => self.queue.add(self.static_pods.put(pod, &self.node)),
+                Signal::Terminate => {}
             }
         }
         for (pod, _) in self.queue.answered(input.answers, input.now) {
@@ -140,6 +164,20 @@ impl Kubelet {
                 memory.sent = None;
                 memory.removed = false;
             }
+        }
+    }
+
+    /// A pod is gone from the API.
+    fn notice_end(&mut self, pod: &Object, step: &mut Step) {
+        let key = key_of(pod);
+        // One that others removed at once still has its processes.
+        let runs = self.pods.get(&key).is_some_and(|memory| !memory.removed);
+        if !self.static_pods.runs_on(pod) && runs {
+            step.effects.push(Effect::Kill { pod: key.clone() });
+        }
+        self.forget(&key);
+        if self.static_pods.has(&key) {
+            self.queue.add(key);
         }
     }
 
@@ -190,6 +228,9 @@ impl Kubelet {
     }
 
     fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
+        if let Some(write) = self.static_pods.correct(pod, &self.node, site.view, site.now) {
+            return self.queue.ask(pod, write, &mut step.writes);
+        }
         let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
         let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);

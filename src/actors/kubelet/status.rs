@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Map, Value, json};
 
+use super::mirror;
 use super::worker::Site;
 use crate::base::clock::{Time, parse_rfc3339, rfc3339};
 use crate::base::rng::Streams;
@@ -222,7 +223,7 @@ impl Status {
             self.containers
                 .iter()
                 .filter(|c| c.init == init)
-                .map(|c| c.render(pod.uid(), site.streams))
+                .map(|c| c.render(mirror::runs_as(pod), site.streams))
                 .collect()
         };
         let mut wanted = vec![

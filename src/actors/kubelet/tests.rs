@@ -3,6 +3,7 @@
 mod failing;
 mod lease;
 mod probes;
+mod static_pods;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,10 +83,10 @@ fn containers_run_one_after_another_and_the_pod_succeeds() {
         &rig,
         &[
             "0:00:00 patch pods/ns/version-x Pending cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
-            "0:00:03 patch pods/ns/version-x Pending cleanup:running copy:PodInitializing rename:PodInitializing",
-            "0:00:04 patch pods/ns/version-x Pending cleanup:Completed copy:running rename:PodInitializing",
-            "0:00:05 patch pods/ns/version-x Running cleanup:Completed copy:Completed rename:running",
-            "0:00:06 patch pods/ns/version-x Succeeded cleanup:Completed copy:Completed rename:Completed",
+            "0:00:05 patch pods/ns/version-x Pending cleanup:running copy:PodInitializing rename:PodInitializing",
+            "0:00:06 patch pods/ns/version-x Pending cleanup:Completed copy:running rename:PodInitializing",
+            "0:00:07 patch pods/ns/version-x Running cleanup:Completed copy:Completed rename:running",
+            "0:00:08 patch pods/ns/version-x Succeeded cleanup:Completed copy:Completed rename:Completed",
         ],
     );
 }
@@ -100,14 +101,14 @@ fn an_unknown_manifest_is_tried_again_ever_more_seldom_until_the_deadline() {
         &rig,
         &[
             "0:00:00 patch pods/ns/version-x Pending cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
-            "0:00:00 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
-            "0:00:02 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
-            "0:00:12 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
-            "0:00:13 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
-            "0:00:33 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
-            "0:00:35 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
-            "0:01:14 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
-            "0:01:16 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
+            "0:00:02 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
+            "0:00:04 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
+            "0:00:13 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
+            "0:00:15 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
+            "0:00:35 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
+            "0:00:37 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
+            "0:01:15 patch pods/ns/version-x Pending cleanup:ErrImagePull copy:PodInitializing rename:PodInitializing",
+            "0:01:18 patch pods/ns/version-x Pending cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
             "0:02:00 patch pods/ns/version-x Failed cleanup:ImagePullBackOff copy:PodInitializing rename:PodInitializing",
         ],
     );
@@ -132,7 +133,7 @@ fn a_policy_for_the_repository_demands_a_signature() {
         json!({ "metadata": { "name": "openshift" }, "spec": { "scopes": [scope] } }),
     );
     rig.put(&PODS, version_pod());
-    rig.run(1);
+    rig.run(3);
     let waiting = pod(&rig, "version-x");
     let waiting =
         |field: &str| waiting["status"]["initContainerStatuses"][0]["state"]["waiting"][field].clone();
@@ -158,8 +159,8 @@ fn a_program_is_terminated_and_waited_for_before_its_pod_goes() {
         &rig,
         &[
             "0:00:00 patch pods/ns/program Pending main:ContainerCreating",
-            "0:00:02 start pods/ns/program main",
-            "0:00:02 patch pods/ns/program Running main:running",
+            "0:00:04 start pods/ns/program main",
+            "0:00:04 patch pods/ns/program Running main:running",
             "0:00:10 terminate pods/ns/program",
             "0:00:12 patch pods/ns/program Succeeded main:Completed",
             "0:00:12 delete pods/ns/program",
@@ -180,8 +181,8 @@ fn a_program_that_does_not_end_is_killed_at_the_end_of_the_grace() {
         &rig,
         &[
             "0:00:00 patch pods/ns/program Pending main:ContainerCreating",
-            "0:00:02 start pods/ns/program main",
-            "0:00:02 patch pods/ns/program Running main:running",
+            "0:00:04 start pods/ns/program main",
+            "0:00:04 patch pods/ns/program Running main:running",
             "0:00:10 terminate pods/ns/program",
             "0:00:40 kill pods/ns/program",
             "0:00:40 patch pods/ns/program Failed main:Error",
@@ -214,8 +215,8 @@ fn a_program_that_ends_is_started_again() {
         &rig,
         &[
             "0:00:00 patch pods/ns/program Pending main:ContainerCreating",
-            "0:00:02 start pods/ns/program main",
-            "0:00:02 patch pods/ns/program Running main:running",
+            "0:00:04 start pods/ns/program main",
+            "0:00:04 patch pods/ns/program Running main:running",
             "0:00:10 patch pods/ns/program Running main:Completed",
             "0:00:11 start pods/ns/program main",
             "0:00:11 patch pods/ns/program Running main:running",
@@ -253,7 +254,7 @@ fn an_image_that_is_not_to_be_pulled_is_waited_for_without_back_off() {
         &rig,
         &[
             "0:00:00 patch pods/ns/version-x Pending cleanup:PodInitializing copy:PodInitializing rename:PodInitializing",
-            "0:00:00 patch pods/ns/version-x Pending cleanup:ErrImageNeverPull copy:PodInitializing rename:PodInitializing",
+            "0:00:01 patch pods/ns/version-x Pending cleanup:ErrImageNeverPull copy:PodInitializing rename:PodInitializing",
         ],
     );
     let message = format!("Container image \"{IMAGE}\" is not present with pull policy of Never");

@@ -39,6 +39,8 @@ pub(super) struct Memory {
     pub(super) pulls: BTreeMap<String, Pulling>,
     /// What was told of it as Events.
     pub(super) events: Recorder,
+    /// When its sandbox is made, where that is known.
+    pub(super) sandbox_at: Option<Time>,
     /// Since when probes of containers fail.
     pub(super) failing: BTreeMap<String, Time>,
     /// How often containers had been restarted when they had last run well for long.
@@ -139,6 +141,7 @@ impl Look<'_> {
         let Some(start) = self.status.start else {
             // The next look, with the answer, goes on from the state that observers have seen.
             self.status.start = Some(now);
+            self.make_sandbox();
             return;
         };
         if let Some(seconds) = self.pod.number("/spec/activeDeadlineSeconds") {
@@ -147,6 +150,9 @@ impl Look<'_> {
                 return self.fail_by_deadline();
             }
             self.look_again(deadline);
+        }
+        if self.waits_for_sandbox() {
+            return;
         }
         for index in 0..self.status.containers.len() {
             let waits_for_inits = !self.status.containers[index].init

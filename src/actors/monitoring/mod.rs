@@ -11,7 +11,7 @@ mod scrapes;
 mod tests;
 
 pub(super) use metrics::PAYLOAD_ERRORS;
-pub use metrics::{Counted, Transitions};
+pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
 pub use prometheus::Prometheus;
 
 use self::metrics::Moment;

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::health::{WELL, WELL_MESSAGE};
+use super::kubelet_skew;
 use crate::base::clock::Time;
 use crate::model::View;
 use crate::model::condition::{self, Condition};
@@ -31,12 +32,23 @@ pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<
     (!passes).then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
 }
 
+/// Two refusals as one: reasons and messages of both, in the order of their reasons.
+pub(super) fn both(one: Condition, other: Condition) -> Condition {
+    let mut two = [one, other];
+    two.sort_by(|one, other| one.reason.cmp(&other.reason));
+    let [first, second] = two;
+    let status = if [&first, &second].iter().any(|one| one.status == "False") { "False" } else { "Unknown" };
+    let reason = format!("{}::{}", first.reason, second.reason);
+    Condition::new(KIND, status, &reason, format!("{}\n{}", first.message, second.message))
+}
+
 /// Puts the refusal into the status of a ClusterOperator, or takes out the one that stands there. Gives whether that changed
 /// anything.
 pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
     let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let stands = condition::find(&list, KIND)
-        .is_some_and(|found| found["reason"].as_str().is_some_and(|reason| reason.starts_with(ABOUT)));
+        .and_then(|found| found["reason"].as_str())
+        .is_some_and(|reason| [ABOUT, kubelet_skew::ABOUT].iter().any(|about| reason.starts_with(about)));
     let wanted = match refusal {
         Some(refusal) => refusal.clone(),
         None if stands => Condition::new(KIND, "True", WELL, WELL_MESSAGE),

@@ -9,10 +9,13 @@
 mod backup;
 mod feature_sets;
 pub(super) mod health;
+mod kubelet_skew;
+mod static_pods;
 #[cfg(test)]
 mod tests;
 
 pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
+pub use static_pods::{installed_static_pods, operand_namespaces, static_pod_images};
 
 use std::sync::Arc;
 
@@ -26,10 +29,14 @@ use crate::base::clock::{Time, after, parse_rfc3339};
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
 use crate::model::release::{self, Account, Release};
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, NAMESPACES, NODES, PODS,
+};
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
 use health::{Health, Pace, WORKING_TOWARDS};
+use kubelet_skew::Kubelets;
+use static_pods::Operand;
 
 /// The name in `status.versions` that tells which release an operator has reached.
 const OPERATOR: &str = "operator";
@@ -44,6 +51,10 @@ pub struct Operator {
     queue: WorkQueue,
     /// The version that is being rolled out, and when that began, once this process has seen it.
     rollout: Option<(String, Time)>,
+    /// The program that it runs on control-plane nodes, if that is its work.
+    operand: Option<&'static Operand>,
+    /// The kubelets, where it is the one who watches over their versions.
+    kubelets: Kubelets,
     started: bool,
 }
 
@@ -58,6 +69,8 @@ impl Operator {
             streams: *streams,
             queue: WorkQueue::default(),
             rollout: None,
+            operand: Operand::of(&facts.cluster_operator),
+            kubelets: Kubelets::default(),
             started: false,
         }
     }
@@ -80,18 +93,18 @@ impl Operator {
         };
         let health = Health::told(object);
         if health.as_ref().is_some_and(Health::is_silent) {
+            // It only does not tell.
+            self.static_pods_are_at(&wanted, rollout_in(object), view, now, step);
             if let Some(silenced) = Health::silenced(object) {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
             }
             return;
         }
         let pace = health.as_ref().map_or(Pace::Seeded, |health| health.pace(object));
-        let mut next = self.roll_out(object, &wanted, pace, now, step);
-        let operator = &self.facts.cluster_operator;
-        let speaks = feature_sets::may_speak(operator);
+        let mut next = self.roll_out(object, &wanted, pace, view, now, step);
+        let speaks = feature_sets::may_speak(&self.facts.cluster_operator);
         if speaks || health.is_some() {
-            let refusal =
-                self.release(&wanted).and_then(|release| feature_sets::refusal(operator, release, view));
+            let refusal = self.release(&wanted).and_then(|release| self.refusal(release, view));
             let rolled = next.is_some();
             let mut value = next.unwrap_or_else(|| object.to_value());
             let changed = match &health {
@@ -112,6 +125,7 @@ impl Operator {
         object: &Object,
         wanted: &str,
         pace: Pace,
+        view: &View,
         now: Time,
         step: &mut Step,
     ) -> Option<Value> {
@@ -121,8 +135,9 @@ impl Operator {
             return None;
         }
         let end = after(self.rollout_start(under_way, wanted, now), self.duration(wanted));
-        if pace == Pace::Never || pace == Pace::Seeded && end > now {
-            self.look_again(Some(end).filter(|_| pace == Pace::Seeded));
+        let is_through = pace != Pace::Never && self.static_pods_are_at(wanted, under_way, view, now, step);
+        if !is_through || pace == Pace::Seeded && end > now {
+            self.look_again(Some(end).filter(|end| pace == Pace::Seeded && *end > now));
             step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();
             let begins = under_way.is_none_or(|(target, _)| target != wanted);
             return begins.then(|| progress(object, wanted, now));
@@ -131,6 +146,39 @@ impl Operator {
             step.effects.push(Effect::ServeKubernetes { minor });
         }
         Some(self.finish(object, wanted, now))
+    }
+
+    /// Goes on with the pods of its program, if it has one; gives whether all of them are of `wanted`.
+    fn static_pods_are_at(
+        &mut self,
+        wanted: &str,
+        under_way: Option<(&str, Time)>,
+        view: &View,
+        now: Time,
+        step: &mut Step,
+    ) -> bool {
+        let Some(operand) = self.operand else { return true };
+        let times = (self.rollout_start(under_way, wanted, now), self.duration(wanted));
+        let Some(release) = self.release(wanted) else { return true };
+        let rollout = operand.roll_out(release, times, view, now);
+        self.look_again(rollout.look_again);
+        if rollout.effect.is_some() && view.get(&NAMESPACES, "", operand.namespace).is_none() {
+            self.ask(operand.namespace(), step);
+        }
+        step.effects.extend(rollout.effect);
+        rollout.is_through
+    }
+
+    /// What it has against another minor.
+    fn refusal(&self, release: &Release, view: &View) -> Option<Condition> {
+        let operator = &self.facts.cluster_operator;
+        let refusals = [feature_sets::refusal(operator, release, view), self.kubelets.refusal(release)];
+        refusals.into_iter().flatten().reduce(feature_sets::both)
+    }
+
+    /// Whether it watches over the versions of kubelets.
+    fn watches_kubelets(&self) -> bool {
+        self.facts.cluster_operator == "kube-apiserver"
     }
 
     /// Looks again then, if not earlier.
@@ -243,11 +291,21 @@ impl Actor for Operator {
         };
         let gates = feature_sets::may_speak(&self.facts.cluster_operator)
             .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
-        [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(gates).collect()
+        let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
+        let nodes = self.watches_kubelets().then_some(Interest::Kind(NODES));
+        let more = gates.into_iter().chain(pods).chain(nodes);
+        [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
+        if !std::mem::replace(&mut self.started, true) {
+            if self.watches_kubelets() {
+                self.kubelets = Kubelets::of(input.view);
+            }
+            self.queue.add(self.key());
+        }
+        // Of nodes, only another version of a kubelet matters.
+        if self.kubelets.notice(input.changes) || input.changes.iter().any(|change| !change.key.is(&NODES)) {
             self.queue.add(self.key());
         }
         self.queue.answered(input.answers, input.now);

@@ -1,4 +1,4 @@
-//! Ways into what runs behind an object. Nothing runs here, so nobody answers.
+//! Ways into a container that need a connection of their own. Nothing runs here that could keep one up, so nobody answers.
 
 use crate::apiserver::call::Call;
 use crate::apiserver::reply::Reply;
@@ -6,12 +6,9 @@ use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 
 impl ApiServer {
-    /// `exec`, `attach`, `portforward` and `proxy` of pods, services and nodes.
+    /// `exec`, `attach` and `portforward` of pods.
     pub(super) fn connect(&mut self, call: &Call<'_>) -> Outcome<Reply> {
         let object = self.entry(call)?.served();
-        if call.path.subresource.starts_with("proxy") {
-            return Err(Refused::unavailable("error trying to reach service: no such host"));
-        }
         if object["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
             let name = &call.path.name;
             return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));

@@ -7,6 +7,7 @@ mod connect;
 mod eviction;
 mod log;
 mod parts;
+mod proxy;
 mod scale;
 
 pub(crate) use scale::ScalePaths;
@@ -54,7 +55,8 @@ impl ApiServer {
             "log" => self.log(call),
             "token" => self.request_token(call),
             "ephemeralcontainers" | "resize" | "approval" => self.part(call),
-            "exec" | "attach" | "portforward" | "proxy" => self.connect(call),
+            "exec" | "attach" | "portforward" => self.connect(call),
+            "proxy" => self.proxy(call),
             _ => return Ok(None),
         };
         reply.map(Some)

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::follow::follow;
 use super::link::Link;
-use super::paths::path;
 use crate::model::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
 use crate::model::{Object, Refusal, Resource};
 
@@ -44,7 +43,7 @@ pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
     }
     let followed = join_all(kinds.iter().map(|resource| follow(link, resource))).await;
     followed.into_iter().collect::<Result<Vec<()>, Refusal>>()?;
-    let definitions = link.wire.read(&path(&CUSTOM_RESOURCE_DEFINITIONS, "", "")).await.checked()?;
+    let definitions = link.wire.read(&CUSTOM_RESOURCE_DEFINITIONS.path("", "")).await.checked()?;
     for definition in definitions["items"].as_array().into_iter().flatten() {
         if let Some(resource) = defined(definition) {
             // What cannot be listed now may be broken by a webhook of its own.
@@ -64,7 +63,7 @@ pub(super) async fn establish(link: &Arc<Link>, definition: &Object) -> Result<(
         return Ok(());
     }
     let wait = async {
-        let own = path(&CUSTOM_RESOURCE_DEFINITIONS, "", definition.name());
+        let own = CUSTOM_RESOURCE_DEFINITIONS.path("", definition.name());
         loop {
             let now = link.wire.read(&own).await.checked()?;
             if is_established(&now) {

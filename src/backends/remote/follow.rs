@@ -10,12 +10,14 @@ use kube::client::Body;
 use serde_json::Value;
 
 use super::link::{Link, Seen};
-use super::paths::path;
 use super::wire;
 use crate::model::{Refusal, Resource};
 
 /// Pause before a list that failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long a watch is asked for, and how long one may say nothing: a connection that was cut may never tell.
+const WATCHED_FOR: Duration = Duration::from_secs(60);
+const SILENT_MAX: Duration = Duration::from_secs(75);
 
 /// Follows a kind until the link is closed. The first list is in the inbox when this returns.
 ///
@@ -57,7 +59,7 @@ pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), 
 
 /// Lists a kind into the inbox; the revision of the list.
 async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
-    let mut list = link.wire.read(&path(resource, "", "")).await.checked()?;
+    let mut list = link.wire.read(&resource.path("", "")).await.checked()?;
     let revision = list["metadata"]["resourceVersion"].as_str().unwrap_or("0").to_owned();
     let items = match list["items"].take() {
         Value::Array(items) => items,
@@ -69,8 +71,10 @@ async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
 
 /// Watches a kind from a revision on, into the inbox. When the watch ends: where the next goes on; `None`: from a list.
 async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String> {
-    let query = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={since}");
-    let path = format!("{}?{query}", path(resource, "", ""));
+    let seconds = WATCHED_FOR.as_secs();
+    let query =
+        format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={since}");
+    let path = format!("{}?{query}", resource.path("", ""));
     let request = wire::request(Method::GET, &path, None, None).ok()?;
     let Ok(response) = link.wire.send(request.map(Body::from)).await else {
         tokio::time::sleep(AGAIN).await;
@@ -82,7 +86,7 @@ async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String
     }
     let (mut since, mut lines) = (since, Lines::default());
     let mut body = response.into_body().into_data_stream();
-    while let Some(Ok(bytes)) = body.next().await {
+    while let Ok(Some(Ok(bytes))) = tokio::time::timeout(SILENT_MAX, body.next()).await {
         for mut event in lines.take_in(&bytes) {
             let object = event["object"].take();
             let revision = object["metadata"]["resourceVersion"].as_str().map(str::to_owned);

@@ -105,12 +105,12 @@ fn with_kind(mut object: Value, resource: &Resource) -> Value {
 fn hide_secrets(resource: &Resource, object: &mut Value) {
     if resource.group.is_empty() && resource.plural == "secrets" {
         for field in ["data", "stringData"] {
-            if let Value::Object(entries) = &mut object[field] {
+            if let Some(Value::Object(entries)) = object.get_mut(field) {
                 entries.values_mut().for_each(|value| *value = Value::from(""));
             }
         }
         let kept = "kubectl.kubernetes.io/last-applied-configuration";
-        if let Value::Object(annotations) = &mut object["metadata"]["annotations"] {
+        if let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") {
             annotations.remove(kept);
         }
     }

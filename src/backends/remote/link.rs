@@ -11,7 +11,7 @@ use super::lag::{Lag, Topic};
 use super::stamp::Stamp;
 use super::wire::Wire;
 use crate::base::clock::{SetClock, Time};
-use crate::model::{Key, Resource};
+use crate::model::Resource;
 
 /// What is told of the cluster, in the order in which it is known.
 #[derive(Debug)]
@@ -155,10 +155,4 @@ impl Link {
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
-}
-
-/// The key of an object of a kind.
-pub(super) fn key(resource: &Resource, object: &Value) -> Key {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    resource.key(text("namespace"), text("name"))
 }

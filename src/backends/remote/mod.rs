@@ -41,7 +41,6 @@ use crate::model::{Change, Identity, Object, Operation, Refusal, Resource, View,
 use crate::record::WriteEvent;
 
 pub(crate) use self::link::Link;
-pub(crate) use self::paths::path;
 pub(crate) use self::stamp::Stamp;
 pub use self::stamp::{RUN, SIMULATED};
 pub(crate) use self::sweep::sweep;
@@ -118,7 +117,7 @@ impl Remote {
             Seen::Gone(resource, object) => {
                 let revision =
                     object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
-                self.known.remove(&link::key(&resource, &object), revision.unwrap_or(0));
+                self.known.remove(&resource.key_of(&object), revision.unwrap_or(0));
             }
             Seen::All(resource, items, revision) => self.known.replace(&resource, items, revision),
             Seen::Wrote(wrote) => self.take_in_write(*wrote),
@@ -128,9 +127,8 @@ impl Remote {
     /// Takes in what a controller wrote, and what the record tells of it.
     fn take_in_write(&mut self, wrote: Wrote) {
         let Wrote { at, by, verb, resource, namespace, name, subresource, code, message, object } = wrote;
-        let key = object
-            .as_ref()
-            .map_or_else(|| resource.key(&namespace, &name), |object| link::key(&resource, object));
+        let key =
+            object.as_ref().map_or_else(|| resource.key(&namespace, &name), |object| resource.key_of(object));
         let mut before = self.known.get(&key).cloned();
         let mut after = None;
         if let Some(object) = object {
@@ -163,12 +161,12 @@ impl Remote {
         let is_deletion = matches!(write.operation, Operation::Delete(_));
         let before = self.known.get(&write.key()).cloned();
         if !is_deletion && answer["kind"].as_str() == Some(&*write.resource.kind) {
-            let key = link::key(&write.resource, &answer);
+            let key = write.resource.key_of(&answer);
             self.link.note(&write.resource, &answer);
             self.known.take_in(&write.resource, answer);
             return self.known.get(&key).cloned().unwrap_or_else(|| Object::new(Value::Null));
         }
-        match self.link.wire.get(&path(&write.resource, &write.namespace, &write.name)).checked() {
+        match self.link.wire.get(&write.resource.path(&write.namespace, &write.name)).checked() {
             Ok(object) => {
                 self.link.note(&write.resource, &object);
                 self.known.take_in(&write.resource, object);
@@ -196,7 +194,7 @@ impl Remote {
 
     /// ServiceAccounts `default`, without which no pod can be: where nobody else makes them.
     fn give_accounts(&mut self) {
-        let Some(namespaces) = self.link.wire.get(&path(&NAMESPACES, "", "")).checked().ok() else { return };
+        let Some(namespaces) = self.link.wire.get(&NAMESPACES.path("", "")).checked().ok() else { return };
         for namespace in namespaces["items"].as_array().into_iter().flatten() {
             self.give_account(namespace["metadata"]["name"].as_str().unwrap_or_default());
         }

@@ -6,20 +6,6 @@ use serde_json::{Value, json};
 use super::wire;
 use crate::model::{DeleteOptions, Identity, Operation, Propagation, Resource, Write};
 
-/// The path of an object, or of all of a kind without a name; without a namespace, of all namespaces.
-pub(crate) fn path(resource: &Resource, namespace: &str, name: &str) -> String {
-    let root = if resource.group.is_empty() { "/api" } else { "/apis" };
-    let mut path = format!("{root}/{}", resource.api_version());
-    if !namespace.is_empty() && resource.namespaced {
-        path += &format!("/namespaces/{namespace}");
-    }
-    path += &format!("/{}", resource.plural);
-    if !name.is_empty() {
-        path += &format!("/{name}");
-    }
-    path
-}
-
 /// The request that a write is, of the component `by` as `who`.
 ///
 /// # Errors
@@ -30,7 +16,7 @@ pub(super) fn request(by: &str, who: &Identity, write: &Write) -> Result<Request
         (Operation::Create(_), None) => "",
         _ => name,
     };
-    let mut path = path(resource, namespace, named);
+    let mut path = resource.path(namespace, named);
     if let Some(subresource) = subresource {
         path += &format!("/{subresource}");
     }

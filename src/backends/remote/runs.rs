@@ -1,14 +1,13 @@
 //! Who is at work in a cluster: one run at a time, which renews a Lease as long as it lives.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use http::Method;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::paths::path;
 use super::stamp::RUN;
 use super::wire::{Wire, request};
 use crate::backends::BackendError;
@@ -27,9 +26,9 @@ const KEPT: &str = "windtunnel.dev/kept";
 /// A run that is, or was, at work in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Its id: the value of the label of its objects.
-    pub(crate) id: String,
-    /// Machine and process, as `HOST/PID`.
+    /// What it holds the cluster by.
+    pub(crate) lease: Held,
+    /// Machine and process, as `HOST/PID@PROCESSES`: containers may share their host's name, and have processes of their own.
     pub(crate) holder: String,
     /// Whether it renews its Lease.
     pub(crate) alive: bool,
@@ -37,10 +36,19 @@ pub(crate) struct Run {
     pub(crate) kept: bool,
 }
 
+/// The Lease of a run: the one that it took, and no other of that name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The id of the run: the value of the label of its objects.
+    pub(crate) run: String,
+    uid: String,
+}
+
 /// This process on this machine.
 pub(crate) fn holder() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}/{}", host.trim(), std::process::id())
+    let processes = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}/{}@{}", host.trim(), std::process::id(), processes.display())
 }
 
 /// An id for a run that begins now.
@@ -60,11 +68,12 @@ pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
     }
 }
 
-/// Takes the Lease for a run, and renews it until the wire's end.
+/// Takes the Lease for a run, and renews it until the wire's end. Where it is another's meanwhile, because this process
+/// stood still for too long, the wire is given up: what it would write now is not its own any more.
 ///
 /// # Errors
 /// Somebody else was faster, or it cannot be taken.
-pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<(), BackendError> {
+pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<Held, BackendError> {
     let now = rfc3339_micro(WallClock.now());
     let object = json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -77,63 +86,85 @@ pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<(), BackendError> {
             "renewTime": now,
         },
     });
-    let reply = wire.change(Method::POST, &path(&LEASES, NAMESPACE, ""), &object);
-    reply.checked().map_err(|refusal| match refusal.code {
+    let reply = wire.change(Method::POST, &LEASES.path(NAMESPACE, ""), &object);
+    let taken = reply.checked().map_err(|refusal| match refusal.code {
         409 => BackendError::Refused("another run of windtunnel began here at this moment".to_owned()),
         _ => BackendError::Failed(format!("no Lease can be taken: {}", refusal.message)),
     })?;
-    let own = Arc::downgrade(wire);
-    wire.handle().spawn(async move {
-        loop {
-            tokio::time::sleep(RENEWED_EVERY).await;
-            let Some(wire) = own.upgrade() else { return };
-            let patch = json!({ "spec": { "renewTime": rfc3339_micro(WallClock.now()) } });
-            let media = "application/merge-patch+json";
-            if let Ok(request) = request(Method::PATCH, &lease(), Some((media, &patch)), None) {
-                // A renewal that fails is made up for by the next.
-                let _ = wire.ask(request).await;
-            }
+    let held = Held { run: id.to_owned(), uid: text(&taken, "/metadata/uid") };
+    wire.handle().spawn(renew(Arc::downgrade(wire), held.uid.clone()));
+    Ok(held)
+}
+
+async fn renew(own: Weak<Wire>, uid: String) {
+    loop {
+        tokio::time::sleep(RENEWED_EVERY).await;
+        let Some(wire) = own.upgrade() else { return };
+        let patch =
+            json!({ "metadata": { "uid": uid }, "spec": { "renewTime": rfc3339_micro(WallClock.now()) } });
+        let media = "application/merge-patch+json";
+        let Ok(request) = request(Method::PATCH, &lease(), Some((media, &patch)), None) else { return };
+        match wire.ask(request).await.code {
+            404 | 409 | 422 => return wire.give_up("the Lease of the run is another's now, or gone"),
+            // A renewal that fails is made up for by the next.
+            _ => {}
         }
-    });
-    Ok(())
+    }
 }
 
-/// Gives the Lease back.
-pub(crate) fn give_back(wire: &Arc<Wire>) {
-    // What is left of it expires.
-    let _ = wire.change(Method::DELETE, &lease(), &json!({ "apiVersion": "v1", "kind": "DeleteOptions" }));
-}
+impl Held {
+    /// Gives the Lease back.
+    pub(crate) fn give_back(&self, wire: &Arc<Wire>) {
+        let options =
+            json!({ "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "uid": self.uid } });
+        // What is left of it expires.
+        let _ = wire.change(Method::DELETE, &lease(), &options);
+    }
 
-/// Notes in the Lease that the objects of its run are to stay.
-pub(crate) fn keep(wire: &Arc<Wire>) {
-    let patch = json!({ "metadata": { "annotations": { KEPT: "true" } } });
-    let _ = wire.change(Method::PATCH, &lease(), &patch);
+    /// Notes in the Lease that the objects of its run are to stay.
+    pub(crate) fn keep(&self, wire: &Arc<Wire>) {
+        let patch = json!({ "metadata": { "uid": self.uid, "annotations": { KEPT: "true" } } });
+        let _ = wire.change(Method::PATCH, &lease(), &patch);
+    }
 }
 
 fn lease() -> String {
-    path(&LEASES, NAMESPACE, LEASE)
+    LEASES.path(NAMESPACE, LEASE)
 }
 
 /// What a Lease tells to the process `own`.
 fn read(lease: &Value, now: Time, own: &str) -> Run {
-    let text = |pointer: &str| lease.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let holder = text("/spec/holderIdentity");
-    let renewed = parse_rfc3339(&text("/spec/renewTime")).unwrap_or(Time::UNIX_EPOCH);
+    let holder = text(lease, "/spec/holderIdentity");
+    let renewed = parse_rfc3339(&text(lease, "/spec/renewTime")).unwrap_or(Time::UNIX_EPOCH);
     let is_good = after(renewed, GOOD_FOR) > now;
     Run {
-        id: lease["metadata"]["labels"][RUN].as_str().unwrap_or_default().to_owned(),
+        lease: Held {
+            run: lease["metadata"]["labels"][RUN].as_str().unwrap_or_default().to_owned(),
+            uid: text(lease, "/metadata/uid"),
+        },
         alive: is_good && !has_ended(&holder, own),
         kept: lease["metadata"]["annotations"][KEPT] == "true",
         holder,
     }
 }
 
-/// Whether a process is known to have ended: one of this machine.
-fn has_ended(holder: &str, own: &str) -> bool {
-    let (Some((host, pid)), Some((here, _))) = (holder.rsplit_once('/'), own.rsplit_once('/')) else {
+fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Whether a process is known to have ended: one of this machine, whose processes are those that are seen here.
+pub(crate) fn has_ended(holder: &str, own: &str) -> bool {
+    let parts = |holder: &str| {
+        let (host, process) = holder.rsplit_once('/')?;
+        let (pid, processes) = process.split_once('@')?;
+        Some((host.to_owned(), pid.to_owned(), processes.to_owned()))
+    };
+    let (Some((host, pid, seen)), Some((here, _, processes))) = (parts(holder), parts(own)) else {
         return false;
     };
-    host == here && Path::new("/proc/self").exists() && !Path::new("/proc").join(pid).exists()
+    (host, seen) == (here, processes)
+        && Path::new("/proc/self").exists()
+        && !Path::new("/proc").join(pid).exists()
 }
 
 #[cfg(test)]
@@ -147,21 +178,23 @@ mod tests {
             "metadata": { "labels": { RUN: "r1" } },
             "spec": { "holderIdentity": holder, "renewTime": rfc3339_micro(renewed) },
         });
-        read(&lease, now, "here/1")
+        read(&lease, now, "here/1@pid:[1]")
     }
 
     #[test]
     fn a_run_lives_as_long_as_it_renews_its_lease() {
         assert!(run("there/7", 29).alive);
         assert!(!run("there/7", 31).alive);
-        assert_eq!(run("there/7", 31).id, "r1");
+        assert_eq!(run("there/7", 31).lease.run, "r1");
     }
 
     #[test]
     fn a_process_of_this_machine_is_known_to_have_ended_at_once() {
         // No process has this number: it is above the greatest that there can be.
-        assert!(!run("here/4194305", 1).alive);
-        assert!(run(&format!("here/{}", std::process::id()), 1).alive);
-        assert!(run("there/4194305", 1).alive);
+        assert!(!run("here/4194305@pid:[1]", 1).alive);
+        assert!(run(&format!("here/{}@pid:[1]", std::process::id()), 1).alive);
+        assert!(run("there/4194305@pid:[1]", 1).alive);
+        // One of a container that has its host's name.
+        assert!(run("here/4194305@pid:[2]", 1).alive);
     }
 }

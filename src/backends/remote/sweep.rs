@@ -7,7 +7,6 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::paths::path;
 use super::stamp::RUN;
 use super::wire::Wire;
 use crate::model::Resource;
@@ -16,6 +15,8 @@ use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES};
 /// How often it is looked what is left, and the pause between: two minutes in all.
 const ROUNDS: u32 = 240;
 const PAUSE: Duration = Duration::from_millis(500);
+/// How often a kind is tried that cannot be listed.
+const UNSEEN_ROUNDS: u32 = 10;
 
 /// A kind, and whether all of it can be deleted at once.
 struct Kind {
@@ -23,58 +24,88 @@ struct Kind {
     collection: bool,
 }
 
-/// Removes everything of a run but its Lease. `controllers`: others empty and finalize namespaces.
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Swept {
+    /// How many objects went.
+    pub(crate) removed: usize,
+    /// Kinds that could not be listed, each with why.
+    pub(crate) unseen: Vec<String>,
+}
+
+/// What one look at everything found: what was there, and what could not be looked at.
+#[derive(Default)]
+struct Look {
+    found: Vec<String>,
+    unseen: Vec<String>,
+}
+
+/// Removes everything of a run but its Lease. `controllers`: others empty and finalize namespaces. A kind that cannot be
+/// listed, whose conversion webhook is away for instance, keeps nothing else from being removed.
 ///
 /// # Errors
 /// What is left, or why it cannot be told.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
-pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<usize, String> {
+pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Swept, String> {
     let kinds = kinds(wire)?;
     let mut removed = BTreeSet::new();
-    let mut left = Vec::new();
+    let mut last = Look::default();
+    let mut unseen_for = 0;
     for round in 0..ROUNDS {
         if round > 0 {
             std::thread::sleep(PAUSE);
         }
-        left = look(wire, run, &kinds, controllers, &mut removed)?;
-        if left.is_empty() {
-            return Ok(removed.len());
+        last = look(wire, run, &kinds, controllers, &mut removed)?;
+        unseen_for = if last.unseen.is_empty() { 0 } else { unseen_for + 1 };
+        if last.found.is_empty() && (unseen_for == 0 || unseen_for > UNSEEN_ROUNDS) {
+            return Ok(Swept { removed: removed.len(), unseen: last.unseen });
         }
     }
-    left.truncate(20);
-    Err(format!("these objects of run {run} do not go: {}", left.join(", ")))
+    last.found.truncate(20);
+    Err(format!("these objects of run {run} do not go: {}", last.found.join(", ")))
 }
 
-/// Looks once at everything and deletes what is there of the run; the names of what there was.
+/// Looks once at everything and deletes what is there of the run.
 fn look(
     wire: &Arc<Wire>,
     run: &str,
     kinds: &[Kind],
     controllers: bool,
     removed: &mut BTreeSet<String>,
-) -> Result<Vec<String>, String> {
+) -> Result<Look, String> {
     let selector = format!("labelSelector={RUN}%3D{run}");
-    let ours = list(wire, &format!("{}?{selector}", path(&NAMESPACES, "", "")))?;
+    let ours = list(wire, &format!("{}?{selector}", NAMESPACES.path("", "")))?;
     let namespaces: BTreeSet<String> = ours.iter().map(|namespace| text(namespace, "name")).collect();
-    let mut seen = Vec::new();
+    let mut seen = Look::default();
     for kind in kinds {
         let resource = &kind.resource;
         // Without a namespace controller, what others made in our namespaces has to go as well.
         let by_namespace = resource.namespaced && !controllers && !namespaces.is_empty();
         let query = if by_namespace { String::new() } else { format!("?{selector}") };
-        let found = list(wire, &format!("{}{query}", path(resource, "", "")))?;
+        let found = match list(wire, &format!("{}{query}", resource.path("", ""))) {
+            Ok(found) => found,
+            Err(why) => {
+                seen.unseen.push(format!("{}: {why}", resource.plural));
+                continue;
+            }
+        };
         let is_ours = |object: &&Value| {
             object["metadata"]["labels"][RUN] == run || namespaces.contains(&text(object, "namespace"))
         };
         let is_lease = |object: &&Value| is(resource, &LEASES) && text(object, "name") == super::runs::LEASE;
         let found: Vec<&Value> = found.iter().filter(is_ours).filter(|object| !is_lease(object)).collect();
         for object in &found {
-            seen.push(format!("{} {}/{}", resource.plural, text(object, "namespace"), text(object, "name")));
+            seen.found.push(format!(
+                "{} {}/{}",
+                resource.plural,
+                text(object, "namespace"),
+                text(object, "name")
+            ));
         }
         delete(wire, kind, &found, &namespaces, &selector);
     }
-    removed.extend(seen.iter().cloned());
-    if !controllers && seen.iter().all(|name| name.starts_with("namespaces ")) {
+    removed.extend(seen.found.iter().cloned());
+    if !controllers && seen.found.iter().all(|name| name.starts_with("namespaces ")) {
         for namespace in &ours {
             finalize(wire, namespace);
         }
@@ -99,14 +130,14 @@ fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], namespaces: &BTreeSet
             // What does not go is there when it is looked again.
             let _ = wire.change(
                 Method::DELETE,
-                &format!("{}{query}", path(&kind.resource, &namespace, "")),
+                &format!("{}{query}", kind.resource.path(&namespace, "")),
                 &options,
             );
         } else {
             for object in live() {
                 let _ = wire.change(
                     Method::DELETE,
-                    &path(&kind.resource, &namespace, &text(object, "name")),
+                    &kind.resource.path(&namespace, &text(object, "name")),
                     &options,
                 );
             }
@@ -121,15 +152,14 @@ fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], namespaces: &BTreeSet
         };
         for object in objects.iter().filter(held) {
             let free = json!({ "metadata": { "finalizers": null } });
-            let _ =
-                wire.change(Method::PATCH, &path(&kind.resource, &namespace, &text(object, "name")), &free);
+            let _ = wire.change(Method::PATCH, &kind.resource.path(&namespace, &text(object, "name")), &free);
         }
     }
 }
 
 /// Lets a namespace go that is empty and on its way.
 fn finalize(wire: &Arc<Wire>, namespace: &Value) {
-    let own = path(&NAMESPACES, "", &text(namespace, "name"));
+    let own = NAMESPACES.path("", &text(namespace, "name"));
     if let Ok(mut now) = wire.get(&own).checked()
         && now["metadata"]["deletionTimestamp"].is_string()
     {

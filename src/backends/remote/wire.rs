@@ -14,11 +14,14 @@ use tokio::time::Instant;
 
 use super::again;
 use crate::backends::BackendError;
+use crate::base::text::causes;
 use crate::model::{Identity, Refusal};
 
 /// How long a request may take that is no watch.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
+/// How long it may take to answer whether the server is there.
+const PROBE_MAX: Duration = Duration::from_secs(5);
 /// How long a server may be out of reach before it is given up: longer than a restart takes.
 const LOST_AFTER: Duration = Duration::from_secs(30);
 /// Pause before a request is sent again that could not be sent.
@@ -98,6 +101,11 @@ impl Wire {
     /// Why the server is given up, if it is: nothing is asked of it any more.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
+    }
+
+    /// Asks nothing of the server any more.
+    pub(crate) fn give_up(&self, why: &str) {
+        self.lost.get_or_init(|| why.to_owned());
     }
 
     /// Ends all its tasks.
@@ -184,6 +192,24 @@ impl Wire {
             let _ = tell.send(work.await);
         });
         told.recv().ok()
+    }
+
+    /// Asks once, and not for long: whether the server is there.
+    pub(crate) fn probe(self: &Arc<Self>, path: &str) -> Reply {
+        let request = match request(Method::GET, path, None, None) {
+            Ok(request) => request,
+            Err(why) => return unanswered(&why),
+        };
+        let wire = Arc::clone(self);
+        let asked = async move {
+            let answer = async { read(wire.send(request.map(Body::from)).await?).await };
+            match tokio::time::timeout(PROBE_MAX, answer).await {
+                Ok(Ok(reply)) => reply,
+                Ok(Err(why)) => unanswered(&why),
+                Err(_) => unanswered(&format!("no answer within {} s", PROBE_MAX.as_secs())),
+            }
+        };
+        self.wait(asked).unwrap_or_else(|| unanswered("the connection is closed"))
     }
 
     /// Sends a request and waits for the answer.
@@ -300,20 +326,6 @@ fn unanswered(why: &str) -> Reply {
         code: 503,
         body: json!({ "reason": "ServiceUnavailable", "message": message, "details": details }),
     }
-}
-
-/// An error with what is behind it.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text += &format!(": {more}");
-        }
-        source = error.source();
-    }
-    text
 }
 
 /// Writes take turns, so many in a second; those of the last second that were not taken may be made up for.

@@ -1,5 +1,7 @@
 //! Programs of others, each run to its end or to its time limit.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,15 +12,26 @@ pub(super) struct Commands {
     program: &'static str,
     /// How to get the program.
     how_to_get: &'static str,
+    /// A kubeconfig of nobody: some programs write into the user's if they are not told otherwise.
+    kubeconfig: PathBuf,
     /// Is told of every command line, and how it ended.
     debug: Tell,
+    /// A file that programs hold open as long as they run.
+    held: Mutex<Option<File>>,
     /// What runs now.
     running: Mutex<Vec<Arc<duct::Handle>>>,
 }
 
 impl Commands {
-    pub(super) fn new(program: &'static str, how_to_get: &'static str, debug: Tell) -> Self {
-        Self { program, how_to_get, debug, running: Mutex::default() }
+    /// `folder`: where our files stand.
+    pub(super) fn new(program: &'static str, how_to_get: &'static str, folder: &Path, debug: Tell) -> Self {
+        let kubeconfig = folder.join("nobody.kubeconfig");
+        Self { program, how_to_get, kubeconfig, debug, held: Mutex::default(), running: Mutex::default() }
+    }
+
+    /// From now on programs hold this file open, and locked if it is, also when this process is gone.
+    pub(super) fn hold(&self, file: File) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
 
     /// What the program prints to standard output.
@@ -29,8 +42,17 @@ impl Commands {
         let line = shlex::try_join(std::iter::once(self.program).chain(arguments.iter().copied()));
         let line = line.unwrap_or_else(|_| self.program.to_owned());
         (self.debug)(&format!("run: {line}"));
-        let command =
-            duct::cmd(self.program, arguments).stdin_null().stdout_capture().stderr_capture().unchecked();
+        let command = duct::cmd(self.program, arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stdout_capture()
+            .stderr_capture()
+            .unchecked();
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone);
+        // There is nothing to read in it.
+        let command = match held.transpose().map_err(|error| BackendError::Failed(error.to_string()))? {
+            Some(file) => command.stdin_file(file),
+            None => command.stdin_null(),
+        };
         let running = command.start().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 BackendError::Missing(format!("`{}` is not on the PATH: {}", self.program, self.how_to_get))

@@ -25,6 +25,8 @@ pub struct Recipe {
     pub arguments: Vec<String>,
     /// Where the program writes its kubeconfig, in the container.
     pub kubeconfig: String,
+    /// Whether there is a kubelet in the container.
+    pub has_kubelets: bool,
 }
 
 impl Recipe {
@@ -35,6 +37,7 @@ impl Recipe {
             flags: words(&["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]),
             arguments: Vec::new(),
             kubeconfig: "/run/windtunnel/kubeconfig".to_owned(),
+            has_kubelets: false,
         }
     }
 
@@ -49,6 +52,7 @@ impl Recipe {
                 "--tls-san=127.0.0.1",
             ]),
             kubeconfig: "/etc/rancher/k3s/k3s.yaml".to_owned(),
+            has_kubelets: true,
         }
     }
 }

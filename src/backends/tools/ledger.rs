@@ -1,14 +1,18 @@
 //! What is to be deleted, one file each, which its process holds locked: who is killed lets go of the lock, and the next
 //! start finds the file.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::backends::BackendError;
+use crate::backends::remote::runs::{has_ended, holder};
+use crate::backends::{BackendError, Tell};
 
 /// What the names of the files end with.
 const ENDING: &str = "lock";
+/// How often it is looked whether a program has ended.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// All that is to be deleted.
 pub(super) struct Ledger {
@@ -20,8 +24,8 @@ pub(super) struct Entry {
     name: String,
     program: String,
     path: PathBuf,
-    /// Locked as long as it is open.
-    _file: File,
+    /// Locked as long as it is open, here or by a program that was begun.
+    file: File,
 }
 
 impl Ledger {
@@ -45,22 +49,26 @@ impl Ledger {
     /// It cannot be noted: then it must not be made.
     pub(super) fn begin(&self, name: &str, program: &str) -> Result<Entry, BackendError> {
         let path = self.folder.join(format!("{name}.{ENDING}"));
+        let draft = path.with_extension("part");
         let noted = || {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+            // Nobody finds it before it is locked and whole.
+            let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&draft)?;
             file.lock()?;
-            file.write_all(program.as_bytes())?;
+            write!(file, "{program}\n{}", holder())?;
             file.sync_all()?;
+            std::fs::rename(&draft, &path)?;
             Ok(file)
         };
         let file = noted().map_err(|error| failed(&path, &error))?;
-        Ok(Entry { name: name.to_owned(), program: program.to_owned(), path, _file: file })
+        Ok(Entry { name: name.to_owned(), program: program.to_owned(), path, file })
     }
 
-    /// The clusters whose process is gone.
+    /// The clusters whose process is gone. Where a program that it began is still at work, it is waited for, up to
+    /// `patience`: what it makes would be there only after somebody had deleted it.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(super) fn abandoned(&self) -> Result<Vec<Entry>, BackendError> {
+    pub(super) fn abandoned(&self, patience: Duration, tell: &Tell) -> Result<Vec<Entry>, BackendError> {
         let files = std::fs::read_dir(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let mut found = Vec::new();
         for path in files.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -69,18 +77,37 @@ impl Ledger {
                 continue;
             }
             let Ok(mut file) = File::open(&path) else { continue };
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock | TryLockError::Error(_)) => continue,
+            let mut text = String::new();
+            if file.read_to_string(&mut text).is_err() {
+                continue;
             }
-            let mut program = String::new();
-            if file.read_to_string(&mut program).is_ok() {
-                found.push(Entry { name, program, path, _file: file });
+            let (program, maker) = text.split_once('\n').unwrap_or((&text, ""));
+            if is_free(&file) || has_ended(maker, &holder()) && is_free_within(&file, patience, &name, tell) {
+                found.push(Entry { name, program: program.to_owned(), path, file });
             }
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
     }
+}
+
+fn is_free(file: &File) -> bool {
+    file.try_lock().is_ok()
+}
+
+/// Waits for a program whose process is gone.
+#[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
+fn is_free_within(file: &File, patience: Duration, name: &str, tell: &Tell) -> bool {
+    let began = std::time::Instant::now();
+    tell(&format!("cluster {name} is still being made, for a process that is gone: waiting for that to end"));
+    while began.elapsed() < patience {
+        std::thread::sleep(LOOK);
+        if is_free(file) {
+            return true;
+        }
+    }
+    tell(&format!("cluster {name} is left for now: the program that makes it does not end"));
+    false
 }
 
 impl Entry {
@@ -92,6 +119,14 @@ impl Entry {
     /// The program that makes it.
     pub(super) fn program(&self) -> &str {
         &self.program
+    }
+
+    /// The lock, for the programs that make the cluster.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub(super) fn held(&self) -> Result<File, BackendError> {
+        self.file.try_clone().map_err(|error| failed(&self.path, &error))
     }
 
     /// It is gone, or is to stay.
@@ -106,8 +141,10 @@ impl Entry {
 /// # Errors
 /// It cannot be written.
 pub(super) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    // One that is there already may have other permissions.
+    let _ = std::fs::remove_file(path);
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)?.write_all(text.as_bytes())
@@ -119,20 +156,48 @@ fn failed(path: &Path, error: &std::io::Error) -> BackendError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
+
+    #[test]
+    fn who_makes_a_cluster_for_a_process_that_is_gone_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        let entry = ledger.begin("windtunnel-a", "kind").unwrap();
+        let mut child =
+            std::process::Command::new("sleep").arg("1").stdin(entry.held().unwrap()).spawn().unwrap();
+        // As if this process had been killed: no process has this number.
+        let (_, processes) = holder().rsplit_once('@').map(|(_, rest)| ((), rest.to_owned())).unwrap();
+        let host = holder().split('/').next().unwrap().to_owned();
+        std::fs::write(&entry.path, format!("kind\n{host}/4194305@{processes}")).unwrap();
+        drop(entry);
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let note = Arc::clone(&told);
+        let tell: Tell = Arc::new(move |line| note.lock().unwrap().push(line.to_owned()));
+        assert!(ledger.abandoned(Duration::ZERO, &tell).unwrap().is_empty());
+        let found = ledger.abandoned(Duration::from_secs(60), &tell).unwrap();
+        assert_eq!((found.len(), found[0].program()), (1, "kind"));
+        assert!(child.try_wait().unwrap().is_some());
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[1].contains("is left for now"), "{told:?}");
+    }
 
     #[test]
     fn what_is_held_is_not_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&folder.path().join("new")).unwrap();
-        let names = || ledger.abandoned().unwrap().iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
+        let tell: Tell = Arc::new(|_| {});
+        let abandoned = || ledger.abandoned(Duration::ZERO, &tell).unwrap();
+        let names = || abandoned().iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
         let (held, left) =
             (ledger.begin("windtunnel-a", "kind").unwrap(), ledger.begin("windtunnel-b", "k3d").unwrap());
         assert!(names().is_empty());
         // A process that ends lets go.
         drop(left);
         assert_eq!(names(), ["windtunnel-b"]);
-        let found = ledger.abandoned().unwrap().remove(0);
+        let found = abandoned().remove(0);
         assert_eq!(found.program(), "k3d");
         found.forget();
         assert!(names().is_empty());

@@ -86,6 +86,14 @@ impl Maker {
         }
     }
 
+    /// Whether its clusters have nodes.
+    fn has_kubelets(&self) -> bool {
+        match self {
+            Self::Kind(_) | Self::K3d(_) => true,
+            Self::Docker(recipe) => recipe.has_kubelets,
+        }
+    }
+
     /// The one that calls itself so.
     fn named(name: &str) -> Option<Self> {
         match name {
@@ -109,7 +117,7 @@ impl Clusters {
     /// Those of a program; `debug` is told of every command.
     pub fn of(maker: &Maker, folder: &Path, debug: &Tell) -> Self {
         let tool = maker.tool();
-        let commands = Commands::new(tool.program(), tool.how_to_get(), Arc::clone(debug));
+        let commands = Commands::new(tool.program(), tool.how_to_get(), folder, Arc::clone(debug));
         Self { tool, commands, folder: folder.to_owned() }
     }
 
@@ -254,6 +262,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
     remove_remains(&ledger, tell, debug)?;
     let name = format!("{OURS}{}", super::remote::runs::new_id());
     let entry = ledger.begin(&name, clusters.tool.program())?;
+    clusters.commands.hold(entry.held()?);
     tell(&format!("making cluster {name} by {version}"));
     let undo = {
         let (clusters, name, tell, keep) = (Arc::clone(&clusters), name.clone(), Arc::clone(tell), make.keep);
@@ -263,10 +272,12 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
                 && let Ok(text) = clusters.kubeconfig(&name)
                 && ledger::write_private(Path::new(&file), &text).is_ok()
             {
-                let delete = clusters.tool.delete(&name, &file).join(" ");
+                let delete = clusters.tool.delete(&name, &file);
+                let delete = shlex::try_join(std::iter::once(program).chain(refs(&delete))).unwrap_or_default();
+                let quoted = shlex::try_quote(&file).unwrap_or_default();
                 tell(&format!(
-                    "cluster {name} was left as it is; to reach it: kubectl --kubeconfig {file} get nodes; to \
-                     remove it: {program} {delete}"
+                    "cluster {name} was left as it is; to reach it: kubectl --kubeconfig {quoted} get nodes; to \
+                     remove it: {delete}"
                 ));
                 return entry.forget();
             }
@@ -290,6 +301,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
         writes_per_second: make.writes_per_second,
         keep: make.keep,
         removal: "it goes with its cluster".to_owned(),
+        has_kubelets: make.maker.has_kubelets(),
     };
     let place = Existing::reach(cluster, cleanups, Arc::clone(tell))?;
     // From here on it is `cleanups` that undoes it.
@@ -306,7 +318,7 @@ pub fn remove_remains_in(folder: &Path, tell: &Tell, debug: &Tell) -> Result<(),
 }
 
 fn remove_remains(ledger: &Ledger, tell: &Tell, debug: &Tell) -> Result<(), BackendError> {
-    for entry in ledger.abandoned()? {
+    for entry in ledger.abandoned(CREATION, tell)? {
         let Some(maker) = Maker::named(entry.program()) else { continue };
         tell(&format!("cluster {} was left by a process that ended without cleaning up", entry.name()));
         let clusters = Clusters::of(&maker, ledger.folder(), debug);

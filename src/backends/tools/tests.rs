@@ -61,7 +61,7 @@ fn clusters(tool: Box<dyn Tool>) -> (Clusters, Told) {
         let told = Arc::clone(&told);
         Arc::new(move |line| told.lock().unwrap().push(line.to_owned()))
     };
-    let commands = Commands::new(tool.program(), tool.how_to_get(), debug);
+    let commands = Commands::new(tool.program(), tool.how_to_get(), Path::new("nowhere"), debug);
     (Clusters { tool, commands, folder: PathBuf::from("nowhere") }, told)
 }
 
@@ -98,10 +98,10 @@ fn garbage_is_told_without_what_may_be_secret() {
 #[test]
 fn a_program_that_takes_too_long_is_ended_and_one_that_is_not_there_is_told() {
     let silent: Tell = Arc::new(|_| {});
-    let sleep = Commands::new("sleep", "", Arc::clone(&silent));
+    let sleep = Commands::new("sleep", "", Path::new("nowhere"), Arc::clone(&silent));
     let error = sleep.run(&["1000"], Duration::from_millis(50)).unwrap_err().to_string();
     assert_eq!(error, "`sleep 1000` failed: it took longer than 0 s");
-    let absent = Commands::new("windtunnel-no-such-program", "buy it", silent);
+    let absent = Commands::new("windtunnel-no-such-program", "buy it", Path::new("nowhere"), silent);
     let error = absent.run(&[], QUESTION).unwrap_err();
     let expected = "`windtunnel-no-such-program` is not on the PATH: buy it";
     assert_eq!(error, BackendError::Missing(expected.to_owned()));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use crate::cli::files;
 use crate::dump::{Source, Wanted, select};
 
 /// Whether a file is an archive, by its name.
@@ -19,37 +20,49 @@ pub(super) fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
 
-/// The text of a compressed file.
-pub(super) fn decompress(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    MultiGzDecoder::new(BufReader::new(File::open(path)?)).read_to_string(&mut text)?;
-    Ok(text)
+/// What is in a compressed file.
+pub(super) fn decompress(path: &Path) -> io::Result<Vec<u8>> {
+    unpacked(BufReader::new(File::open(path)?))
 }
 
-/// The files of an archive that may hold objects of `wanted` kinds. It is gone through twice, first for the names: a
-/// must-gather is mostly logs, of which nothing is kept.
-pub(super) fn read(path: &Path, wanted: Wanted<'_>) -> io::Result<Vec<Source>> {
+fn unpacked(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    MultiGzDecoder::new(file).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The files of an archive that may hold objects of `wanted` kinds, and a line for each that cannot be read. It is gone
+/// through twice, first for the names: a must-gather is mostly logs, of which nothing is kept.
+///
+/// # Errors
+/// The archive cannot be read.
+pub(super) fn read(path: &Path, wanted: Wanted<'_>) -> io::Result<(Vec<Source>, Vec<String>)> {
     let mut names = Vec::new();
     each(path, |name, _| {
         names.push(name);
         Ok(())
     })?;
     let selected = select(names, wanted);
-    let mut sources = Vec::with_capacity(selected.len());
+    let (mut sources, mut problems) = (Vec::with_capacity(selected.len()), Vec::new());
     each(path, |name, file| {
         if selected.binary_search(&name).is_ok() {
-            let mut text = String::new();
-            if is_compressed(Path::new(&name)) {
-                MultiGzDecoder::new(file).read_to_string(&mut text)?;
+            let told = format!("{}:{name}", path.display());
+            let text = if is_compressed(Path::new(&name)) {
+                unpacked(file).map_err(|error| format!("{told}: {error}"))
             } else {
-                file.read_to_string(&mut text)?;
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            };
+            match text.and_then(|bytes| files::text(&told, bytes)) {
+                Ok(text) => sources.push(Source { path: told, text }),
+                Err(problem) => problems.push(problem),
             }
-            sources.push(Source { path: format!("{}:{name}", path.display()), text });
         }
         Ok(())
     })?;
     sources.sort_by(|one: &Source, other| one.path.cmp(&other.path));
-    Ok(sources)
+    Ok((sources, problems))
 }
 
 /// Visits the files of an archive, each with its name.

@@ -13,8 +13,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::args::InsightsArgs;
 use super::monitor::Monitor;
+use crate::base::text::causes;
 use crate::cli::hint;
-use crate::cli::live::{causes, thanos};
+use crate::cli::live::thanos;
 use crate::insights::Alerts;
 use crate::model::alert::ActiveAlert;
 

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::plain;
+use crate::base::text::causes;
 use crate::oc::Said;
 
 /// The name of what is made of flags alone.
@@ -88,7 +89,7 @@ impl Connection {
     /// The kubeconfig cannot be read.
     pub(in crate::cli) fn contexts(&self) -> Result<Vec<String>, Said> {
         let kubeconfig = self.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-        let kubeconfig = kubeconfig.map_err(|error| plain(&super::causes(&error)))?;
+        let kubeconfig = kubeconfig.map_err(|error| plain(&causes(&error)))?;
         Ok(kubeconfig.contexts.into_iter().map(|context| context.name).collect())
     }
 
@@ -102,12 +103,10 @@ impl Connection {
             (None, None) => Kubeconfig::read(),
             (None, Some(_)) => Ok(Kubeconfig::read().unwrap_or_default()),
         }
-        .map_err(|error| plain(&super::causes(&error)))?;
+        .map_err(|error| plain(&causes(&error)))?;
         self.change(&mut kubeconfig);
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        Config::from_custom_kubeconfig(kubeconfig, &options)
-            .await
-            .map_err(|error| plain(&super::causes(&error)))
+        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| plain(&causes(&error)))
     }
 
     /// Puts what the flags say into the kubeconfig, where there is anything.

@@ -4,6 +4,8 @@ use http::Request;
 use kube::{Client, Config};
 use serde_json::Value;
 
+use crate::base::text::causes;
+
 const ROUTE: &str = "/apis/route.openshift.io/v1/namespaces/openshift-monitoring/routes/thanos-querier";
 
 /// The body of what `/api/v1/alerts` answers at the first of the Route's hosts that does.
@@ -34,7 +36,7 @@ async fn route(client: &Client) -> Result<Value, String> {
     client.request::<Value>(request).await.map_err(|error| match error {
         kube::Error::Api(status) if status.code == 404 => super::not_found(&status, ROUTE),
         kube::Error::Api(status) => status.message,
-        other => super::causes(&other),
+        other => causes(&other),
     })
 }
 
@@ -53,6 +55,6 @@ pub(in crate::cli) async fn answer(client: &Client) -> Result<String, String> {
     let request = Request::get("/api/v1/alerts").body(Vec::new()).map_err(|error| error.to_string())?;
     client.request_text(request).await.map_err(|error| match error {
         kube::Error::Api(status) => format!("GET status code={}", status.code),
-        other => super::causes(&other),
+        other => causes(&other),
     })
 }

@@ -6,7 +6,6 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use jiff::SignedDuration;
-use serde_json::Value;
 
 use super::watching::Told;
 use crate::base::clock::{Clock as _, Time, WallClock, after};
@@ -63,13 +62,13 @@ impl<'a> Recorder<'a> {
                 self.listed.insert(kind, BTreeSet::new());
             }
             Told::Is(kind, object, by) => {
-                let key = key(&kind, &object);
+                let key = kind.key_of(&object);
                 if let Some(listed) = self.listed.get_mut(&kind) {
                     listed.insert(key.clone());
                 }
                 self.is(kind, key, Object::new(object), by)?;
             }
-            Told::Gone(kind, object) => self.gone(&kind, &key(&kind, &object))?,
+            Told::Gone(kind, object) => self.gone(&kind, &kind.key_of(&object))?,
             Told::Complete(kind) => {
                 let listed = self.listed.remove(&kind).unwrap_or_default();
                 self.forget_unlisted(&kind, &listed)?;
@@ -186,11 +185,6 @@ fn cannot(path: &Path, error: &io::Error) -> String {
 
 fn name(kind: &Resource) -> String {
     if kind.group.is_empty() { kind.plural.to_string() } else { format!("{}.{}", kind.plural, kind.group) }
-}
-
-fn key(kind: &Resource, object: &Value) -> Key {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    kind.key(text("namespace"), text("name"))
 }
 
 fn write(kind: &Resource, key: Key, by: String, before: Option<Object>, after: Option<Object>) -> WriteEvent {

@@ -8,6 +8,7 @@ use kube::runtime::watcher::{self, Config, Event};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, channel};
 
+use crate::base::text::causes;
 use crate::model::Resource;
 use crate::record::redact;
 
@@ -72,7 +73,7 @@ pub(super) fn watch(client: &Client, kinds: Vec<Kind>) -> Receiver<Told> {
                     }
                     Ok(Event::Delete(object)) => Told::Gone(kind.clone(), read(&kind, &object).0),
                     Ok(Event::InitDone) => Told::Complete(kind),
-                    Err(error) => Told::Failed(kind, crate::cli::live::causes(&error)),
+                    Err(error) => Told::Failed(kind, causes(&error)),
                 };
                 if tell.send(event).await.is_err() {
                     return;

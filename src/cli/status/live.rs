@@ -52,7 +52,7 @@ pub(super) fn of_cluster(
 }
 
 async fn read(client: &Client) -> Result<Inputs, Failure> {
-    let version = get(client, &path(&CLUSTER_VERSIONS, "", "version")).await?;
+    let version = get(client, &CLUSTER_VERSIONS.path("", "version")).await?;
     let version = version.map(Object::new).ok_or(Refusal::NoClusterVersion)?;
     let inputs = Inputs::new(version, list(client, &CLUSTER_OPERATORS).await?);
     inputs.check()?;
@@ -60,9 +60,9 @@ async fn read(client: &Client) -> Result<Inputs, Failure> {
     let nodes = list(client, &NODES).await?;
     let mut configs = Vec::new();
     for name in configs_of(&nodes) {
-        configs.push(Object::new(require(client, &path(&MACHINE_CONFIGS, "", name)).await?));
+        configs.push(Object::new(require(client, &MACHINE_CONFIGS.path("", name)).await?));
     }
-    let mco = require(client, &path(&DEPLOYMENTS, MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR)).await?;
+    let mco = require(client, &DEPLOYMENTS.path(MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR)).await?;
     Ok(Inputs {
         machine_config_pools: pools,
         machine_configs: configs,
@@ -80,26 +80,13 @@ fn configs_of(nodes: &[Object]) -> Vec<&str> {
 }
 
 async fn list(client: &Client, resource: &Resource) -> Result<Vec<Object>, Said> {
-    let mut list = require(client, &path(resource, "", "")).await?;
+    let mut list = require(client, &resource.path("", "")).await?;
     let Value::Array(items) = list["items"].take() else { return Ok(Vec::new()) };
     let object = |mut item: Value| {
         item["kind"] = json!(resource.kind);
         Object::new(item)
     };
     Ok(items.into_iter().filter(Value::is_object).map(object).collect())
-}
-
-/// The path of an object, or of all of a kind without a name.
-fn path(resource: &Resource, namespace: &str, name: &str) -> String {
-    let root = if resource.group.is_empty() { "/api" } else { "/apis" };
-    let parts = [
-        root.to_owned(),
-        resource.api_version(),
-        if namespace.is_empty() { String::new() } else { format!("namespaces/{namespace}") },
-        resource.plural.to_string(),
-        name.to_owned(),
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 async fn alerts(client: &Client, config: &Config) -> Alerts {

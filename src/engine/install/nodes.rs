@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{COMPLETED_AGO, pools, topology};
 use crate::actors::cvo::Installed;
-use crate::actors::{kubelet, mco};
+use crate::actors::{kubelet, mco, operators};
 use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::Streams;
 use crate::model::Object;
-use crate::model::machine::Disk;
+use crate::model::machine::{Disk, StaticPod};
 use crate::model::release::Release;
 use crate::scenario::plan::{ClusterPlan, PastNode};
 
@@ -26,15 +26,10 @@ fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, PastNode>> {
 }
 
 /// The nodes of the cluster, with what the machine-config daemon notes on them.
-pub(super) fn nodes(
-    plan: &ClusterPlan,
-    installed: &Installed<'_>,
-    kubernetes_minor: u32,
-    now: Time,
-) -> Vec<Object> {
+pub(super) fn nodes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Object> {
     let pools = pools(plan, installed);
     let nodes = (0..).zip(planned(plan)).map(|(number, planned)| {
-        let mut node = node(&planned, kubernetes_minor, &plan.release, now);
+        let mut node = node(&planned, &plan.release, now);
         if let Some(pools) = &pools {
             mco::annotate_node(&mut node, planned.role(), topology(plan.control_plane_nodes), pools);
         }
@@ -44,14 +39,22 @@ pub(super) fn nodes(
     nodes.collect()
 }
 
-/// The machines beneath the nodes.
-pub(in crate::engine) fn machines(plan: &ClusterPlan, installed: &Installed<'_>) -> Vec<(String, Disk)> {
+/// The machines beneath the nodes: the name of the node, what the machine-config daemon left on the disk, and what the kubelet
+/// runs by itself.
+pub(in crate::engine) fn machines(
+    plan: &ClusterPlan,
+    installed: &Installed<'_>,
+) -> Vec<(String, Disk, Vec<StaticPod>)> {
     let pools = pools(plan, installed);
     let disk = |node: &PastNode| pools.as_ref().map(|pools| pools.disk(node.role())).unwrap_or_default();
-    planned(plan).into_iter().map(|node| (node.name.clone(), disk(&node))).collect()
+    let of_control_plane =
+        if plan.installed { operators::installed_static_pods(&plan.release) } else { Vec::new() };
+    let static_pods =
+        |node: &PastNode| if node.is_control_plane { of_control_plane.clone() } else { Vec::new() };
+    planned(plan).into_iter().map(|node| (node.name.clone(), disk(&node), static_pods(&node))).collect()
 }
 
-fn node(planned: &PastNode, kubernetes_minor: u32, release: &Release, now: Time) -> Value {
+fn node(planned: &PastNode, release: &Release, now: Time) -> Value {
     let (name, role) = (&planned.name, planned.role());
     let mut labels = json!(planned.labels);
     labels["kubernetes.io/hostname"] = json!(name);
@@ -80,7 +83,7 @@ fn node(planned: &PastNode, kubernetes_minor: u32, release: &Release, now: Time)
             "conditions": conditions,
             "nodeInfo": {
                 "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
-                "kubeletVersion": format!("v1.{kubernetes_minor}.{}", release.version.patch),
+                "kubeletVersion": release.kubelet_version(),
                 "osImage": release.os_name(),
                 "containerRuntimeVersion": release.container_runtime_version(),
                 "operatingSystem": "linux",

@@ -57,3 +57,47 @@ fn names_that_the_cluster_does_not_have_are_odd() {
          s.yaml:8:3: there is no node worker-9: the last one is worker-1",
     );
 }
+
+#[test]
+fn words_that_nobody_says_are_odd() {
+    let insights = HEAD.replace("4.20.1,", "4.20.1, insights: true,");
+    check(
+        &format!(
+            "{insights}timeline:\n\
+             - expect: {{insight: ClusterVersion/version, condition: {{type: Updatin, status: \"False\"}}}}\n\
+             - expect: {{object: ClusterVersion/version, condition: {{type: ReleaseAccepted, reason: PreconditionCheck}}}}\n\
+             - expect: {{object: ClusterOperator/etcd, no-condition: Degradd}}\n\
+             - expect: {{object: ClusterOperator/etcd, no-condition: BrandNew}}\n\
+             - expect: {{insight: Node/worker-0, condition: {{type: Updating, reason: Sleeping}}}}\n\
+             - expect: {{statuses: {{object: MachineConfigPool/worker, condition: Update, statuses: [\"True\"]}}}}\n\
+             - expect: {{insight: Health, about: ClusterOperator/etdc, never: true}}\n"
+        ),
+        "s.yaml:4:3: no insight ClusterVersion has a condition `Updatin`; did you mean `Updating`?\n\
+         s.yaml:5:3: no ClusterVersion gives `PreconditionCheck` as a reason for ReleaseAccepted; did you mean `PreconditionChecks`?\n\
+         s.yaml:6:3: no ClusterOperator has a condition `Degradd`; did you mean `Degraded`?\n\
+         s.yaml:8:3: no insight Node gives `Sleeping` as a reason for Updating; there are `Draining`, `Updating`, `Rebooting`, `Completed`, `Paused`, `Pending`\n\
+         s.yaml:9:3: no MachineConfigPool has a condition `Update`; did you mean `Updated`?\n\
+         s.yaml:10:3: no release of this scenario has an operator etdc; did you mean `etcd`?",
+    );
+}
+
+#[test]
+fn that_insights_are_absent_is_odd_where_nobody_publishes_any() {
+    let absent = "- expect: {insight: Health, absent: true}\n";
+    check(
+        &format!("{HEAD}timeline:\n{absent}"),
+        "s.yaml:4:3: nobody publishes insights by now, so none is there: begin with `insights: true`",
+    );
+    check(&format!("{HEAD}timeline:\n- publish-insights\n{absent}"), "");
+}
+
+#[test]
+fn what_the_timeline_makes_is_known() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- apply: {{apiVersion: config.openshift.io/v1, kind: ClusterOperator, metadata: {{name: mine}}, spec: {{}}}}\n\
+             - expect: {{object: ClusterOperator/mine}}\n"
+        ),
+        "",
+    );
+}

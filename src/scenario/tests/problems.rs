@@ -8,8 +8,8 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
         "nam: x\nids: [OTA-x, 7]\ncluster:\n  version: 4.99.1\n  nodes: {workers: many}\n  chanel: x\nreleases:\n  4.14: {}\n  4.15.1: {pull: hang, recommended: 1}\ntimeline:\n  - advance: soon\n  - expekt: {}\n",
         "s.yaml:1:1: a scenario has no key `nam`; did you mean `name`?\n\
              s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
-             s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `OTA-x`\n\
-             s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `7`\n\
+             s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `OTA-x`\n\
+             s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `7`\n\
              s.yaml:4:12: unknown release 4.99.1: there are facts for 4.14, 4.15, 4.16\n\
              s.yaml:5:20: expected a whole number from 0 to 5000, found `many`\n\
              s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\

@@ -217,11 +217,10 @@ async fn over_https() {
 }
 
 #[tokio::test]
-#[expect(clippy::print_stdout, reason = "a test that did nothing should say so")]
 async fn against_the_cluster_of_a_kubeconfig() {
     #[expect(clippy::disallowed_methods, reason = "whoever has a cluster names it")]
     let Ok(path) = std::env::var("WINDTUNNEL_KUBECONFIG") else {
-        println!("skipped: WINDTUNNEL_KUBECONFIG names no kubeconfig");
+        crate::skipped::skipped("WINDTUNNEL_KUBECONFIG names no kubeconfig");
         return;
     };
     run(client(Path::new(&path)).await).await;

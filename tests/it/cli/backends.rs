@@ -7,8 +7,9 @@ mod tools;
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::discovery::{Discovery, verbs};
+use serde_json::json;
 
 use super::environment::{Output, TestEnvironment};
 use super::serve::{Served, client, run};
@@ -36,7 +37,7 @@ const FEATURE: &str = r#"Feature: One for every place
 const ENDLESS: &str = r"Feature: Endless
   Scenario: Time passes
     Given a 4.14.1 cluster with 1 control-plane node and 0 workers
-    When 100 hours pass
+    When 1000000 hours pass
 ";
 
 /// A cluster that somebody else has, which bare Kubernetes stands for.
@@ -54,6 +55,19 @@ impl Cluster {
 
     fn bare() -> Self {
         Self::new(&["--bare"])
+    }
+
+    /// Gives it a node, as one with kubelets has.
+    fn add_node(&self) {
+        run(async {
+            let client = client(&self.environment.read("config")).await;
+            let node = json!({
+                "metadata": { "name": "control-plane" },
+                "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
+            });
+            let nodes: Api<k8s_openapi::api::core::v1::Node> = Api::all(client);
+            nodes.create(&PostParams::default(), &serde_json::from_value(node).unwrap()).await.unwrap();
+        });
     }
 
     /// The arguments of a test of these features there.
@@ -166,13 +180,13 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
 fn an_interrupted_run_cleans_up() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
-    for ending in ["-INT", "-TERM"] {
+    for (ending, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = cluster.begin(&["endless.feature"]);
         cluster.wait_for_a_run();
         signal(&child, ending);
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert!(stderr.contains("interrupted: cleaning up"), "{stderr}");
         assert_eq!(cluster.objects(), before);
     }
@@ -185,8 +199,14 @@ fn what_is_to_be_kept_stays_until_it_is_cleaned_away() {
     let short = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
                  When 1 minute passes\n";
     cluster.environment.write("short.feature", short);
-    let kept = cluster.test(&["short.feature", "--keep"]);
+    // Of several scenarios the cluster of the last one stays.
+    cluster.environment.write(
+        "two.feature",
+        format!("{short}  {}", &short["Feature: f\n  ".len()..].replace(" s\n", " t\n")),
+    );
+    let kept = cluster.test(&["two.feature", "--keep"]);
     assert_eq!(kept.code, Some(0), "{kept}");
+    assert!(kept.stdout.contains("2 passed, 0 failed;"), "{kept}");
     assert!(kept.stderr.contains("windtunnel clean --kubeconfig config --context windtunnel"), "{kept}");
     assert!(cluster.objects().len() > before.len() + 100);
     let refused = cluster.test(&["short.feature"]);

@@ -18,8 +18,8 @@ const NAMESPACE: &str = "openshift-update-status-controller";
 
 /// Spans short enough to wait for.
 const TERMS: [&str; 3] = [
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
+    "--leader-elect-lease-duration=15s",
+    "--leader-elect-renew-deadline=10s",
     "--leader-elect-retry-period=1s",
 ];
 

@@ -7,8 +7,8 @@ use super::{Boxed, docker, is_ours_there};
 
 /// Begins a run, and gives it back when it has made its nodes.
 #[expect(clippy::zombie_processes, reason = "whoever asks waits for its end")]
-async fn begun(boxed: &Boxed) -> Child {
-    let mut command = boxed.environment.command(&Boxed::arguments());
+async fn begun(boxed: &Boxed, feature: &str) -> Child {
+    let mut command = boxed.environment.command(&Boxed::arguments(feature));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let client = crate::cli::serve::client(&boxed.environment.read("config")).await;
     let nodes: kube::Api<k8s_openapi::api::core::v1::Node> = kube::Api::all(client);
@@ -34,10 +34,11 @@ async fn time_stands_still_while_the_cluster_is_paused_and_the_run_is_green() {
         return;
     }
     let boxed = Boxed::start().await;
-    let child = begun(&boxed).await;
+    let mut child = begun(&boxed, "f.feature").await;
     boxed.container.pause().await.unwrap();
     // Longer than the whole run takes, were the cluster there: at this speed two hours are two seconds.
     tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(child.try_wait().unwrap().is_none(), "it does not wait");
     boxed.container.unpause().await.unwrap();
     let (code, text) = ended(child);
     assert_eq!(code, Some(0), "{text}");
@@ -49,9 +50,10 @@ async fn a_run_goes_on_when_its_cluster_is_reached_again() {
         return;
     }
     let boxed = Boxed::start().await;
-    let child = begun(&boxed).await;
+    let mut child = begun(&boxed, "f.feature").await;
     docker(&["network", "disconnect", "bridge", boxed.container.id()]).unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(child.try_wait().unwrap().is_none(), "it does not wait");
     docker(&["network", "connect", "bridge", boxed.container.id()]).unwrap();
     let (code, text) = ended(child);
     assert_eq!(code, Some(0), "{text}");
@@ -63,7 +65,10 @@ async fn a_run_whose_cluster_is_stopped_fails_and_says_why() {
         return;
     }
     let boxed = Boxed::start().await;
-    let child = begun(&boxed).await;
+    let endless = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 1 worker\n    \
+                   When 100000 hours pass\n";
+    boxed.environment.write("endless.feature", endless);
+    let child = begun(&boxed, "endless.feature").await;
     boxed.container.stop().await.unwrap();
     let (code, text) = ended(child);
     assert_eq!(code, Some(1), "{text}");

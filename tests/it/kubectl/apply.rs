@@ -56,3 +56,21 @@ fn server_side_apply_owns_fields_and_tells_of_conflicts() {
         assert!(fields.contains("manager: rival") && fields.contains("f:one"), "{fields}");
     });
 }
+
+#[test]
+fn the_manifests_for_clusters_of_others_are_taken_as_they_are_written() {
+    with_kubectl(&["--bare"], |kubectl| {
+        let manifests = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
+        let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/jobs"));
+        for kind in ["job.batch/windtunnel-suite", "job.batch/windtunnel-exploration"] {
+            assert!(applied.contains(&format!("{kind} created\n")), "{applied}");
+        }
+        // As OpenShift has it.
+        kubectl.run("create namespace openshift-cluster-version");
+        let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/update-status-controller"));
+        assert!(applied.contains("deployment.apps/update-status-controller created\n"), "{applied}");
+        let again =
+            kubectl.run(&format!("apply -f {manifests}/jobs -f {manifests}/update-status-controller"));
+        assert!(again.lines().all(|line| line.ends_with(" unchanged")), "{again}");
+    });
+}

@@ -6,7 +6,7 @@ use std::thread;
 
 use windtunnel::engine::Outcome;
 use windtunnel::report::CANARY;
-use windtunnel::scenario::plan::Plan;
+use windtunnel::scenario::plan::{Plan, PlannedStep, Step, Subject, What};
 
 use super::{plans, play, shipped};
 
@@ -73,4 +73,42 @@ fn shipped_scenarios_have_names_of_their_own() {
     }
     files_by_name.retain(|_, files| files.len() > 1);
     assert_eq!(files_by_name, BTreeMap::new(), "scenarios with the same name");
+}
+
+/// All that is expected, also of steps that are played again and again.
+fn expected(steps: &[PlannedStep]) -> Vec<&What> {
+    let mut found = Vec::new();
+    for planned in steps {
+        match &planned.step {
+            Step::Expect(expectation) => found.push(&expectation.what),
+            Step::Retry(retry) => found.extend(expected(&retry.steps)),
+            _ => (),
+        }
+    }
+    found
+}
+
+/// That an insight is absent holds as well where nobody publishes any, so one of another kind must be expected.
+#[test]
+fn every_shipped_scenario_expects_insights_and_state_and_names_its_source() {
+    let mut problems = Vec::new();
+    for plan in shipped("scenarios", "yaml").iter().flat_map(|(file, text)| plans(file, text)) {
+        let tagged = |tag: &str| plan.tags.iter().any(|found| found == tag);
+        let expected = expected(&plan.timeline);
+        let told =
+            |what: &What| matches!(what, What::Insight(..) | What::Statuses { of: Subject::Insight(_), .. });
+        let of_insights =
+            |what: &What| told(what) || matches!(what, What::NoInsight(..) | What::NeverInsight(..));
+        if !expected.iter().any(|what| told(what)) {
+            problems.push(format!("{}: expects no insight", plan.file));
+        }
+        if expected.iter().all(|what| of_insights(what)) && !tagged(CANARY) {
+            problems.push(format!("{}: expects nothing but insights", plan.file));
+        }
+        if plan.ids.is_empty() != tagged("own") {
+            problems.push(format!("{}: has either ids, or the tag `own` where no case is known", plan.file));
+        }
+    }
+    problems.dedup();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }

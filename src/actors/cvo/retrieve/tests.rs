@@ -68,21 +68,27 @@ fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, refusals: &[(u16,
     }
 }
 
-fn ends(version: &str, view: &View, refusals: &[(u16, &str)]) -> (i64, String) {
+/// After how many seconds, and how, a retrieval ends; `None` if it lasts longer than an hour.
+fn end(version: &str, view: &View, refusals: &[(u16, &str)]) -> Option<(i64, String)> {
     let (mut site, mut retrieval) = begun(version, view);
     let by = site.behaviour.retrieval;
     let mut out = Outbox::default();
-    let mut at = retrieval.wake_at();
-    loop {
+    let mut at = retrieval.wake_at()?;
+    while at.duration_since(now()) <= SignedDuration::from_hours(1) {
         if let Some(outcome) = retrieval.run(&mut site, view, at, &mut out) {
-            return (at.duration_since(now()).as_secs(), outcome.unwrap_err().text);
+            return Some((at.duration_since(now()).as_secs(), outcome.unwrap_err().text));
         }
         if out.awaits(Purpose::Prune) || out.awaits(Purpose::Retrieve) {
             answer(&mut retrieval, by, &mut out, refusals, at);
         } else {
-            at = retrieval.wake_at();
+            at = retrieval.wake_at()?;
         }
     }
+    None
+}
+
+fn ends(version: &str, view: &View, refusals: &[(u16, &str)]) -> (i64, String) {
+    end(version, view, refusals).unwrap()
 }
 
 #[test]
@@ -91,6 +97,8 @@ fn what_nobody_reacts_to_is_given_up_after_four_minutes() {
     assert_eq!(ends("4.20.1", &View::default(), &[]), (240, text.to_owned()));
     let text = "Unable to download and prepare the update: timed out waiting for the condition";
     assert_eq!(ends("4.18.1", &View::default(), &[]), (240, text.to_owned()));
+    assert_eq!(ends("4.12.1", &View::default(), &[]), (240, text.to_owned()));
+    assert_eq!(end("4.11.1", &View::default(), &[]), None, "nothing limited it yet");
 }
 
 #[test]
@@ -144,7 +152,7 @@ fn a_payload_that_is_there_needs_no_pod() {
     let (mut site, mut retrieval) = begun("4.20.1", &view);
     IMAGE.clone_into(&mut site.held);
     let mut out = Outbox::default();
-    let at = retrieval.wake_at();
+    let at = retrieval.wake_at().unwrap();
     let outcome = retrieval.run(&mut site, &view, at, &mut out);
     assert!(outcome.is_some_and(|outcome| outcome.is_ok_and(|retrieved| !retrieved.verified)));
     assert!(out.take().is_empty());

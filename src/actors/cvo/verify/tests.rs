@@ -57,7 +57,8 @@ fn config_map(label: &str, data: &Value) -> Value {
 fn check(site: &Site, view: &View, image: &str, seconds: i64, expected: Result<(), &str>) {
     let places = Places::of(site, view);
     let known_at = site.verifier.known_at(image, &places, now());
-    assert_eq!(known_at.duration_since(now()).as_secs(), seconds, "{image}");
+    let after = known_at.map(|at| at.duration_since(now()).as_secs());
+    assert_eq!(after, Some(seconds), "{image}");
     let found = site.verifier.verify(image, &places);
     assert_eq!(found.as_ref().map(|_| ()).map_err(String::as_str), expected, "{image}");
 }
@@ -95,6 +96,21 @@ fn stores_are_asked_for_half_of_the_time_at_most() {
         let site = site("4.20.1", Image { openpgp, ..Image::default() }, &[signature::KEYRING]);
         check(&site, &View::default(), &image(), seconds, expected);
     }
+}
+
+#[test]
+fn before_4_12_stores_that_do_not_answer_are_waited_for_for_ever() {
+    let silent = || Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
+    let known_at = |version: &str, view: &View| {
+        let site = site(version, silent(), &[signature::KEYRING]);
+        site.verifier.known_at(&image(), &Places::of(&site, view), now())
+    };
+    assert_eq!(known_at("4.11.1", &View::default()), None);
+    assert_eq!(known_at("4.12.1", &View::default()), Some(now() + SignedDuration::from_mins(2)));
+    // What the cluster has itself needs no answer.
+    let good = STANDARD.encode(signature::document(DIGEST, signature::KEYRING));
+    let map = with(&CONFIG_MAPS, config_map(signature::LABEL, &json!({ "sha256-aaaa-1": good })));
+    assert!(known_at("4.11.1", &map).is_some());
 }
 
 #[test]

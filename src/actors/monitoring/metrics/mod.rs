@@ -1,9 +1,11 @@
 //! Metrics by name, made of the objects of a cluster.
 
+mod exposition;
 mod objects;
 mod operator;
 mod transitions;
 
+pub use exposition::{EXPOSITION, exposition};
 pub(in crate::actors) use operator::PAYLOAD_ERRORS;
 pub use transitions::Transitions;
 

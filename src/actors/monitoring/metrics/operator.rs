@@ -18,7 +18,7 @@ const JOB: &str = "cluster-version-operator";
 pub(in crate::actors) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
 
 /// What a scrape adds to each sample of the operator (its ServiceMonitor).
-const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
+pub(super) const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
 
 /// Hands out the samples of a metric of the operator; false if it has no such metric.
 pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
@@ -66,11 +66,11 @@ pub(super) fn is_touched(metric: &str, change: &Change) -> Option<bool> {
     Some(is_of(&[PODS, SERVICES, SERVICE_MONITORS]) || sources.is_empty() || is_of(sources))
 }
 
-type Collect = fn(&Moment<'_>, &mut Taken<'_>);
+pub(super) type Collect = fn(&Moment<'_>, &mut Taken<'_>);
 
 /// The metrics, what makes their samples, and of which kinds; none where components count in their memory, which any change
 /// may tell of.
-const METRICS: &[(&str, Collect, &[Resource])] = &[
+pub(super) const METRICS: &[(&str, Collect, &[Resource])] = &[
     ("up", up, &[PODS]),
     ("cluster_version", cluster_version, &[CLUSTER_VERSIONS]),
     ("cluster_version_available_updates", available_updates, &[CLUSTER_VERSIONS]),

@@ -14,6 +14,11 @@ pub struct Transitions {
 }
 
 impl Transitions {
+    /// Whether a change may be counted, or end what was.
+    pub fn are_touched_by(change: &Change) -> bool {
+        change.key.is(&CLUSTER_OPERATORS) || change.key.is(&PODS) && change.kind == ChangeKind::Deleted
+    }
+
     /// Takes a change of the cluster in. What the operator counted goes with its pod.
     pub fn notice(&mut self, change: &Change) {
         if change.key.is(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)

@@ -16,7 +16,7 @@ case "$*" in
   version) echo "${0##*/} v9.9.9"; echo more;;
   *create*)
     [ -f fails ] && { echo "ERROR: failed to create cluster: no space left" >&2; exit 1; }
-    [ -f hangs ] && { echo hanging >> calls; exec /bin/sleep 60; }
+    [ -f hangs ] && { echo hanging >> calls; while [ -f hangs ]; do /bin/sleep 0.1; done; }
     [ -f is-slow ] && /bin/sleep 1;;
   *"get kubeconfig"* | "kubeconfig get"*)
     [ -f is-garbage ] && { echo "password: hunter2"; exit 0; }
@@ -34,6 +34,7 @@ struct Machine(Cluster);
 impl Machine {
     fn new() -> Self {
         let cluster = Cluster::bare();
+        cluster.add_node();
         cluster.environment.write("short.feature", SHORT);
         for program in ["kind", "k3d"] {
             let path = format!("bin/{program}");
@@ -186,11 +187,23 @@ fn a_process_that_was_killed_while_it_made_a_cluster_is_made_up_for_by_the_next(
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!machine.calls().contains("delete"));
+    // What it began goes on, and what that makes has to go as well.
+    let mut next = machine.command("k3d", &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(next.stderr.take().unwrap());
+    let mut said = String::new();
+    stderr.read_line(&mut said).unwrap();
+    assert!(
+        said.contains(" is still being made, for a process that is gone: waiting for that to end"),
+        "{said}"
+    );
+    assert!(!machine.calls().contains("delete"));
     machine.remove("hangs");
-    let output = machine.test("kind", &[]);
-    assert_eq!(output.code, Some(0), "{output}");
-    assert!(output.stderr.contains("was left by a process that ended without cleaning up"), "{output}");
-    assert_eq!(machine.calls().matches("kind delete cluster --name NAME").count(), 2);
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(next.wait().unwrap().code(), Some(0), "{said}");
+    assert!(said.contains("was left by a process that ended without cleaning up"), "{said}");
+    let calls = machine.calls();
+    let deleted = calls.find("kind delete cluster --name NAME").unwrap_or_else(|| panic!("{calls}"));
+    assert!(deleted < calls.find("k3d cluster create").unwrap(), "{calls}");
     let clean = machine.0.environment.command(&["clean"]).output().unwrap();
     assert_eq!((clean.status.code(), clean.stderr.as_slice()), (Some(0), &b""[..]));
 }

@@ -23,7 +23,7 @@ fn goldens() -> Vec<PathBuf> {
         found.extend(paths.into_iter().step_by(if folder == "upgrade-status" { 1 } else { 5 }));
     }
     if found.is_empty() {
-        eprintln!("skipped: no ../shared/golden beside the checkout");
+        crate::skipped::skipped("no ../shared/golden beside the checkout");
     }
     found
 }

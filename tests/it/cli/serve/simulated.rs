@@ -44,7 +44,7 @@ fn a_cluster_is_there_and_updates_itself_when_it_is_asked_to() {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         };
-        tokio::time::timeout(std::time::Duration::from_secs(60), updated).await.expect("no update");
+        tokio::time::timeout(std::time::Duration::from_secs(120), updated).await.expect("no update");
         let operators = api(&client, CONFIG, "ClusterOperator").list(&ListParams::default()).await.unwrap();
         assert!(
             operators

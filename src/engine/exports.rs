@@ -1,0 +1,100 @@
+//! What simulated programs answer to those who ask their pods: the cluster-version operator's metrics.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::simulation::Simulation;
+use crate::actors::cvo;
+use crate::actors::monitoring::{self, Counted, Transitions};
+use crate::backends::{Answered, Asked, Upstream};
+use crate::model::counter::Counter;
+use crate::model::{Change, Object};
+
+/// The port of the operator's metrics.
+const METRICS_PORT: u16 = 9099;
+
+/// What components have counted in their memory, for whoever asks from another thread.
+#[derive(Debug, Default)]
+pub(super) struct Exports(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    transitions: Transitions,
+    counters: Vec<Counter>,
+}
+
+impl Exports {
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        // Counts are whole at any moment.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a change of the cluster in.
+    pub(super) fn notice(&self, change: &Change) {
+        if Transitions::are_touched_by(change) {
+            self.lock().transitions.notice(change);
+        }
+    }
+
+    /// Calls with what was counted.
+    pub(super) fn with<T>(&self, call: impl FnOnce(Counted<'_>) -> T) -> T {
+        let counts = self.lock();
+        call(Counted { transitions: Some(&counts.transitions), counters: &counts.counters })
+    }
+}
+
+impl Upstream for Exports {
+    fn answer(&self, asked: &Asked<'_>) -> Option<Answered> {
+        if asked.port != METRICS_PORT || !runs(asked.pod, cvo::NAME) {
+            return None;
+        }
+        Some(match (asked.scheme, asked.path) {
+            ("http", _) => Answered::text(400, "Client sent an HTTP request to an HTTPS server.\n"),
+            (_, "/metrics") => {
+                let body = self.with(|counted| monitoring::exposition(&asked.view, counted, asked.now));
+                Answered { code: 200, content_type: monitoring::EXPOSITION, body }
+            }
+            _ => Answered::text(404, "404 page not found\n"),
+        })
+    }
+}
+
+impl Simulation {
+    /// Tells those who ask pods of what is counted now.
+    pub(super) fn export_counters(&self) {
+        self.exports.lock().counters.clone_from(&self.counters);
+    }
+}
+
+/// Whether a container of this name runs in the pod.
+fn runs(pod: &Object, container: &str) -> bool {
+    let statuses = pod.list("/status/containerStatuses");
+    statuses.iter().any(|status| status["name"] == container && !status["state"]["running"].is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::clock::Time;
+    use crate::model::View;
+
+    fn answer(port: u16, scheme: &str, path: &str, state: &str) -> Option<(u16, String)> {
+        let status = json!({ "name": cvo::NAME, "state": { state: {} } });
+        let pod = Object::new(json!({ "status": { "containerStatuses": [status] } }));
+        let (view, now) = (View::default(), Time::default());
+        let answered = Exports::default().answer(&Asked { pod: &pod, scheme, port, path, view, now })?;
+        Some((answered.code, answered.body))
+    }
+
+    #[test]
+    fn metrics_are_served_by_https_alone_while_the_operator_runs() {
+        let (code, metrics) = answer(9099, "https", "/metrics", "running").unwrap();
+        assert_eq!(code, 200);
+        assert!(metrics.contains("\ncluster_installer{type=\"other\"} 1\n"), "{metrics}");
+        assert_eq!(answer(9099, "http", "/metrics", "running").unwrap().0, 400);
+        assert_eq!(answer(9099, "https", "/healthz", "running").unwrap().0, 404);
+        assert_eq!(answer(80, "https", "/metrics", "running"), None);
+        assert_eq!(answer(9099, "https", "/metrics", "waiting"), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! Names that nobody in the cluster of a run has, and words that nobody in it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::base::text::{did_you_mean, nearest};
+use crate::model::fault::{Disturbance, Faulty};
+use crate::model::resources::{CLUSTER_OPERATORS, NODES};
+use crate::model::vocabulary::{self, Types};
+use crate::scenario::plan::{
+    Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, What,
+};
+
+/// The names of a cluster, and of what steps made in it so far.
+#[derive(Debug, Clone)]
+pub struct Names {
+    operators: BTreeSet<String>,
+    nodes: BTreeMap<&'static str, u32>,
+    made: BTreeSet<String>,
+    publishes: bool,
+}
+
+impl Names {
+    /// Those of a cluster that nothing was done to.
+    pub fn of(cluster: &ClusterPlan) -> Self {
+        let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
+        let operators = releases.flat_map(|release| release.operators());
+        let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        Self {
+            operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
+            nodes: [("master", cluster.control_plane_nodes), ("worker", cluster.worker_nodes)].into(),
+            made: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
+            publishes: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
+        }
+    }
+
+    /// What is strange about a step, which is the next one of the run.
+    pub fn strange(&mut self, step: &Step) -> Vec<String> {
+        match step {
+            Step::Act(action) => self.of_action(action),
+            Step::Expect(expectation) => self.of_what(&expectation.what),
+            Step::Keep(Keep { what: Kept::Field(object, _), .. }) => {
+                self.object(object).into_iter().collect()
+            }
+            Step::Retry(retry) => {
+                retry.steps.iter().flat_map(|planned| self.strange(&planned.step)).collect()
+            }
+            Step::Try(_) | Step::Run(_) | Step::Advance(_) | Step::Keep(_) => Vec::new(),
+        }
+    }
+
+    fn of_action(&mut self, action: &Action) -> Vec<String> {
+        let found = match action {
+            Action::Fault { fault: Disturbance::Node(name, _), .. } | Action::Heal(Faulty::Node(name)) => {
+                self.node(name)
+            }
+            Action::Fault { fault: Disturbance::Operator(name, _), .. }
+            | Action::Heal(Faulty::Operator(name)) => self.operator(name),
+            Action::Apply(object) => {
+                self.made.extend(object["metadata"]["name"].as_str().map(str::to_owned));
+                self.publishes |= object["spec"]["featureSet"] == "DevPreviewNoUpgrade";
+                None
+            }
+            Action::PublishInsights => {
+                self.publishes = true;
+                None
+            }
+            _ => None,
+        };
+        found.into_iter().collect()
+    }
+
+    fn of_what(&self, what: &What) -> Vec<String> {
+        let mut found = Vec::new();
+        match what {
+            What::Object(object, checks) => {
+                found.extend(self.object(object));
+                found.extend(words_of_object(object, checks));
+            }
+            What::Insight(insight, checks) => {
+                found.extend(self.insight(insight));
+                found.extend(words_of_insight(insight, checks));
+            }
+            // What nobody publishes is absent, whatever it is called.
+            What::NoInsight(insight, checks) | What::NeverInsight(insight, checks) => {
+                let nobody =
+                    "nobody publishes insights by now, so none is there: begin with `insights: true`";
+                found.extend((!self.publishes).then(|| nobody.to_owned()));
+                found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
+                found.extend(words_of_insight(insight, checks));
+            }
+            What::Phase { node, .. } | What::Phases { node, .. } => found.extend(self.node(node)),
+            What::Statuses { of: Subject::Object(object), condition, .. } => {
+                found.extend(self.object(object));
+                found.extend(unknown_type(
+                    vocabulary::of_objects(&object.resource.kind),
+                    &object.resource.kind,
+                    condition,
+                ));
+            }
+            What::Statuses { of: Subject::Insight(insight), condition, .. } => {
+                found.extend(self.insight(insight));
+                found.extend(unknown_type(vocabulary::of_insights(&insight.kind), &told(insight), condition));
+            }
+            What::Writes(writes) => {
+                for write in writes {
+                    let Some(object) = &write.object else { continue };
+                    found.extend(self.object(object));
+                    found.extend(words_of_object(object, &write.checks));
+                }
+            }
+            _ => (),
+        }
+        found
+    }
+
+    fn object(&self, object: &ObjectRef) -> Option<String> {
+        match &object.resource {
+            resource if *resource == NODES => self.node(&object.name),
+            resource if *resource == CLUSTER_OPERATORS => self.operator(&object.name),
+            _ => None,
+        }
+    }
+
+    fn insight(&self, insight: &InsightRef) -> Option<String> {
+        let about = insight.about.as_ref().and_then(|about| self.object(about));
+        about.or_else(|| match insight.kind.as_str() {
+            _ if insight.name.is_empty() => None,
+            "Node" => self.node(&insight.name),
+            "ClusterOperator" => self.operator(&insight.name),
+            _ => None,
+        })
+    }
+
+    /// Why there can be no node of this name; one that is called otherwise is none of ours.
+    fn node(&self, name: &str) -> Option<String> {
+        let (role, number) = name.rsplit_once('-')?;
+        let number: u32 = number.parse().ok()?;
+        let &count = self.nodes.get(role)?;
+        (number >= count && !self.made.contains(name)).then(|| match count {
+            0 => format!("there is no node {name}: the cluster has no {role}s"),
+            count => format!("there is no node {name}: the last one is {role}-{}", count - 1),
+        })
+    }
+
+    /// Why there can be no operator of this name in any release of the run.
+    fn operator(&self, name: &str) -> Option<String> {
+        if name.ends_with('*') || self.made.contains(name) || self.operators.contains(name) {
+            return None;
+        }
+        let hint = did_you_mean(name, self.operators.iter().map(String::as_str));
+        Some(format!("no release of this scenario has an operator {name}{hint}"))
+    }
+}
+
+/// What an insight is called.
+fn told(insight: &InsightRef) -> String {
+    format!("insight {}", insight.kind)
+}
+
+/// Conditions that no object of the kind has, and reasons that nobody gives for them.
+fn words_of_object(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
+    let kind = object.resource.kind.as_ref();
+    let reasons = |condition: &str| match kind {
+        "ClusterVersion" => vocabulary::reasons_of_cluster_version(condition),
+        _ => &[],
+    };
+    words(kind, vocabulary::of_objects(kind), reasons, checks)
+}
+
+/// The same of insights.
+fn words_of_insight(insight: &InsightRef, checks: &[Check]) -> Vec<String> {
+    let reasons = |condition: &str| vocabulary::reasons_of_insights(&insight.kind, condition);
+    words(&told(insight), vocabulary::of_insights(&insight.kind), reasons, checks)
+}
+
+fn words(
+    whose: &str,
+    types: Option<Types>,
+    reasons: impl Fn(&str) -> &'static [&'static str],
+    checks: &[Check],
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for check in checks {
+        match check {
+            Check::Condition { kind, reason, .. } => {
+                found.extend(unknown_type(types, whose, kind));
+                let Some(TextMatch::Equals(reason)) = reason else { continue };
+                let known = reasons(kind);
+                if !reason.is_empty() && !known.is_empty() && !known.contains(&reason.as_str()) {
+                    let hint = hint(reason, known);
+                    found.push(format!("no {whose} gives `{reason}` as a reason for {kind}{hint}"));
+                }
+            }
+            Check::NoCondition(kind) => found.extend(unknown_type(types, whose, kind)),
+            _ => (),
+        }
+    }
+    found
+}
+
+/// Why nobody has a condition of this type. Where others may add types, only what looks like a slip is told.
+fn unknown_type(types: Option<Types>, whose: &str, kind: &str) -> Option<String> {
+    let Types { known, closed } = types?;
+    if known.contains(&kind) || (!closed && nearest(kind, known.iter().copied()).is_none()) {
+        return None;
+    }
+    Some(format!("no {whose} has a condition `{kind}`{}", hint(kind, known)))
+}
+
+/// The nearest word, or all of a few.
+fn hint(word: &str, known: &[&str]) -> String {
+    let near = did_you_mean(word, known.iter().copied());
+    if near.is_empty() { format!("; there are `{}`", known.join("`, `")) } else { near }
+}
