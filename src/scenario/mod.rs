@@ -106,6 +106,14 @@ pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
     object::parse(text, star)
 }
 
+/// Reads `Kind/name` of what an insight is about, or a kind alone.
+///
+/// # Errors
+/// What was expected, and the nearest kind.
+pub fn insight_ref(text: &str) -> Result<plan::InsightRef, String> {
+    insight::parse(text)
+}
+
 /// Reads a command such as `oc adm upgrade --to-latest`. `image_of` answers `$(image 4.16.5)`: the image of that release.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ use crate::status::Details;
 
 mod expected;
 mod past;
+pub mod places;
 
 pub use expected::{
     AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,

@@ -109,6 +109,9 @@ impl Kubelet {
             let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
             if let Some(boot) = self.node_status.booted_at() {
                 memory.exited.extend(worker::running_before(pod, boot).map(|name| (name, 0)));
+            } else {
+                // Pods keep their sandboxes, and with these their addresses.
+                memory.address = pod.text("/status/podIP").parse().ok();
             }
             self.queue.add(key_of(pod));
         }

@@ -151,6 +151,46 @@ fn faults_are_of_an_operator_a_node_or_pods() {
 }
 
 #[test]
+fn what_would_be_lost_on_a_fault_is_told() {
+    let check_fault = |fault: &str, problem: &str| check_step(&format!("  - fault: {{{fault}}}"), problem);
+    check_fault(
+        "node: w, is: not-ready, times: 3",
+        "s.yaml:5:45: `times` does nothing to a fault `not-ready` of a node: say `message`",
+    );
+    check_fault(
+        "node: w, is: degraded, by: 3m, reason: R",
+        "s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`\n\
+         s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`",
+    );
+    check_fault(
+        "process: p, is: watch-stale, write: {verb: get}",
+        "s.yaml:5:49: `write` does nothing to a fault `watch-stale` of a process: there is nothing to say of it",
+    );
+    check_fault(
+        "process: p, is: watch-dropped, for: 3m",
+        "s.yaml:5:48: `for` does nothing to a fault `watch-dropped`: it is over at once",
+    );
+    check_fault(
+        "api: all, is: conflict, retry-after: 3s",
+        "s.yaml:5:50: `retry-after` does nothing to a fault `conflict` of requests: say `message`, `nth`, `times`",
+    );
+    check_fault(
+        "pod: a/b, is: unready, reason: R",
+        "s.yaml:5:44: `reason` does nothing to a fault `unready` of a pod: say `message`",
+    );
+    for well in [
+        "operator: dns, is: stalled, reason: R, message: m",
+        "node: w, is: clock-ahead, by: 3m",
+        "node: w, is: reboot-loop, times: 3",
+        "process: p, is: lease-lost, for: 3m",
+        "pool: p, is: render-flips, times: 3",
+        "api: all, is: too-many-requests, retry-after: 3s, nth: 2, message: m",
+    ] {
+        check_fault(well, "");
+    }
+}
+
+#[test]
 fn steps_say_what_is_wrong_with_them() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
@@ -177,7 +217,7 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(
