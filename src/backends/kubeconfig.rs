@@ -93,6 +93,7 @@ impl Backend for Existing {
             speed: whole(self.cluster.speed),
         };
         let (link, inbox) = Link::new(Arc::clone(&wire), stamp, None);
+        let bound = (Arc::clone(&wire), run.clone());
         let end = {
             let (link, tell, keep) = (Arc::clone(&link), Arc::clone(&self.tell), self.cluster.keep);
             let removal = self.cluster.removal.clone();
@@ -106,6 +107,8 @@ impl Backend for Existing {
                 }
             })
         };
+        // From here on whatever is made is removed by `end`.
+        remote::let_kubelets_work(&bound.0, &bound.1)?;
         let speed = Some(self.cluster.speed);
         let clock = order.clock.clone();
         let terms = Terms { clock, speed, capabilities, beneath: None, end: Box::new(end) };

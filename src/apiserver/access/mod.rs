@@ -40,6 +40,8 @@ const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 pub enum AuthorizationMode {
     /// Roles and their bindings, and for kubelets what is theirs (`Node,RBAC`); whoever has none may do nothing.
     #[default]
+    NodeRbac,
+    /// Roles and their bindings alone, of which kubelets have none (`RBAC`).
     Rbac,
     /// Everybody may do everything.
     AlwaysAllow,

@@ -19,6 +19,7 @@ mod lag;
 mod link;
 mod pace;
 mod paths;
+mod rights;
 pub(crate) mod runs;
 mod stamp;
 mod sweep;
@@ -41,6 +42,7 @@ use crate::model::{Change, Identity, Object, Operation, Refusal, Resource, View,
 use crate::record::WriteEvent;
 
 pub(crate) use self::link::Link;
+pub(crate) use self::rights::let_kubelets_work;
 pub(crate) use self::stamp::Stamp;
 pub use self::stamp::{RUN, SIMULATED};
 pub(crate) use self::sweep::sweep;

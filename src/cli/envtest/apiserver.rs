@@ -103,6 +103,7 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
         Some(modes) if modes.split(',').any(|mode| mode == "AlwaysAllow") => AuthorizationMode::AlwaysAllow,
         // That is what a kube-apiserver does of which nothing is said.
         None => AuthorizationMode::AlwaysAllow,
+        Some(modes) if modes.split(',').any(|mode| mode == "Node") => AuthorizationMode::NodeRbac,
         Some(_) => AuthorizationMode::Rbac,
     };
     let server = ApiServer::builder()

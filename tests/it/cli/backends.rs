@@ -1,5 +1,6 @@
 //! `--backend`: the same feature in every place, and nothing left behind.
 
+mod rights;
 mod safety;
 #[cfg(unix)]
 mod tools;
