@@ -140,8 +140,8 @@ fn what_would_be_lost_on_a_fault_is_told() {
     );
     check_fault(
         "node: w, is: degraded, by: 3m, reason: R",
-        "s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`\n\
-         s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`",
+        "s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`\n\
+         s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`",
     );
     check_fault(
         "process: p, is: watch-stale, write: {verb: get}",
