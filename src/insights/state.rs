@@ -234,10 +234,10 @@ impl State {
         self.singleton.write(informers, revisions, now)
     }
 
-    /// The UpdateStatus was written as it was to be: it has this status, and this resource version.
-    pub(super) fn update_status_written(&mut self, version: String, status: Value) {
+    /// These operations were done with the UpdateStatus: it is of this resource version now.
+    pub(super) fn update_status_written(&mut self, version: String, operations: Vec<Value>) {
         let revisions = self.revisions();
-        self.singleton.written(version, status, revisions);
+        self.singleton.written(version, operations, revisions);
     }
 
     /// What both informers know.

@@ -91,8 +91,17 @@ pub(super) fn is_all_well(told: Told<'_>) -> bool {
         && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
 }
 
-/// The insights that stood at the end of a run, one YAML document after the other under its data key, those that tell of
-/// nothing in a few words; empty where none were published.
+/// Whether an insight about an operator or a node tells of no trouble: whatever it does, or waits for, stands in a few words.
+fn is_in_order(told: Told<'_>) -> bool {
+    let Some(insight) = told.read() else { return false };
+    let Some((kind, content)) = published::content(&insight) else { return false };
+    let is_quiet = |condition: &Value| condition["type"] == "Updating" || condition["reason"] == "AsExpected";
+    matches!(kind, "ClusterOperator" | "Node")
+        && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
+}
+
+/// The insights that stood at the end of a run, one YAML document after the other under its data key, operators and nodes
+/// without trouble in a few words; empty where none were published.
 pub fn at_the_end(record: &Record) -> String {
     let last = |is_it: fn(&Key) -> bool| {
         let writes = record.entries.iter().rev().filter_map(|entry| match &entry.event {
@@ -105,7 +114,7 @@ pub fn at_the_end(record: &Record) -> String {
     let mut out = String::new();
     for (key, told) in object.map(|object| of(object)).unwrap_or_default() {
         out.push_str(&key);
-        if is_all_well(told) {
+        if is_in_order(told) {
             out.push_str(": ");
             out.push_str(&in_short(told));
             out.push('\n');

@@ -117,10 +117,10 @@ impl Controller {
                 let created = self.publisher.create_update_status().await?;
                 self.state.singleton.read(Some(created));
             }
-            StatusWrite::Patch { operations, status } => {
+            StatusWrite::Patch(operations) => {
                 let version = self.publisher.patch_update_status(&operations).await?;
                 self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
-                self.state.update_status_written(version, status);
+                self.state.update_status_written(version, operations);
             }
         }
         Ok(())

@@ -22,6 +22,25 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
 }
 
 #[test]
+fn machines_of_another_architecture_are_of_nodes_that_there_are_and_of_a_release_for_several() {
+    let file = |cluster: &str| {
+        format!("name: n\ncluster: {{version: 4.14.1, {cluster}}}\ntimeline: [clear-update]\n")
+    };
+    check(
+        &file("nodes: {workers: 1, architectures: {worker-0: arm64}}"),
+        "s.yaml:2:63: a release for amd64 runs on no other machines; say `architecture: multi` of the cluster",
+    );
+    check(
+        &file("architecture: multi, nodes: {workers: 1, architectures: {worker-1: arm64, master-0: multi}}"),
+        "s.yaml:2:85: expected one of `master-0`, `master-1`, `master-2`, `worker-0`, found `worker-1`; did you mean `worker-0`?\n\
+         s.yaml:2:112: expected one of `amd64`, `arm64`, `ppc64le`, `s390x`, found `multi`",
+    );
+    let text = file("architecture: multi, nodes: {workers: 1, architectures: {worker-0: arm64}}");
+    let cluster = plan(&text).unwrap().cluster;
+    assert_eq!(cluster.node_architectures["worker-0"].name(), "arm64");
+}
+
+#[test]
 fn a_command_is_looked_at_before_it_runs() {
     check_step("  - run: oc adm upgrade --to-image=$(image 4.14.8)", "");
     check_step(
@@ -83,7 +102,7 @@ fn the_cluster_is_checked_against_its_release() {
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
              s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
-             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `leases`",
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `architectures`, `leases`",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
