@@ -155,12 +155,12 @@ fn what_would_be_lost_on_a_fault_is_told() {
     let check_fault = |fault: &str, problem: &str| check_step(&format!("  - fault: {{{fault}}}"), problem);
     check_fault(
         "node: w, is: not-ready, times: 3",
-        "s.yaml:5:45: `times` does nothing to a fault `not-ready` of a node: say `message`",
+        "s.yaml:5:44: `times` does nothing to a fault `not-ready` of a node: say `message`",
     );
     check_fault(
         "node: w, is: degraded, by: 3m, reason: R",
-        "s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`\n\
-         s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`",
+        "s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`\n\
+         s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`",
     );
     check_fault(
         "process: p, is: watch-stale, write: {verb: get}",
@@ -168,7 +168,7 @@ fn what_would_be_lost_on_a_fault_is_told() {
     );
     check_fault(
         "process: p, is: watch-dropped, for: 3m",
-        "s.yaml:5:48: `for` does nothing to a fault `watch-dropped`: it is over at once",
+        "s.yaml:5:49: `for` does nothing to a fault `watch-dropped`: it is over at once",
     );
     check_fault(
         "api: all, is: conflict, retry-after: 3s",
