@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use serde_json::{Value, json};
@@ -87,9 +86,8 @@ impl Cluster {
                 create(&server, &object)?;
             }
             if is_watched {
-                let alerts = futures::stream::pending().boxed();
                 let client = server.client(&Identity::admin());
-                tokio::spawn(insights::run(Parts { client, clock, alerts, observer: Arc::new(()) }));
+                tokio::spawn(insights::run(Parts { client, clock, alerts: None, observer: Arc::new(()) }));
             }
             tokio::time::sleep(Duration::from_secs(10)).await;
             Ok::<_, String>(server)

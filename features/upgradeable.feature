@@ -103,3 +103,4 @@ Feature: What stands in the way of another minor
     When I update to 4.19.9
     Then within 30 minutes ClusterVersion condition Upgradeable is False with reason "UpdateInProgress" and message "An update is already in progress and the details are in the Progressing condition"
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.19.9"
+    And alert "ClusterNotUpgradeable" is not firing

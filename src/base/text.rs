@@ -75,7 +75,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let mut best: Option<(f64, &str)> = None;
     for candidate in candidates {
         let score = strsim::jaro_winkler(&lower, &candidate.to_lowercase());
-        if score > best.map_or(0.72, |(found, _)| found) {
+        if score > best.map_or(0.76, |(found, _)| found) {
             best = Some((score, candidate));
         }
     }

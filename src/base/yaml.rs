@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 mod node;
+mod write;
 
 pub use node::{Kind, Node};
 

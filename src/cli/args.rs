@@ -65,7 +65,7 @@ pub(super) enum Command {
     /// Play Gherkin features.
     #[cfg(feature = "gherkin")]
     Test(TestArgs),
-    /// Write the scenarios of a feature as two: what is done before an update that others make, and what is checked after.
+    /// Write a scenario as two: what is done before an update that others make, and what is checked after.
     #[cfg(feature = "gherkin")]
     Twins(TwinsArgs),
     /// List the sentences that features may say, or tell which step a sentence is.
@@ -154,9 +154,9 @@ pub(super) struct LintArgs {
 #[cfg(feature = "gherkin")]
 #[derive(Debug, clap::Args)]
 pub(super) struct TwinsArgs {
-    /// A feature file.
+    /// A scenario or a feature.
     pub(super) path: PathBuf,
-    /// The folder to write `<name>-prepare.feature` and `<name>-check.feature` to; without it they are printed.
+    /// The folder to write `<name>-prepare` and `<name>-check` to, which are what the file is; without it they are printed.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 }

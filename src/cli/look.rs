@@ -37,7 +37,9 @@ pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     let mut result = ScenarioResult::of(session.record(), &plan.file);
     result.name.clone_from(&plan.name);
     result.failed_at = failure.map(|failure| (failure.line, failure.column));
-    say(&story(session.record(), args.layout.width));
+    if !args.quiet {
+        say(&story(session.record(), args.layout.width()));
+    }
     say(&status::of(session.record(), session.now(), Details::None).unwrap_or_default());
     say(&format!("\n{}", summary::scenario(&result)));
     #[cfg(feature = "serve")]

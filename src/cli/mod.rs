@@ -2,7 +2,7 @@
 //! clock.
 //!
 //! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed, or `oc` would have refused; 2
-//! wrong usage, unreadable input, or a server that cannot be served.
+//! wrong usage, unreadable input, or a server that cannot be served; 130 a run that was interrupted before its end.
 
 #[cfg(feature = "live")]
 mod adm;
@@ -16,6 +16,7 @@ mod files;
 mod html;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod insights;
+mod interrupt;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
@@ -64,15 +65,25 @@ enum Exit {
     Failed,
     /// Wrong usage, or input that cannot be read.
     Usage,
+    /// Somebody wanted it to end before everything was played.
+    Interrupted,
+}
+
+impl Exit {
+    /// As the process tells it; for who was interrupted, what shells say of one that SIGINT ended.
+    fn code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Interrupted => 130,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Passed => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-        })
+        Self::from(exit.code())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::report::{ScenarioResult, draft, insights, summary, timeline};
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let record = read(&args.record)?;
     let result = ScenarioResult::of(&record, "");
-    say(&story(&record, args.layout.width));
+    say(&story(&record, args.layout.width()));
     say(&summary::scenario(&result));
     let told = std::iter::once((&result, Some(&record)));
     html::write(args.html.as_deref(), "windtunnel report", told, &[])?;

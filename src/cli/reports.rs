@@ -41,3 +41,10 @@ pub(super) fn write(
     }
     if unwritten.is_empty() { Ok(()) } else { Err(unwritten.join("\n")) }
 }
+
+/// The files that [`write`] makes.
+#[cfg(feature = "watch")]
+pub(super) fn paths(reports: &Reports) -> Vec<std::path::PathBuf> {
+    let files = [&reports.junit, &reports.junit_upgrade, &reports.test_results, &reports.html];
+    files.into_iter().flatten().cloned().collect()
+}

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::args::{Format, RunArgs};
 use super::backend::{self, Place};
+use super::interrupt::{INTERRUPTED, Interrupt};
 use super::payload::Releases;
 use super::progress::Progress;
 use super::report::story;
@@ -37,7 +38,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
                 complain(&message);
             }
         };
-        return watch::watch(&args.paths, again).map(|()| Exit::Passed);
+        let written = reports::paths(&args.reports);
+        return watch::watch(&args.paths, &written, again).map(|()| Exit::Passed);
     }
     if args.look.until.is_some() {
         return look::look(args, &read(args)?);
@@ -80,6 +82,7 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
 
 fn once(args: &RunArgs) -> Result<Exit, String> {
     let plans = read(args)?;
+    let interrupt = if args.look.watches() { Interrupt::default() } else { Interrupt::listen() };
     let named: Vec<_> = plans.iter().map(|plan| (plan.file.as_str(), plan.name.as_str())).collect();
     let records = args.record.as_deref().map(|to| files::record_paths(to, &named)).unwrap_or_default();
     let failed = AtomicBool::new(false);
@@ -88,7 +91,7 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     let progress = Progress::of(plans.len());
     let (played, wall) = timed(|| {
         side_by_side(&plans, at_a_time, |plan| {
-            let played = play_unless(&failed, &place, plan, args);
+            let played = play_unless(&failed, &interrupt, &place, plan, args);
             progress.done(&plan.name);
             played
         })
@@ -118,13 +121,28 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
+    Ok(match results.iter().any(ScenarioResult::failed) {
+        _ if interrupt.is_told() => Exit::Interrupted,
+        true => Exit::Failed,
+        false => Exit::Passed,
+    })
 }
 
-/// Plays a scenario, unless another has failed and none is to be begun then; one that fails again, with other seeds.
-fn play_unless(failed: &AtomicBool, place: &Place, plan: &Plan, args: &RunArgs) -> Played {
-    if args.selection.fail_fast && failed.load(Ordering::Relaxed) {
-        let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, FAILED_FAST);
+/// Plays a scenario, unless none is to be begun any more; one that fails again, with other seeds.
+fn play_unless(
+    failed: &AtomicBool,
+    interrupt: &Interrupt,
+    place: &Place,
+    plan: &Plan,
+    args: &RunArgs,
+) -> Played {
+    let why = match args.selection.fail_fast && failed.load(Ordering::Relaxed) {
+        _ if interrupt.is_told() => Some(INTERRUPTED),
+        true => Some(FAILED_FAST),
+        false => None,
+    };
+    if let Some(why) = why {
+        let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, why);
         let result = result.of_scenario(None, &plan.tags, &written(plan));
         return Played { result, record: None, snapshots: Vec::new(), wall: Duration::ZERO };
     }
@@ -204,7 +222,7 @@ fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
     if !args.quiet {
         say(&format!("{}: {}\n\n", plan.file, plan.name));
         if let Some(record) = &played.record {
-            say(&story(record, args.layout.width));
+            say(&story(record, args.layout.width()));
         }
     }
     say(&summary::scenario(&played.result));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
+use super::interrupt::{INTERRUPTED, Interrupt};
 use super::progress::Progress;
 use super::run::FAILED_FAST;
 use super::{Exit, files, reports, say, snapshots};
@@ -20,7 +21,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let beside = Beside { folder: files::read_beside, snapshot };
     let mut suite = Suite::read_with(&sources, beside).map_err(|problems| problems.to_string())?;
     suite.retain(|number, _| args.selection.has(number));
-    let (played, wall) = super::run::timed(|| play_all(&suite, args));
+    let interrupt = Interrupt::listen();
+    let (played, wall) = super::run::timed(|| play_all(&suite, args, &interrupt));
     let (played, results): (Vec<_>, Vec<ScenarioResult>) = played?.into_iter().unzip();
     // A part may be empty where there are more parts than scenarios.
     if results.is_empty() && args.selection.shard.is_none() {
@@ -44,15 +46,19 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
         say(&summary::run(&results, wall));
     }
     kept.and(unwritten).and(cucumber).and(records)?;
-    Ok(if results.iter().any(ScenarioResult::failed) { Exit::Failed } else { Exit::Passed })
+    Ok(match results.iter().any(ScenarioResult::failed) {
+        _ if interrupt.is_told() => Exit::Interrupted,
+        true => Exit::Failed,
+        false => Exit::Passed,
+    })
 }
 
 /// Writes the records of the scenarios that were begun.
 fn write_records(to: &Path, told: &[(&ScenarioResult, Option<&Record>)]) -> Result<(), String> {
     let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
     let paths = files::record_paths(to, &named);
-    let begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
-    begun.map(|(path, record)| files::write(path, &record.to_lines())).collect()
+    let mut begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    begun.try_for_each(|(path, record)| files::write(path, &record.to_lines()))
 }
 
 fn tell(results: &[ScenarioResult]) {
@@ -69,20 +75,21 @@ fn tell(results: &[ScenarioResult]) {
 type Played = (steps::ScenarioResult, ScenarioResult);
 
 /// Plays a suite, and what failed again with other seeds.
-fn play_all(suite: &Suite, args: &TestArgs) -> Result<Vec<Played>, String> {
+fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<Played>, String> {
     let place = backend::make(&args.place)?;
-    let mut played = play(suite.clone(), &place, args, args.seed)?;
+    let playing = |suite, seed| play(suite, &place, args, seed, interrupt);
+    let mut played = playing(suite.clone(), args.seed)?;
     for more in 1..=args.selection.retry {
         let seed = args.seed.wrapping_add(more);
         let failing: Vec<_> =
             played.iter().filter(|(_, result)| result.failed()).map(|(told, _)| told.place()).collect();
-        if failing.is_empty() {
+        if failing.is_empty() || interrupt.is_told() {
             break;
         }
         let mut again = suite.clone();
         again.retain(|_, place| failing.contains(place));
         let passed: Vec<_> =
-            play(again, &place, args, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
+            playing(again, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
         for (told, result) in &mut played {
             if passed.iter().any(|(again, _)| again.place() == told.place()) {
                 result.passed_with = Some(seed);
@@ -92,7 +99,13 @@ fn play_all(suite: &Suite, args: &TestArgs) -> Result<Vec<Played>, String> {
     Ok(played)
 }
 
-fn play(suite: Suite, place: &Place, args: &TestArgs, seed: u64) -> Result<Vec<Played>, String> {
+fn play(
+    suite: Suite,
+    place: &Place,
+    args: &TestArgs,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> Result<Vec<Played>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -107,17 +120,20 @@ fn play(suite: Suite, place: &Place, args: &TestArgs, seed: u64) -> Result<Vec<P
         concurrency: cores.min(place.runs_at_a_time()),
         fail_fast: args.selection.fail_fast,
         backend: place.shared(),
+        stop: interrupt.flag(),
     };
     let played = runtime.block_on(suite.run_telling(playing, move |name| told.done(name)));
     done.end();
     let of = |played: steps::ScenarioResult| {
-        let result = result(&played, seed);
+        let why = if interrupt.is_told() { INTERRUPTED } else { FAILED_FAST };
+        let result = result(&played, seed, why);
         (played, result)
     };
     Ok(played.into_iter().map(of).collect())
 }
 
-fn result(played: &steps::ScenarioResult, seed: u64) -> ScenarioResult {
+/// `why` tells of a scenario that was not begun why that is so.
+fn result(played: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResult {
     let ids: Vec<String> = played.ids.iter().filter(|id| is_id(id)).cloned().collect();
     let record = played.record.as_ref();
     let mut result = if played.begun {
@@ -126,14 +142,14 @@ fn result(played: &steps::ScenarioResult, seed: u64) -> ScenarioResult {
             |record| ScenarioResult::of(record, &played.file),
         )
     } else {
-        ScenarioResult::skipped(&played.name, &played.file, &[], seed, FAILED_FAST)
+        ScenarioResult::skipped(&played.name, &played.file, &[], seed, why)
     };
     result.name.clone_from(&played.name);
     result.feature.clone_from(&played.feature);
     result.line = played.line;
     result.ids = ids;
     result.failure.clone_from(&played.failure);
-    result.skipped.clone_from(&played.skipped);
+    result.skipped = played.skipped.clone().or(result.skipped);
     result.failed_at = played.failed_at.or_else(|| played.failure.as_ref().map(|_| (played.line, 1)));
     let written: Vec<Written> = played.steps.iter().map(written).collect();
     result.of_scenario(record, &played.tags, &written).judged()

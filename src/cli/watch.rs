@@ -1,5 +1,6 @@
 //! `run --watch`: plays again whenever a file changes.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -11,17 +12,22 @@ use super::hint;
 /// How long a change waits for others: editors write a file in several steps.
 const SETTLES_AFTER: Duration = Duration::from_millis(200);
 
-/// Does the work, and again after each change of what lies at or below the paths, until the process is ended.
+/// Does the work, and again after each change of what lies at or below the paths, until the process is ended. Files that the
+/// work itself writes, `written`, are no change.
 ///
 /// # Errors
 /// The paths cannot be watched.
-pub(super) fn watch(paths: &[PathBuf], mut work: impl FnMut()) -> Result<(), String> {
+pub(super) fn watch(paths: &[PathBuf], written: &[PathBuf], mut work: impl FnMut()) -> Result<(), String> {
+    let written: Vec<_> = written.iter().filter_map(|path| path.file_name()).map(ToOwned::to_owned).collect();
     let (tell, told) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // What reads files changes nothing; the work itself does.
-        let changes = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
-        if changes {
-            let _ = tell.send(());
+        let Ok(event) = event else { return };
+        // What reads files changes nothing.
+        if matches!(event.kind, EventKind::Access(_)) {
+            return;
+        }
+        if let Some(changed) = event.paths.iter().find(|path| is_input(path, &written)) {
+            let _ = tell.send(changed.clone());
         }
     })
     .map_err(|error| format!("--watch: {error}"))?;
@@ -35,9 +41,37 @@ pub(super) fn watch(paths: &[PathBuf], mut work: impl FnMut()) -> Result<(), Str
     loop {
         work();
         hint("watching for changes; Ctrl-C ends it");
-        if told.recv().is_err() {
-            return Ok(());
-        }
+        let Ok(changed) = told.recv() else { return Ok(()) };
         while told.recv_timeout(SETTLES_AFTER).is_ok() {}
+        let name = changed.file_name().unwrap_or_default().to_string_lossy();
+        hint(&format!("\n{name} changed"));
+    }
+}
+
+/// Whether a file is one that people write: neither a report of a run nor a draft of one, nor what editors keep for themselves.
+fn is_input(path: &Path, written: &[OsString]) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    let text = name.to_string_lossy();
+    let kept = text.starts_with('.') || text.ends_with('~') || text.ends_with(".part") || text == "4913";
+    !kept && written.iter().all(|written| written != name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_and_what_editors_keep_are_no_change() {
+        let written = [OsString::from("results.xml")];
+        for (path, input) in [
+            ("scenarios/a.yaml", true),
+            ("scenarios/payload/image-references", true),
+            ("results.xml", false),
+            ("results.xml.part", false),
+            ("scenarios/.a.yaml.swp", false),
+            ("scenarios/a.yaml~", false),
+        ] {
+            assert_eq!(is_input(Path::new(path), &written), input, "{path}");
+        }
     }
 }

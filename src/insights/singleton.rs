@@ -67,6 +67,8 @@ impl Singleton {
 
     /// Takes in what the watch of objects tells: their resource versions.
     pub(super) fn object(&mut self, event: Event<(String, String)>) {
+        // Whoever may not look is told nothing but that a list begins.
+        self.failed &= matches!(event, Event::Init);
         if self.seen.watched(event) {
             self.told = None;
         }
@@ -157,8 +159,8 @@ impl Singleton {
         }
     }
 
-    /// Whoever asked may not write it. It is left alone until its definition is another.
-    pub(super) fn forbidden(&mut self) {
-        self.room = 0;
+    /// Whether it is left alone.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_served() && self.room < ROOM_MIN
     }
 }

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 pub(super) use self::fit::Fitting;
-use super::informer::Informer;
+use super::informer::{Informer, Rank};
+use super::uid::dns_label;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::insight::{Detail, Insight, ResourceRef, published};
 
@@ -67,8 +68,15 @@ pub(super) fn status<'a>(
     };
     let own = informers.map(|informer| informer.name);
     builder.keep_foreign(before, &own);
-    for informer in informers {
-        informer.fitting().for_each(|(insight, fitting)| builder.add(informer.name, insight, fitting));
+    // What one informer tells of the whole comes before all that the other tells of parts.
+    for is_of_whole in [true, false] {
+        for informer in informers {
+            for (_, insight, fitting) in
+                informer.fitting().filter(|(rank, ..)| (*rank == Rank::Whole) == is_of_whole)
+            {
+                builder.add(informer.name, insight, fitting);
+            }
+        }
     }
     builder.build(before, now)
 }
@@ -99,7 +107,8 @@ impl<'a> Builder<'a> {
     fn add(&mut self, informer: &'a str, insight: &'a Insight, fitting: Option<&'a Fitting>) {
         let pool = pool_of(insight);
         let is_new = pool.is_some_and(|pool| !self.pools.contains_key(pool));
-        if is_new && self.pools.len() == POOLS_MAX {
+        let is_odd = pool.is_some_and(|pool| dns_label(pool) != pool);
+        if is_odd || is_new && self.pools.len() == POOLS_MAX {
             self.left_out += 1;
             return;
         }
@@ -213,8 +222,8 @@ fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
         0 => condition("Complete", true, "AsExpected", String::new()),
         _ => {
             let message = format!(
-                "{left_out} insights do not fit into the limits of the API; those on nodes that wait or are done are left \
-                 out first, and pools count them"
+                "{left_out} insights do not fit into the limits of the API, which takes so many of so long names; those on \
+                 nodes that wait or are done are left out first, and pools count them"
             );
             condition("Complete", false, "TooManyInsights", message)
         }
@@ -247,3 +256,6 @@ fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
     let conditions = fit[fit::member(insight)]["conditions"].as_array().filter(|_| tells)?;
     conditions.iter().find(|condition| condition["type"] == "Updating")
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use super::path;
 use super::plan::{Check, Expectation, Subject, TextMatch, What, When, WriteMatch};
 use super::reader::{Map, Reader};
 use super::status_text;
+use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::node_phase::Phase;
 use crate::model::resources::PODS;
@@ -225,11 +226,13 @@ fn status(reader: &mut Reader<'_>, node: &Node) -> Option<TextMatch> {
 }
 
 fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<String> {
-    let known = ["True", "False", "Unknown"].into_iter().find(|word| word.eq_ignore_ascii_case(text));
+    const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
+    let known = STATUSES.into_iter().find(|word| word.eq_ignore_ascii_case(text));
     if known.is_none() {
+        let hint = did_you_mean(text, STATUSES);
         reader.problem(
             node,
-            format!("expected a status (`True`, `False` or `Unknown`), found {}", node.describe()),
+            format!("expected a status (`True`, `False` or `Unknown`), found {}{hint}", node.describe()),
         );
     }
     known.map(str::to_owned)

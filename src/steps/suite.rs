@@ -1,6 +1,7 @@
 //! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event;
@@ -36,6 +37,8 @@ pub struct Playing {
     pub fail_fast: bool,
     /// Where they are played.
     pub backend: Arc<dyn Backend>,
+    /// Set while they are played: no other scenario is begun from then on.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Suite {
@@ -119,7 +122,7 @@ impl Suite {
 
     /// The same; `done` is told the name of each scenario that has ended.
     pub async fn run_telling(self, playing: Playing, done: impl Fn(&str) + 'static) -> Vec<ScenarioResult> {
-        let Playing { tags, seed, concurrency, fail_fast, backend } = playing;
+        let Playing { tags, seed, concurrency, fail_fast, backend, stop } = playing;
         let mut selected = self.selected(tags.as_ref());
         let results = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&results);
@@ -144,11 +147,15 @@ impl Suite {
                 world.refusals = refusals(gherkin::steps_of(feature, rule, scenario));
                 world.seed = seed;
                 world.backend = Some(Arc::clone(&backend));
+                world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()
             })
             .after(move |feature, rule, scenario, outcome, world| {
                 let (sink, done) = (Arc::clone(&sink), Arc::clone(&done));
                 async move {
+                    if world.as_ref().is_some_and(|world| world.stopped) {
+                        return;
+                    }
                     let (ended, unable) = match world {
                         Some(world) => (world.finish().await, world.unable.take()),
                         None => (None, None),

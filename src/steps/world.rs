@@ -43,6 +43,8 @@ pub(super) struct ClusterWorld {
     pub(super) seed: u64,
     /// Where it is played; `None`: in this process.
     pub(super) backend: Option<Arc<dyn Backend>>,
+    /// Whether it is not to be played any more.
+    pub(super) stopped: bool,
     /// Why the cluster cannot do what a step asked for.
     pub(super) unable: Option<String>,
     /// The feature's file.
@@ -174,6 +176,9 @@ impl ClusterWorld {
             let names = self.names.get_or_insert_with(|| Names::of(cluster));
             self.strange.extend(names.strange(&step));
             return Ok(());
+        }
+        if self.stopped {
+            return Err(StepError::Words("the run was stopped before".to_owned()));
         }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;

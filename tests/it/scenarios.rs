@@ -1,6 +1,7 @@
 //! What is shipped passes, gives the same record every time, and would fail if it should.
 
 mod commands;
+mod invariants;
 mod shipped;
 
 use std::fs;
@@ -281,7 +282,8 @@ mod features {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let backend = std::sync::Arc::new(windtunnel::backends::in_process::Here);
-        let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend };
+        let stop = std::sync::Arc::default();
+        let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
         runtime.block_on(suite.run(playing))
     }
 

@@ -168,7 +168,7 @@ mod tests {
         let mut child =
             std::process::Command::new("sleep").arg("1").stdin(entry.held().unwrap()).spawn().unwrap();
         // As if this process had been killed: no process has this number.
-        let (_, processes) = holder().rsplit_once('@').map(|(_, rest)| ((), rest.to_owned())).unwrap();
+        let processes = holder().rsplit_once('@').map(|(_, rest)| rest.to_owned()).unwrap();
         let host = holder().split('/').next().unwrap().to_owned();
         std::fs::write(&entry.path, format!("kind\n{host}/4194305@{processes}")).unwrap();
         drop(entry);

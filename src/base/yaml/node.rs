@@ -54,6 +54,17 @@ impl Node {
         entries.iter().find(|(name, _)| name.scalar() == Some(key)).map(|(_, value)| value)
     }
 
+    /// Another value at this place.
+    #[must_use]
+    pub fn holding(&self, kind: Kind) -> Node {
+        let written = match &kind {
+            Kind::Bool(value) => value.to_string(),
+            Kind::Number(value) => value.to_string(),
+            _ => String::new(),
+        };
+        Self { kind, written, ..self.clone() }
+    }
+
     /// The value without its places. Keys that are no scalars are left out.
     pub fn to_json(&self) -> Value {
         match &self.kind {

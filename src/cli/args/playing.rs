@@ -106,6 +106,16 @@ pub(in crate::cli) struct Look {
     pub(in crate::cli) serve_kubeconfig: PathBuf,
 }
 
+impl Look {
+    /// Whether it is played until somebody ends it.
+    pub(in crate::cli) fn watches(&self) -> bool {
+        #[cfg(feature = "watch")]
+        return self.watch;
+        #[cfg(not(feature = "watch"))]
+        return false;
+    }
+}
+
 /// What is written about the results.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Reports {
@@ -151,7 +161,29 @@ pub(in crate::cli) enum Format {
 /// How timelines are laid out.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Layout {
-    /// Columns of a timeline; 0 prints every line in full.
-    #[arg(long, value_name = "COLUMNS", default_value_t = 160)]
-    pub(in crate::cli) width: usize,
+    /// Columns of a timeline; 0: no line is cut [default: the terminal's, or 160].
+    #[arg(long, value_name = "COLUMNS")]
+    width: Option<usize>,
+}
+
+impl Layout {
+    /// How many columns a timeline has.
+    pub(in crate::cli) fn width(&self) -> usize {
+        /// Narrower than this a timeline says nothing.
+        const LEAST: usize = 80;
+        self.width.unwrap_or_else(|| terminal().map_or(160, |columns| columns.max(LEAST)))
+    }
+}
+
+/// The columns of the terminal that is printed to.
+#[cfg(feature = "progress")]
+fn terminal() -> Option<usize> {
+    let stdout = console::Term::stdout();
+    stdout.is_term().then(|| stdout.size_checked()).flatten().map(|(_, columns)| columns.into())
+}
+
+/// Nothing is known of terminals.
+#[cfg(not(feature = "progress"))]
+fn terminal() -> Option<usize> {
+    None
 }

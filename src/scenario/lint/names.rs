@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::text::{did_you_mean, nearest};
 use crate::model::fault::{Disturbance, Faulty};
+use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, NODES};
 use crate::model::vocabulary::{self, Types};
 use crate::scenario::plan::{
@@ -25,7 +26,7 @@ impl Names {
     /// Those of a cluster that nothing was done to.
     pub fn of(cluster: &ClusterPlan) -> Self {
         let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
-        let operators = releases.flat_map(|release| release.operators());
+        let operators = releases.flat_map(Release::operators);
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Self {
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),

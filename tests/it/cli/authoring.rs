@@ -1,5 +1,8 @@
 //! What helps people to write scenarios and features.
 
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use super::environment::{TestEnvironment, check};
 use super::scenarios::{CALM, WRONG};
 
@@ -120,6 +123,41 @@ fn with_fail_fast_what_was_not_begun_is_skipped() {
     assert!(run.stdout.contains(&format!("{skipped} skipped;")), "{}", run.stdout);
     let xml = environment.read("junit.xml");
     assert!(xml.contains(&format!("skipped=\"{skipped}\"")), "{xml}");
+}
+
+/// Scenarios that are played long enough to be interrupted.
+#[cfg(unix)]
+#[test]
+fn who_interrupts_a_run_gets_whole_reports_of_what_was_played() {
+    let environment = TestEnvironment::new();
+    for number in 0..200 {
+        environment.write(&format!("s/{number}.yaml"), CALM);
+    }
+    let mut command = environment.command(&["run", "s", "--quiet", "--junit", "junit.xml"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // It listens before it plays, and most of the scenarios are still to come then.
+    #[expect(clippy::disallowed_methods, reason = "another process is to be in the middle of its work")]
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let xml = environment.read("junit.xml");
+    assert!(xml.contains("tests=\"200\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
+    assert!(xml.contains("message=\"the run was interrupted before\""), "{xml}");
+}
+
+#[cfg(feature = "gherkin")]
+#[test]
+fn with_fail_fast_scenarios_of_features_that_were_not_begun_are_skipped() {
+    let scenario = |number: u32| {
+        format!(
+            "  Scenario: s{number}\n    Given a 4.20.1 cluster\n    Then ClusterVersion condition Progressing is True\n"
+        )
+    };
+    let feature = format!("Feature: f\n{}", (0..12).map(scenario).collect::<String>());
+    let environment = TestEnvironment::with(&[("f.feature", &feature)]);
+    let run = environment.run(&["test", "f.feature", "--fail-fast"]);
+    let of = |word: &str| run.stdout.lines().filter(|line| line.starts_with(word)).count();
+    assert!(of("SKIP") > 0 && of("FAIL") > 0 && of("PASS") == 0, "{}", run.stdout);
 }
 
 #[test]

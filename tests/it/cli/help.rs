@@ -24,8 +24,8 @@ fn the_help_says_what_there_is() {
           envtest        Fill a folder that suites of controller-runtime take for KUBEBUILDER_ASSETS
           replay         Serve a cluster in which happens again what a record tells
           test           Play Gherkin features
-          twins          Write the scenarios of a feature as two: what is done before an update that others
-                         make, and what is checked after
+          twins          Write a scenario as two: what is done before an update that others make, and what
+                         is checked after
           steps          List the sentences that features may say, or tell which step a sentence is
           clean          Remove what runs left behind that were killed, or told to keep it
           scenario-from  Draft a scenario of what a record tells, to be edited
@@ -184,9 +184,7 @@ fn the_help_of_run_tells_of_each_option() {
                   Leave the cluster as it is at the end, and tell how to reach and to remove it
 
               --width <COLUMNS>
-                  Columns of a timeline; 0 prints every line in full
-                  
-                  [default: 160]
+                  Columns of a timeline; 0: no line is cut [default: the terminal's, or 160]
 
               --watch
                   Play again whenever a file that was read changes, until Ctrl-C
@@ -219,7 +217,7 @@ fn the_help_of_report_tells_of_each_option() {
 
         Options:
               --html <FILE>      Write the timeline as one HTML page
-              --width <COLUMNS>  Columns of a timeline; 0 prints every line in full [default: 160]
+              --width <COLUMNS>  Columns of a timeline; 0: no line is cut [default: the terminal's, or 160]
           -h, --help             Print help
         ");
 }

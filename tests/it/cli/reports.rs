@@ -179,3 +179,44 @@ fn twins_are_written_beside_each_other() {
     let none = check(&[("f.feature", FEATURE)], &["twins", "f.feature"]);
     assert!(none.contains("error: f.feature: no scenario updates the cluster"), "{none}");
 }
+
+#[test]
+fn twins_of_yaml_can_be_played_each_by_itself() {
+    let scenario = "name: a pool stays paused\nids: [OCP-22606]\ntags: [pools]\nparameters: [{to: 4.20.3}, {to: 4.20.4}]\n\
+                    cluster: {version: 4.20.1, insights: true}\nreleases: {<to>: }\ntimeline:\n\
+                    - apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n- update: {to: <to>}\n\
+                    - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 5m}\n\
+                    - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\", message: Cluster version is <to>}, within: 3h}\n\
+                    - expect: {insight: ClusterVersion/version, condition: {type: Updating, status: \"False\"}, within: 1m}\n\
+                    - expect: {insight: Health, never: true}\n";
+    let environment = TestEnvironment::with(&[("f.yaml", scenario), ("calm.yaml", CALM)]);
+    let found = environment.run(&["twins", "f.yaml", "--out", "twins"]).to_string();
+    assert!(found.starts_with("exit 0") && found.contains("twins/f-2-check.yaml"), "{found}");
+    let settled = |version: &str| {
+        format!(
+            "- expect: {{object: ClusterVersion/version, condition: {{type: Progressing, status: \"False\", message: Cluster version is {version}}}}}\n"
+        )
+    };
+    assert_eq!(
+        environment.read("twins/f-1-prepare.yaml"),
+        format!(
+            "name: a pool stays paused (4.20.3) - prepare\nids: [OCP-22606]\ntags: [pools, upgrade-prepare]\n\
+             cluster: {{version: 4.20.1, insights: true}}\nreleases: {{4.20.3: null}}\ntimeline:\n{}\
+             - apply: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: default}}}}\n",
+            settled("4.20.1")
+        )
+    );
+    assert_eq!(
+        environment.read("twins/f-1-check.yaml"),
+        format!(
+            "name: a pool stays paused (4.20.3)\nids: [OCP-22606]\ntags: [pools, upgrade-check]\n\
+             cluster: {{version: 4.20.3, insights: true}}\nreleases: {{4.20.1: null}}\ntimeline:\n{}\
+             - expect: {{insight: ClusterVersion/version, condition: {{type: Updating, status: \"False\"}}, within: 1m}}\n",
+            settled("4.20.3")
+        )
+    );
+    let played = environment.run(&["run", "twins", "--quiet"]).to_string();
+    assert!(played.contains("4 scenarios: 4 passed, 0 failed"), "{played}");
+    let none = environment.run(&["twins", "calm.yaml"]).to_string();
+    assert!(none.contains("calm.yaml:1:1: nothing here updates the cluster"), "{none}");
+}

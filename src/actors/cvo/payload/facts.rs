@@ -171,7 +171,8 @@ fn fill(text: &mut Value, image: &str) {
 }
 
 /// The Deployment of an operator: an image of its own, and the release's version in `RELEASE_VERSION`, from which an
-/// operator learns what it is to report.
+/// operator learns what it is to report. How it is rolled out stands in no manifest: the operator fills the default in and
+/// puts that right as well.
 fn deployment(release: &Release, operator: &Operator) -> Value {
     let version = release.version.to_string();
     let image = release.image_of(&operator.deployment);
@@ -183,6 +184,7 @@ fn deployment(release: &Release, operator: &Operator) -> Value {
         "spec": {
             "replicas": 1,
             "selector": { "matchLabels": labels },
+            "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": "25%" } },
             "template": {
                 "metadata": { "labels": labels },
                 "spec": { "containers": [{

@@ -1,0 +1,245 @@
+//! The twins of a scenario, for runs in two phases between which somebody else updates the cluster: what prepares, and what is
+//! checked after the update.
+
+use std::collections::BTreeSet;
+
+use semver::Version;
+
+use super::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step, Target, TextMatch, What};
+use super::{Problem, Problems, Reader, Releases, parameters, read_all};
+use crate::base::yaml::{self, Kind, Node};
+use crate::model::resources::CLUSTER_VERSIONS;
+
+/// The scenarios of both phases.
+#[derive(Debug)]
+pub struct Twins {
+    /// To be played before the update.
+    pub prepare: String,
+    /// To be played after it.
+    pub check: String,
+}
+
+/// Makes the twins of a scenario, or of each row of its table of parameters. The steps before the update prepare; those on its
+/// way, up to the expectation that tells of its end, are nobody's; what stands after that and before another update is checked,
+/// but for what looks back at the whole run.
+///
+/// # Errors
+/// The scenario cannot be read; or a row does not update the cluster, does not wait for the end, expects nothing after it, or
+/// needs something that was kept before it.
+pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Twins>, Problems> {
+    let plans = read_all(file, text, releases)?;
+    let (tree, _) = yaml::tree(text).map_err(|error| {
+        Problems(vec![Problem {
+            file: file.to_owned(),
+            line: error.line,
+            column: error.column,
+            message: error.message,
+        }])
+    })?;
+    let trees = parameters::expand(&mut Reader::new(file, releases), &tree);
+    let twins = trees.iter().zip(&plans).map(|(tree, plan)| twins_of(tree, plan));
+    twins.collect::<Result<_, _>>().map_err(|(line, message)| {
+        Problems(vec![Problem { file: file.to_owned(), line, column: 1, message }])
+    })
+}
+
+fn twins_of(tree: &Node, plan: &Plan) -> Result<Twins, (usize, String)> {
+    let steps = steps(tree, plan);
+    let (Some(timeline), Some(update)) = (
+        tree.get("timeline"),
+        steps.iter().position(|(_, planned)| planned.iter().any(|step| updates(step))),
+    ) else {
+        return Err((
+            1,
+            "nothing here updates the cluster: there is no step `update` or `run: oc adm upgrade --to ...`"
+                .to_owned(),
+        ));
+    };
+    let end = steps.iter().skip(update).position(|(_, planned)| planned.iter().any(|step| completes(step)));
+    let Some(end) = end.map(|found| update + found) else {
+        let message = "nothing waits for the end of this update: expect ClusterVersion/version Progressing=False with the \
+                       message `Cluster version is ...`";
+        return Err((steps[update].0.line, message.to_owned()));
+    };
+    let after: Vec<&(&Node, Vec<&PlannedStep>)> = steps[end + 1..]
+        .iter()
+        .take_while(|(_, planned)| !planned.iter().any(|step| updates(step)))
+        .filter(|(_, planned)| !planned.iter().any(|step| looks_back(step)))
+        .collect();
+    if !after
+        .iter()
+        .any(|(_, planned)| planned.iter().any(|step| matches!(step.step, Step::Expect(_) | Step::Run(_))))
+    {
+        return Err((steps[end].0.line, "nothing is expected after the end of this update".to_owned()));
+    }
+    kept_before(&steps[..update], &after)?;
+    let own = plan.cluster.release.version.clone();
+    let target = steps[update].1.iter().find_map(|step| target(step, plan)).unwrap_or_else(|| own.clone());
+    let before = steps[..update].iter().map(|(node, _)| (*node).clone());
+    let checked = after.iter().map(|(node, _)| (*node).clone());
+    let twin = |tree: Node, phase: &str, version: &Version, steps: Vec<Node>| {
+        let steps = settled(version).into_iter().chain(steps).collect();
+        let timeline = timeline.holding(Kind::List(steps));
+        named(with(tree, "timeline", Some(timeline)), phase).to_text()
+    };
+    Ok(Twins {
+        prepare: twin(tree.clone(), "prepare", &own, before.collect()),
+        check: twin(moved(tree, &own, &target), "check", &target, checked.collect()),
+    })
+}
+
+/// The steps as they are written, with what they are planned to do: an include stands for several.
+fn steps<'p, 't>(tree: &'t Node, plan: &'p Plan) -> Vec<(&'t Node, Vec<&'p PlannedStep>)> {
+    let Some(Kind::List(items)) = tree.get("timeline").map(|node| &node.kind) else { return Vec::new() };
+    let planned = |item: &Node| {
+        let place = item.get("include").unwrap_or(item);
+        plan.timeline.iter().filter(|step| (step.line, step.column) == (place.line, place.column)).collect()
+    };
+    items.iter().map(|item| (item, planned(item))).collect()
+}
+
+fn updates(step: &PlannedStep) -> bool {
+    match &step.step {
+        Step::Act(Action::Update { .. }) => true,
+        Step::Run(run) if run.command.program == Program::Upgrade && !run.checks.iter().any(is_refusal) => {
+            run.command.words.iter().any(|word| word == "rollback" || word.starts_with("--to"))
+        }
+        _ => false,
+    }
+}
+
+fn is_refusal(check: &CommandCheck) -> bool {
+    matches!(check, CommandCheck::Refused(_) | CommandCheck::Fails)
+}
+
+/// Where the update goes, if that is told.
+fn target(step: &PlannedStep, plan: &Plan) -> Option<Version> {
+    match &step.step {
+        Step::Act(Action::Update { to: Target::Version(version), .. }) => Some(version.clone()),
+        Step::Run(run) => {
+            let known = |version: &Version| {
+                plan.cluster.releases.iter().any(|planned| planned.release.version == *version)
+            };
+            let words = run.command.line.split([' ', '=', '(', ')']);
+            words.filter_map(|word| word.parse().ok()).find(known)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a step tells that the ClusterVersion is where it should be.
+fn completes(step: &PlannedStep) -> bool {
+    let Step::Expect(expectation) = &step.step else { return false };
+    let What::Object(object, checks) = &expectation.what else { return false };
+    let told = |check: &Check| match check {
+        Check::Condition { kind, message: Some(TextMatch::Equals(message)), .. } => {
+            kind == "Progressing" && message.starts_with("Cluster version is ")
+        }
+        Check::Field { path, value: TextMatch::Equals(value) } => {
+            path == "status.history[0].state" && value == "Completed"
+        }
+        _ => false,
+    };
+    object.resource == CLUSTER_VERSIONS && checks.iter().any(told)
+}
+
+/// Whether a step is about the run from its beginning, of which the second phase knows nothing.
+fn looks_back(step: &PlannedStep) -> bool {
+    let Step::Expect(expectation) = &step.step else { return false };
+    matches!(
+        expectation.what,
+        What::Statuses { .. } | What::Phases { .. } | What::NeverInsight(..) | What::Writes(_)
+    )
+}
+
+/// Two runs have nothing in common that the first could keep.
+fn kept_before(
+    before: &[(&Node, Vec<&PlannedStep>)],
+    after: &[&(&Node, Vec<&PlannedStep>)],
+) -> Result<(), (usize, String)> {
+    let kept = |step: &&PlannedStep| match &step.step {
+        Step::Keep(keep) => Some(keep.name.clone()),
+        _ => None,
+    };
+    let names: BTreeSet<String> =
+        before.iter().flat_map(|(_, planned)| planned.iter().filter_map(kept)).collect();
+    for name in names {
+        let asked = format!("$(kept {name})");
+        if let Some((node, _)) = after.iter().find(|(node, _)| node.to_text().contains(&asked)) {
+            return Err((
+                node.line,
+                format!("`{asked}` was kept before the update, of which the second run knows nothing"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The cluster as it is before and after: nothing is on its way.
+fn settled(version: &Version) -> Option<Node> {
+    let text = format!(
+        "expect: {{object: ClusterVersion/version, condition: {{type: Progressing, status: \"False\", message: Cluster version is {version}}}}}"
+    );
+    yaml::tree(&text).ok().map(|(node, _)| node)
+}
+
+/// The scenario with the cluster at the target, and its old release among those that exist.
+fn moved(tree: &Node, own: &Version, target: &Version) -> Node {
+    if own == target {
+        return tree.clone();
+    }
+    let Some(cluster) = tree.get("cluster") else { return tree.clone() };
+    let releases = tree.get("releases");
+    let of_target = releases.and_then(|releases| releases.get(&target.to_string()));
+    let scalar = |version: &Version| yaml::tree(&version.to_string()).ok().map(|(node, _)| node);
+    let payload = of_target.and_then(|release| release.get("payload"));
+    let at_target = with(cluster.clone(), "version", scalar(target));
+    let at_target = with(at_target, "payload", payload.cloned());
+    let nothing = cluster.holding(Kind::Map(Vec::new()));
+    let others = with(releases.cloned().unwrap_or_else(|| nothing.clone()), &target.to_string(), None);
+    let old = match cluster.get("payload") {
+        Some(payload) => with(nothing, "payload", Some(payload.clone())),
+        None => nothing.holding(Kind::Null),
+    };
+    let others = with(others, &own.to_string(), Some(old));
+    with(with(tree.clone(), "cluster", Some(at_target)), "releases", Some(others))
+}
+
+/// The scenario with the name and the tag of its phase.
+fn named(tree: Node, phase: &str) -> Node {
+    let name = tree.get("name").map(|node| {
+        let suffix = if phase == "prepare" { " - prepare" } else { "" };
+        node.holding(Kind::Text(format!("{}{suffix}", node.scalar().unwrap_or_default())))
+    });
+    let tag = tree.holding(Kind::Text(format!("upgrade-{phase}")));
+    let tags = match tree.get("tags").map(|node| &node.kind) {
+        Some(Kind::List(items)) => items.iter().cloned().chain([tag]).collect(),
+        _ => vec![tag],
+    };
+    let tags = tree.holding(Kind::List(tags));
+    with(with(tree, "name", name), "tags", Some(tags))
+}
+
+/// A map with another value of a key, or without it.
+fn with(mut map: Node, key: &str, value: Option<Node>) -> Node {
+    let named = map.holding(Kind::Text(key.to_owned()));
+    if let Kind::Map(entries) = &mut map.kind {
+        let at = entries.iter().position(|(name, _)| name.scalar() == Some(key));
+        match (at, value) {
+            (Some(at), Some(value)) => entries[at].1 = value,
+            (Some(at), None) => drop(entries.remove(at)),
+            (None, Some(value)) => {
+                // The timeline comes last.
+                let at = entries.iter().position(|(name, _)| {
+                    ["cluster", "timeline"].contains(&name.scalar().unwrap_or_default())
+                });
+                let at = at
+                    .filter(|_| key == "tags" || key == "releases")
+                    .map(|at| at + usize::from(key == "releases"));
+                entries.insert(at.unwrap_or(entries.len()), (named, value));
+            }
+            (None, None) => (),
+        }
+    }
+    map
+}
