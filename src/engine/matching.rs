@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::documents;
 use crate::base::text::did_you_mean;
-use crate::base::yaml;
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
 use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
@@ -47,7 +47,7 @@ pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value>
     let name = wanted.name.trim_end_matches('*');
     published::documents(config_map)
         .filter(|(_, document)| document.contains(&wanted.kind) && document.contains(name))
-        .filter_map(|(_, document)| yaml::from_str::<Value>(document).ok())
+        .filter_map(|(_, document)| documents::read(document))
         .filter_map(|insight| about(&insight, wanted).cloned())
         .collect()
 }

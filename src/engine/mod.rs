@@ -16,6 +16,7 @@ mod command;
 mod controllers;
 mod crashes;
 mod disturb;
+mod documents;
 mod effects;
 mod error;
 mod exports;
