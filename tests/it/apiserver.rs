@@ -19,6 +19,7 @@ mod mutating;
 mod objects;
 mod pace;
 mod policies;
+mod proxies;
 mod quotas;
 pub(crate) mod requests;
 mod rules;

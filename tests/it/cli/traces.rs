@@ -103,17 +103,17 @@ const UNSIGNED: &str =
 fn a_normal_update() {
     insta::assert_snapshot!(trace(CLUSTER, "- update: {to: 4.20.2}\n- advance: 40m\n"), @r#"
         00:00 administrator: generation 2
-        00:12 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-        00:12 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
-        00:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
-        00:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 17 done (17% complete)"
-        00:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-        00:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
+        00:11 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+        00:11 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
+        00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
+        00:11 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 17 done (17% complete)"
+        00:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+        00:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
         00:13 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
-        11:44 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 12 of 17 done (70% complete)"
-        11:44 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 16 of 17 done (94% complete), waiting on machine-config"
-        21:42 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-        25:08 cluster-version-operator: no Upgradeable
+        11:42 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 12 of 17 done (70% complete)"
+        11:42 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 16 of 17 done (94% complete), waiting on machine-config"
+        21:40 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+        25:06 cluster-version-operator: no Upgradeable
         "#);
 }
 
@@ -121,7 +121,7 @@ fn a_normal_update() {
 fn a_digest_that_nobody_has_by_force_and_its_withdrawal() {
     let image = format!("quay.io/openshift-release-dev/ocp-release@sha256:{}", "0".repeat(64));
     let timeline = format!(
-        "- update: {{image: \"{image}\"}}\n- advance: 2m\n- update: {{image: \"{image}\", force: true}}\n- advance: 2s\n\
+        "- update: {{image: \"{image}\"}}\n- advance: 2m\n- update: {{image: \"{image}\", force: true}}\n- advance: 4s\n\
          - clear-update\n- advance: 10m\n"
     );
     let told = trace(CLUSTER, &timeline);
@@ -130,10 +130,10 @@ fn a_digest_that_nobody_has_by_force_and_its_withdrawal() {
         00:00 administrator: generation 2
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=The update cannot be verified: unable to verify sha256:0000000000000000000000000000000000000000000000000000000000000000 against keyrings: verifier-public-key-redhat"
         02:00 administrator: generation 3
-        02:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
-        02:02 administrator: generation 4
-        02:03 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
-        02:03 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.1\" image=\"IMAGE-2a12\""
+        02:02 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
+        02:04 administrator: generation 4
+        02:04 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
+        02:04 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.1\" image=\"IMAGE-2a12\""
         "#);
 }
 
@@ -145,21 +145,21 @@ fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
         00:00 administrator: generation 2
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"4.20.2\" image=\"IMAGE-c0bb\" failure=The update cannot be verified: unable to verify sha256:c0bba2cc50e1dd008543aea6b0151150d5cca63447fc543bea34b0918e859f2e against keyrings: verifier-public-key-redhat"
         02:00 administrator: generation 3
-        02:09 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-        02:09 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
-        02:09 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 17 done (17% complete)"
-        02:09 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-        02:09 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 17)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
-        02:09 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
-        02:09 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
-        02:09 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
+        02:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+        02:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
+        02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 17 done (17% complete)"
+        02:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+        02:13 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 17)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
+        02:13 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
+        02:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
+        02:13 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
         07:00 administrator: generation 4
         07:00 cluster-version-operator: observedGeneration 4; Progressing=True  "Working towards 4.20.2"
         07:00 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 17 done (5% complete)"
         07:00 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 17 done (64% complete), waiting on kube-apiserver"
-        13:40 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 12 of 17 done (70% complete)"
-        13:40 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 16 of 17 done (94% complete), waiting on machine-config"
-        23:38 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-        27:05 cluster-version-operator: no Upgradeable
+        13:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 12 of 17 done (70% complete)"
+        13:41 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 16 of 17 done (94% complete), waiting on machine-config"
+        23:39 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+        27:06 cluster-version-operator: no Upgradeable
         "#);
 }
