@@ -7,13 +7,27 @@ use windtunnel::base::text;
 /// How often everything is measured.
 pub(crate) const ROUNDS: usize = 15;
 
-/// The wall times of some rounds.
+/// The times of some rounds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
+    /// The least processor time of this thread that a round took, where Linux tells it; else that of the fastest round. Others
+    /// who use the machine change it less.
+    pub(crate) cpu: Duration,
     /// Half of the rounds were faster.
     pub(crate) median: Duration,
     /// The fastest round: what the work costs when nothing else wants the machine.
     pub(crate) fastest: Duration,
+}
+
+impl Timing {
+    /// What the work costs beside other work.
+    pub(crate) fn less(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu.saturating_sub(other.cpu),
+            median: self.median.saturating_sub(other.median),
+            fastest: self.fastest.saturating_sub(other.fastest),
+        }
+    }
 }
 
 /// A section of results.
@@ -22,17 +36,19 @@ pub(crate) struct Table {
     #[cfg(feature = "serve")]
     pub(crate) against: Option<crate::https::Against>,
     rounds: usize,
+    is_trial: bool,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table whose measurements take this many rounds.
-    pub(crate) fn new(section: &str, rounds: usize) -> Self {
-        let head = [section, "median", "fastest", "figure", "requirement"].map(str::to_owned).to_vec();
+    /// A table whose measurements take this many rounds; of a trial, it matters only that everything works.
+    pub(crate) fn new(section: &str, rounds: usize, is_trial: bool) -> Self {
+        let head = [section, "median", "fastest", "CPU", "figure", "requirement"].map(str::to_owned).to_vec();
         Self {
             #[cfg(feature = "serve")]
             against: None,
-            rounds,
+            rounds: rounds.max(1),
+            is_trial,
             rows: vec![head],
         }
     }
@@ -44,19 +60,23 @@ impl Table {
         mut work: impl FnMut(I) -> Result<O, String>,
     ) -> Result<Timing, String> {
         let mut times = Vec::with_capacity(self.rounds);
+        let mut cpu = Duration::MAX;
         for _ in 0..self.rounds {
             let input = prepare();
+            let before = processor_time();
             let (output, time) = clocked(|| work(input));
+            let after = processor_time();
             output?;
             times.push(time);
+            cpu = cpu.min(before.zip(after).map_or(time, |(before, after)| after.saturating_sub(before)));
         }
         times.sort_unstable();
-        Ok(Timing { median: times[times.len() / 2], fastest: times[0] })
+        Ok(Timing { cpu, median: times[times.len() / 2], fastest: times[0] })
     }
 
     /// Whether it matters only that everything works.
     pub(crate) fn is_trial(&self) -> bool {
-        self.rounds == 1
+        self.is_trial
     }
 
     /// Adds a row.
@@ -65,6 +85,7 @@ impl Table {
             what.to_owned(),
             ms(timing.median),
             ms(timing.fastest),
+            ms(timing.cpu),
             figure,
             requirement.to_owned(),
         ]);
@@ -72,7 +93,7 @@ impl Table {
 
     /// Adds a row of something else than time.
     pub(crate) fn note(&mut self, what: &str, figure: &str, requirement: &str) {
-        let row = [what, "", "", figure, requirement];
+        let row = [what, "", "", "", figure, requirement];
         self.rows.push(row.map(str::to_owned).to_vec());
     }
 
@@ -87,6 +108,12 @@ fn clocked<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = std::time::Instant::now();
     let result = work();
     (result, start.elapsed())
+}
+
+/// How long this thread has been on a processor (`/proc/thread-self/schedstat`).
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// How many happened each second, such as `120,000/s`.

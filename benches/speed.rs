@@ -2,8 +2,8 @@
 //! docs/performance.md says how to read it.
 //!
 //! A plain `main`: what is measured takes milliseconds up to a second, so medians of a few rounds say it all, and the
-//! figures wanted are ratios and rates, not only times. Words after `--` choose sections by name; `--against URL --token TOKEN`
-//! measures another API server beside ours over HTTPS.
+//! figures wanted are ratios and rates, not only times. Words after `--` choose sections by name; `--rounds N` measures each line so
+//! often; `--against URL --token TOKEN` measures another API server beside ours over HTTPS.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
@@ -41,18 +41,22 @@ const SECTIONS: &[Section] = &[
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Without `--bench` it is `cargo test --all-targets` that calls: then it matters only that everything works.
-    let rounds = if arguments.iter().any(|argument| argument == "--bench") { measure::ROUNDS } else { 1 };
+    let is_bench = arguments.iter().any(|argument| argument == "--bench");
     let option = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
         arguments.get(at + 1).cloned()
     };
-    let (url, token) = (option("--against"), option("--token"));
-    let is_value = |argument: &String| Some(argument) == url.as_ref() || Some(argument) == token.as_ref();
+    let (url, token, rounds) = (option("--against"), option("--token"), option("--rounds"));
+    let is_value =
+        |argument: &String| [&url, &token, &rounds].iter().any(|value| value.as_ref() == Some(argument));
     let wanted: Vec<&String> =
         arguments.iter().filter(|argument| !argument.starts_with('-') && !is_value(argument)).collect();
+    let rounds = rounds.as_deref().map(str::parse).transpose();
+    let rounds =
+        rounds.map_err(|_| "--rounds takes a number")?.unwrap_or(if is_bench { measure::ROUNDS } else { 1 });
     for (name, measure) in SECTIONS {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
-            let mut table = Table::new(name, rounds);
+            let mut table = Table::new(name, rounds, !is_bench);
             #[cfg(feature = "serve")]
             if let Some(url) = url.clone() {
                 table.against = Some(https::Against { url, token: token.clone().unwrap_or_default() });

@@ -3,7 +3,7 @@ Feature: From one architecture to several
   A cluster that was installed for one architecture is updated to the same release for several. The way there leads through
   nothing else, and from then on all updates are for several.
 
-  # OCP-60396, OCP-53921, OCP-53907
+  # OCP-60396, OCP-53921, OCP-53907, NODES-77
   Scenario Outline: The same release for several architectures, then later ones, <machines>
     Given a 4.18.3 cluster
     And the architecture "<machines>"

@@ -4,6 +4,7 @@ Feature: A rollback over a capability enum
   values stay, and the API server refuses every status write, unless it ratchets.
 
   # release#43984
+  # NODES-91
   Scenario: Status freezes for good, and an insight says so
     Given a 4.13.20 cluster
     And the feature set "DevPreviewNoUpgrade"

@@ -42,6 +42,7 @@ Feature: What goes wrong around an update
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And ClusterVersion field "status.history[1].version" is "4.18.3"
 
+  # NODES-44
   Scenario: A machine-config daemon dies in the middle of its work
     When machine-config-daemon/worker-0 crashes before patch number 2 of Node/worker-0
     And I update to 4.18.7

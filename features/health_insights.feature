@@ -124,6 +124,7 @@ Feature: Health insights
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.9"
     And within 2 minutes there is no health insight
 
+  # NODES-14
   Scenario: Nodes that are not ready, and a node that does not come back from its reboot
     Given a 4.18.3 cluster with 3 control-plane nodes and 2 workers
     And the feature set "DevPreviewNoUpgrade"
@@ -145,6 +146,7 @@ Feature: Health insights
     When node worker-0 recovers
     Then within 1 hour there is no health insight about Node/worker-0
 
+  # NODES-53, NODES-55
   Scenario: A drain that does not end
     Given a 4.19.3 cluster
     And the feature set "DevPreviewNoUpgrade"

@@ -34,6 +34,7 @@ Feature: What the machine-config operator tells of each node
     And condition UpdateExecuted of MachineConfigNode/worker-0 was False, Unknown, True, False in turn
     And condition UpdatePostActionComplete of MachineConfigNode/worker-0 was False in turn
 
+  # NODES-51
   Scenario: What is only reloaded needs no reboot
     Given a 4.20.1 cluster
     When I apply this object:
@@ -62,6 +63,7 @@ Feature: What the machine-config operator tells of each node
     Then within 1 minute MachineConfigNode/worker-1 condition Updated is True
     And MachineConfigNode/worker-1 condition NodeDegraded is False
 
+  # NODES-53
   Scenario: A pod that may not go keeps its node from being drained
     Given a 4.20.1 cluster
     And release 4.20.5 exists

@@ -2,6 +2,7 @@
 Feature: Nodes that fail
   What keeps a node from its way to another release, who tells of it, and how it goes on.
 
+  # NODES-53, NODES-54
   Scenario: A budget that allows nothing keeps a node from being drained, which is a failure after an hour
     Given a 4.19.3 cluster
     And release 4.19.7 exists
@@ -28,6 +29,7 @@ Feature: Nodes that fail
     And within 10 seconds MachineConfigPool/master condition Degraded is False
     And within 2 hours MachineConfigPool/master condition Updated is True
 
+  # NODES-58
   Scenario: A file that is put right again makes its node done without a reboot
     Given a 4.18.3 cluster
     When node worker-1 drifts with message "mode mismatch for file: "/etc/chrony.conf""
@@ -42,6 +44,7 @@ Feature: Nodes that fail
     And condition Ready of Node/worker-1 was True in turn
     And Node/worker-1 field "spec.unschedulable" is ""
 
+  # NODES-59
   Scenario: A file that somebody changed before the update keeps the pool from going on, and nobody cordons
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -53,6 +56,7 @@ Feature: Nodes that fail
     When node worker-1 recovers
     Then within 2 hours MachineConfigPool/worker condition Updated is True
 
+  # NODES-44
   Scenario: A node that shall have what nobody rendered says so at once, and is done when that is taken back
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     When I apply this object:
@@ -68,6 +72,7 @@ Feature: Nodes that fail
     And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is ""
 
+  # NODES-47
   Scenario: A worker that is cordoned after its update keeps the rest of the pool waiting
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -82,6 +87,7 @@ Feature: Nodes that fail
     When I uncordon node worker-0
     Then within 20 minutes MachineConfigPool/worker condition Updated is True
 
+  # NODES-46
   Scenario: Who uncordons a node that is being drained finds it cordoned again
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -99,6 +105,7 @@ Feature: Nodes that fail
     And within 6 seconds Node/master-0 field "spec.unschedulable" is "true"
     And Node/master-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^uncordon-/
 
+  # NODES-39, NODES-40
   Scenario: A boot is told once, with the version before the daemon is done
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
@@ -109,6 +116,7 @@ Feature: Nodes that fail
     And within 5 minutes node worker-0 is Updated
     And throughout 2 hours Node/worker-0 field "status.nodeInfo.bootID" does not change
 
+  # NODES-61
   Scenario: A control-plane node that does not return makes the operator degraded, though its pool is not
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -123,6 +131,7 @@ Feature: Nodes that fail
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And ClusterOperator/machine-config condition Degraded is False
 
+  # NODES-64
   Scenario: A daemon that fails without saying why degrades its pool without a word
     Given a 4.18.3 cluster
     When I apply this object:
@@ -132,6 +141,7 @@ Feature: Nodes that fail
     Then within 5 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message ""
     And within 30 seconds MachineConfigPool/worker condition NodeDegraded is False
 
+  # NODES-63
   Scenario: A worker pool that is degraded after the update leaves the version and cannot be resynced
     Given a 4.18.3 cluster
     When node worker-0 degrades with message "no space left on device"

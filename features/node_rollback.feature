@@ -2,6 +2,7 @@
 Feature: Nodes on their way back
   What becomes of nodes when the cluster is turned round before, while and after they are brought to another release.
 
+  # NODES-79
   Scenario: A cluster that turns round before its nodes' turn touches none
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -14,6 +15,7 @@ Feature: Nodes on their way back
     And condition Updated of MachineConfigPool/master was True in turn
     And condition Ready of Node/worker-0 was True in turn
 
+  # NODES-82
   Scenario: Nodes go back to the very configuration that they had
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
@@ -27,6 +29,7 @@ Feature: Nodes on their way back
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.3"
     And node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
+  # NODES-80, NODES-85
   Scenario: The operator that had not arrived says that it is where it was, while nodes still go back
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -37,6 +40,7 @@ Feature: Nodes on their way back
     And within 3 hours MachineConfigPool/master condition Updated is True with message matching /rendered-master-/
     And Node/master-0 field "status.nodeInfo.kubeletVersion" is "v1.31.3"
 
+  # NODES-90
   Scenario: Who turns on to a third release while workers go sends them all there
     Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
     And release 4.18.7 exists
@@ -55,6 +59,7 @@ Feature: Nodes on their way back
     And Node/worker-5 field "status.nodeInfo.kubeletVersion" is "v1.31.9"
     And node worker-5 was Updated, Pending, Paused, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
+  # NODES-89
   Scenario: Turned round and on again before a node moved, nodes of the new release are there at once
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
@@ -73,6 +78,7 @@ Feature: Nodes on their way back
     And 1 hour passes
     Then node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Paused, Updated in turn
 
+  # NODES-84
   Scenario: One that cannot be reconciled with the new release is done at once with the old one
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists

@@ -3,6 +3,7 @@ Feature: Nodes on their way to another release
   The machine-config operator brings nodes to another release when all else is there: pool by pool, node by node, each by way of
   a drain and a reboot.
 
+  # NODES-1
   Scenario: Every pool gets one configuration, and every node takes its turn
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -18,6 +19,7 @@ Feature: Nodes on their way to another release
     And condition Updated of MachineConfigPool/worker was True, False, True in turn
     And within 30 minutes condition Updating of MachineConfigPool/master was False, True, False in turn
 
+  # NODES-36, NODES-37, NODES-38, NODES-39
   Scenario: A node is cordoned, drained, rebooted and uncordoned
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
@@ -36,6 +38,7 @@ Feature: Nodes on their way to another release
     And Node/worker-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^uncordon-rendered-worker-/
     And node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
+  # NODES-71
   Scenario: The cluster is of the release when the control plane is, while workers go on
     Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
     And release 4.18.7 exists
@@ -46,6 +49,7 @@ Feature: Nodes on their way to another release
     And MachineConfigPool/worker condition Updating is True
     And within 1 hour MachineConfigPool/worker condition Updated is True
 
+  # NODES-28, NODES-32
   Scenario: A pool that is paused stays where it is, and the update is complete all the same
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -60,6 +64,7 @@ Feature: Nodes on their way to another release
     Then within 10 seconds MachineConfigPool/worker condition Updating is True
     And within 1 hour MachineConfigPool/worker condition Updated is True
 
+  # NODES-31
   Scenario: A control plane that is paused is told of after half an hour
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -74,6 +79,7 @@ Feature: Nodes on their way to another release
     Then within 1 hour ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And ClusterOperator/machine-config condition Degraded is False
 
+  # NODES-12
   Scenario: A worker that somebody cordoned keeps its pool from going on, without any complaint
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -88,6 +94,7 @@ Feature: Nodes on their way to another release
     When I uncordon node worker-2
     Then within 1 hour MachineConfigPool/worker condition Updated is True
 
+  # NODES-13
   Scenario: With room for two, one goes at a time beside a cordoned node, which is left
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -101,12 +108,14 @@ Feature: Nodes on their way to another release
     And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
     And Node/worker-0 field "spec.unschedulable" is "true"
 
+  # NODES-58
   Scenario: A file that somebody changed degrades its node, the pool and with it the operator
     Given a 4.18.3 cluster
     When node worker-1 drifts with message "content mismatch for file "/etc/chrony.conf""
     Then within 20 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^Node worker-1 is reporting: "unexpected on-disk state validating against rendered-worker-\S+: content mismatch for file \\"/etc/chrony\.conf\\""$/
     And MachineConfigPool/worker condition Degraded is True
 
+  # NODES-60
   Scenario: An update of the operating system that fails is tried again until it works
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -119,6 +128,7 @@ Feature: Nodes on their way to another release
     And MachineConfigPool/worker condition NodeDegraded is False
     And within 30 minutes MachineConfigPool/worker condition Updated is True
 
+  # NODES-17
   Scenario: One that cannot be reconciled takes one place, others go on beside it
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -133,6 +143,7 @@ Feature: Nodes on their way to another release
     And ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool" and message matching /please see `oc get mcp` for further details and resolve before upgrading$/
 
   # The drain is asked for, and then waits for the other half hour until the budget of the control plane is over.
+  # NODES-63, NODES-73, NODES-74
   Scenario: A worker pool that is degraded keeps the operator from being of the release
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -145,6 +156,7 @@ Feature: Nodes on their way to another release
     When node worker-2 recovers
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
 
+  # NODES-81, NODES-86
   Scenario: Nodes that are of the new release go back to the old one, and only these
     Given a 4.18.3 cluster with 3 control-plane nodes and 6 workers
     And release 4.18.7 exists
@@ -159,6 +171,7 @@ Feature: Nodes on their way to another release
     And condition Updated of MachineConfigPool/master was True, False, True, False, True in turn
     And node master-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
+  # NODES-24, NODES-50
   Scenario: A control plane alone, whose worker pool is empty
     Given a 4.18.3 cluster with 3 control-plane nodes and 0 workers
     And release 4.18.7 exists
@@ -168,6 +181,7 @@ Feature: Nodes on their way to another release
     And MachineConfigPool/worker field "status.machineCount" is "0"
     And node master-1 was Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
+  # NODES-49
   Scenario: A single node is not drained
     Given a 4.18.3 cluster with 1 control-plane node and 0 workers
     And release 4.18.7 exists
@@ -177,6 +191,7 @@ Feature: Nodes on their way to another release
     And Node/master-0 annotation "machineconfiguration.openshift.io/controlPlaneTopology" is "SingleReplica"
     And node master-0 was Updated, Pending, Draining, Updating, Updated in turn
 
+  # NODES-72
   Scenario Outline: An earlier release says at once that it goes on, a later one when it waits for pools (<from>)
     Given a <from> cluster
     And release <to> exists
@@ -209,6 +224,7 @@ Feature: Nodes on their way to another release
     # All are of the same release, so nothing of this shows in their phases.
     And node worker-0 was Updated in turn
 
+  # NODES-51
   Scenario: What is only reloaded reaches nodes without a reboot
     Given a 4.18.3 cluster
     When I apply this object:
@@ -230,6 +246,7 @@ Feature: Nodes on their way to another release
       | by                                 | object        | part | code |
       | machine-config-daemon/worker-0     | Node/worker-0 |      | 200  |
 
+  # NODES-7
   Scenario: A pool that selects no MachineConfig cannot be rendered
     Given a 4.18.3 cluster
     When I apply this object:

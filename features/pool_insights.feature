@@ -29,6 +29,7 @@ Feature: Insights about pools
     And within 1 hour the insight about MachineConfigPool/master has "completion" "100"
     And within 1 minute condition Updating of the insight about MachineConfigPool/worker was False, True, False in turn
 
+  # NODES-28
   Scenario: A pool that is paused leaves its nodes out, and an insight says so
     When I pause pool worker
     And I update to 4.18.7

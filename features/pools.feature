@@ -2,6 +2,7 @@
 Feature: Pools of nodes
   Which nodes belong to a pool, in which order and how many at once they take their turn, and what a pause holds back.
 
+  # NODES-10
   Scenario: Two of five workers go at once where half of them may be unavailable
     Given a 4.18.3 cluster with 3 control-plane nodes and 5 workers
     And release 4.18.7 exists
@@ -13,6 +14,7 @@ Feature: Pools of nodes
     And throughout 5 minutes MachineConfigPool/worker field "status.unavailableMachineCount" is /^[012]$/
     And within 1 hour MachineConfigPool/worker condition Updated is True
 
+  # NODES-9
   Scenario: Zones are taken in order, nodes without a zone last
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -31,6 +33,7 @@ Feature: Pools of nodes
     And node worker-2 is Updated
     And node worker-1 is Pending
 
+  # NODES-14
   Scenario: A worker that is not ready keeps its pool from going on
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -44,6 +47,7 @@ Feature: Pools of nodes
     When node worker-1 recovers
     Then within 1 hour MachineConfigPool/worker condition Updated is True
 
+  # NODES-15
   Scenario: A worker under disk pressure counts as unavailable
     Given a 4.18.3 cluster
     When node worker-1 comes under disk pressure
@@ -53,6 +57,7 @@ Feature: Pools of nodes
     When node worker-1 recovers
     Then within 10 seconds MachineConfigPool/worker condition Updated is True
 
+  # NODES-19
   Scenario: Nothing keeps two control-plane nodes from going at once
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -60,6 +65,7 @@ Feature: Pools of nodes
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/master field "status.unavailableMachineCount" is "2"
 
+  # NODES-20
   Scenario: Workers do not wait for the control plane
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
@@ -69,6 +75,7 @@ Feature: Pools of nodes
     And MachineConfigPool/master condition Updating is True
     And ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.7"
 
+  # NODES-21
   Scenario: A pool of somebody's own takes its nodes from the workers, and both go side by side
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -95,6 +102,7 @@ Feature: Pools of nodes
     And within 1 hour MachineConfigPool/worker condition Updated is True
     And within 30 minutes MachineConfigPool/infra condition Updated is True
 
+  # NODES-22, NODES-23
   Scenario: A node that two pools want belongs to none, and one of the control plane stays there
     Given a 4.18.3 cluster
     And this object:
@@ -131,6 +139,7 @@ Feature: Pools of nodes
     And MachineConfigPool/storage field "status.machineCount" is "0"
     And MachineConfigPool/master field "status.machineCount" is "3"
 
+  # NODES-25
   Scenario: Nodes that wait are avoided by new pods until their turn comes, long before they are done
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -144,6 +153,7 @@ Feature: Pools of nodes
     And within 1 hour MachineConfigPool/worker condition Updated is True
     And Node/worker-2 field "spec.taints" is ""
 
+  # NODES-26
   Scenario: A node that is deleted on its way makes room for the next
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -153,6 +163,7 @@ Feature: Pools of nodes
     Then within 10 seconds MachineConfigPool/worker field "status.machineCount" is "2"
     And within 20 seconds node worker-1 is Draining
 
+  # NODES-29
   Scenario: A pool that is paused in mid-update lets the node that has begun go on, and no other
     Given a 4.18.3 cluster
     And release 4.18.7 exists
@@ -168,6 +179,7 @@ Feature: Pools of nodes
     When I unpause pool worker
     Then within 1 hour MachineConfigPool/worker condition Updated is True
 
+  # NODES-30
   Scenario: A pool that is paused while its last node is on its way is updated all the same
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
@@ -177,6 +189,7 @@ Feature: Pools of nodes
     Then within 10 seconds MachineConfigPool/worker condition Updating is False with message matching /^Pool is paused/
     And within 20 minutes MachineConfigPool/worker condition Updated is True
 
+  # NODES-35
   Scenario: A pool that was paused over two updates takes its nodes to the second in one go
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.5 exists
@@ -191,6 +204,7 @@ Feature: Pools of nodes
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
     And node worker-0 was Updated, Paused, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
+  # NODES-31
   Scenario: A control plane that is paused is told of at once where no release is involved
     Given a 4.18.3 cluster
     When I pause pool master
@@ -211,6 +225,7 @@ Feature: Pools of nodes
     Then within 1 hour ClusterOperator/machine-config condition Degraded is False
     And ClusterOperator/machine-config condition Progressing is False with message "Cluster version is 4.18.3"
 
+  # NODES-27
   Scenario: A node that goes to another pool in mid-update gets what that pool has
     Given a 4.18.3 cluster
     And release 4.18.7 exists

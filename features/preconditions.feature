@@ -22,7 +22,7 @@ Feature: What an update must not do
     When I update to 4.21.1 by force
     Then within 5 minutes ClusterVersion field "status.history[0].acceptedRisks" is /^Forced through blocking failures: Multiple precondition checks failed:\n\* Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate"/
 
-  # OCPBUGS-24535 OCPBUGS-35994
+  # OCPBUGS-24535 OCPBUGS-35994, NODES-87
   Scenario Outline: Back to the release before, of the same minor, and no further, from <newest>
     Given a <first> cluster
     And release <second> exists

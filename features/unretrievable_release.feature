@@ -26,7 +26,7 @@ Feature: A release image that cannot be retrieved
     When I clear the update request
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
 
-  # OTA-1307
+  # OTA-1307, NODES-93
   Scenario Outline: From 4.19 on the Pod is watched, <version>
     Given a <version> cluster
     When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
@@ -46,7 +46,7 @@ Feature: A release image that cannot be retrieved
       | 4.21.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
       | 4.22.2  | /update: fetching update payload: pod .* waiting with reason "ErrImagePull"/   |
 
-  # OTA-1304
+  # OTA-1304, NODES-92
   @signature
   Scenario Outline: An image policy refuses a signature, <how>
     Given a 4.20.1 cluster

@@ -110,6 +110,11 @@ impl Rig {
         self.signal_at(self.now, signal);
     }
 
+    /// All actors crash and begin anew.
+    pub(super) fn restart(&mut self) {
+        self.seats.iter_mut().for_each(Seat::restart);
+    }
+
     /// A file with a static pod is written.
     pub(super) fn write_static_pod(&mut self, pod: StaticPod) {
         self.signal_at(self.now, Signal::StaticPod(pod));
@@ -180,10 +185,7 @@ impl Rig {
             self.seats[index].answers.push(Answer { write, outcome });
             self.writes += 1;
             if self.crash_after_writes == Some(self.writes) {
-                let seat = &mut self.seats[index];
-                seat.actor = (seat.make)();
-                seat.fresh = true;
-                (seat.changes, seat.answers, seat.wake_at) = (Vec::new(), Vec::new(), None);
+                self.seats[index].restart();
                 break;
             }
         }
@@ -302,6 +304,13 @@ impl Rig {
 }
 
 impl Seat {
+    /// What it remembered is lost.
+    fn restart(&mut self) {
+        self.actor = (self.make)();
+        self.fresh = true;
+        (self.changes, self.answers, self.wake_at) = (Vec::new(), Vec::new(), None);
+    }
+
     fn has_work(&self, now: Time) -> bool {
         self.fresh
             || !self.changes.is_empty()

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::accept::{self, Media, Offer};
 use super::apply::Managers;
+use super::delta::Delta;
 use super::hooks::Attempt;
 use super::kinds::Kind;
 use super::options::{self, WriteOptions};
@@ -47,6 +48,10 @@ pub(crate) struct Call<'a> {
     /// The name of an object that is being created: from its metadata, or made from a `generateName`.
     pub(crate) new_name: Option<String>,
     pub(crate) owners: Owners,
+    /// What the body is held against while it is decoded: the object that is updated, of the schema in force.
+    pub(crate) known: Option<Arc<Value>>,
+    /// How the decoded body differs from that.
+    pub(crate) delta: Option<Delta>,
     /// What webhooks said to this request.
     pub(crate) attempt: &'a mut Attempt,
 }
@@ -74,6 +79,8 @@ impl<'a> Call<'a> {
             after: None,
             new_name: None,
             owners: Owners::Given(None),
+            known: None,
+            delta: None,
             attempt,
         }
     }

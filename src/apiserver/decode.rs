@@ -5,6 +5,7 @@ use serde_json::{Number, Value, json};
 
 use super::body::{parse_as, summary};
 use super::call::{Call, Owners};
+use super::delta::Delta;
 use super::field::FieldError;
 use super::gotext::quote;
 use super::kinds::{Kind, defaults, typed};
@@ -43,15 +44,21 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let dropped = metadata::normalise(&mut value["metadata"]);
         unknown.extend(dropped.iter().map(|field| format!("metadata.{field}")));
         let schema = &custom.version.schema;
-        let has_nulls = whole_numbers(&mut value);
+        // What stays as it was has been decoded before.
+        let known = call.known.as_ref().map(|known| Delta::between(known, &value));
+        let delta = known.as_ref().unwrap_or(&Delta::Other);
+        let numbers = whole_numbers(&mut value, delta);
         let embedded = embedded::coerce(&mut value, schema)
             .map_err(|(path, why)| unhandled(&kind, &format!("{path}: Invalid value: {why}")))?;
         unknown.extend(embedded);
-        unknown.extend(prune::prune(&mut value, schema));
-        default::fill(&mut value, schema);
-        if has_nulls || schema.has_null_defaults {
+        unknown.extend(prune::prune_changes(&mut value, schema, delta));
+        let filled = default::fill(&mut value, schema);
+        let has_nulls = numbers.nulls || schema.has_null_defaults;
+        if has_nulls {
             default::drop_nulls(&mut value, schema);
         }
+        let altered = numbers.rounded || filled || has_nulls || schema.has_embedded || !unknown.is_empty();
+        call.delta = known.filter(|_| !altered);
     } else {
         unknown.extend(typed::decode(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?);
         defaults::fill(&kind, &mut value, profile.minor);
@@ -184,12 +191,22 @@ fn not_an_object(kind: &Kind, value: &Value) -> Refused {
     ))
 }
 
-/// Writes numbers such as `1000.0` as the whole numbers that they are. Tells whether there is a null anywhere: most objects
-/// have none, and who knows that need not look for those to be dropped.
-fn whole_numbers(value: &mut Value) -> bool {
+/// What was found among the values of an object.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// There is a null: most objects have none, and who knows that need not look for those to be dropped.
+    nulls: bool,
+    /// A number was written otherwise.
+    rounded: bool,
+}
+
+/// Writes numbers such as `1000.0` as the whole numbers that they are, where anything changes.
+fn whole_numbers(value: &mut Value, delta: &Delta) -> Found {
     const EXACT: f64 = 9_007_199_254_740_992.0;
+    let mut found = Found::default();
     match value {
-        Value::Null => return true,
+        _ if delta.is_same() => {}
+        Value::Null => found.nulls = true,
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64().unwrap_or_default();
             if float.fract() == 0.0 && float.abs() <= EXACT {
@@ -199,16 +216,23 @@ fn whole_numbers(value: &mut Value) -> bool {
                 )]
                 let whole = float as i64;
                 *number = Number::from(whole);
+                found.rounded = true;
             }
         }
-        Value::Array(items) => return all_whole_numbers(items.iter_mut()),
-        Value::Object(map) => return all_whole_numbers(map.values_mut()),
+        Value::Array(items) => found.all_whole_numbers(items.iter_mut(), delta),
+        Value::Object(map) => found.all_whole_numbers(map.values_mut(), delta),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-    false
+    found
 }
 
-fn all_whole_numbers<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
-    // Most values are texts.
-    values.filter(|value| !value.is_string()).fold(false, |nulls, value| whole_numbers(value) | nulls)
+impl Found {
+    fn all_whole_numbers<'a>(&mut self, values: impl Iterator<Item = &'a mut Value>, delta: &Delta) {
+        // Most values are texts.
+        for (place, value) in values.enumerate().filter(|(_, value)| !value.is_string()) {
+            let inner = whole_numbers(value, delta.inner(place));
+            self.nulls |= inner.nulls;
+            self.rounded |= inner.rounded;
+        }
+    }
 }

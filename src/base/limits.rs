@@ -16,3 +16,6 @@ pub const REQUESTS_PER_SECOND_MAX: u64 = 800;
 /// Steps that all actors together may take at one virtual moment before the run is stopped as a loop without progress.
 /// Without it two actors that undo each other's work at once would never let time pass.
 pub const STEPS_PER_MOMENT_MAX: u32 = 10_000;
+
+/// The same for each actor of a cluster, where that is more: thousands of nodes may have something to do at one moment.
+pub const STEPS_PER_ACTOR_MAX: u32 = 20;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::matching::{all, insights_in, insights_of, name_fits};
 use crate::model::condition;
-use crate::model::insight::published::CONFIG_MAP;
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::record::{Entry, Event, Record, WriteEvent};
 use crate::scenario::plan::{Check, InsightRef, Subject, WriteMatch};
@@ -35,8 +35,45 @@ pub(super) fn statuses(
     condition: &str,
     wanted: &[String],
 ) -> Result<(), String> {
+    let homes: &[Home] = match of {
+        Subject::Object(_) => &[Home::Any],
+        Subject::Insight(_) => &[Home::ConfigMap, Home::UpdateStatus],
+    };
+    let ways = homes.iter().map(|home| way(record, of, condition, *home));
+    let seen = ways.into_iter().find(|seen| !seen.is_empty()).unwrap_or_default();
+    if seen == wanted {
+        Ok(())
+    } else if seen.is_empty() {
+        Err(format!("there never was a condition {condition}"))
+    } else {
+        Err(format!("{condition} was {}", seen.join(", then ")))
+    }
+}
+
+/// Where writes tell of somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Any,
+    ConfigMap,
+    UpdateStatus,
+}
+
+impl Home {
+    fn of(write: &WriteEvent) -> Self {
+        if write.key.is(&CONFIG_MAPS) && write.key.namespace == NAMESPACE && write.key.name == CONFIG_MAP {
+            Self::ConfigMap
+        } else if write.key.is(&UPDATE_STATUSES) {
+            Self::UpdateStatus
+        } else {
+            Self::Any
+        }
+    }
+}
+
+/// The statuses that a condition went through by what stands in one place: insights are published in two, one after the other.
+fn way(record: &Record, of: &Subject, condition: &str, home: Home) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
-    for (entry, write) in writes(record) {
+    for (entry, write) in writes(record).filter(|(_, write)| home == Home::Any || Home::of(write) == home) {
         for status in statuses_after(write, of, condition) {
             if record.is_set_up(entry) {
                 seen = vec![status];
@@ -45,13 +82,7 @@ pub(super) fn statuses(
             }
         }
     }
-    if seen == wanted {
-        Ok(())
-    } else if seen.is_empty() {
-        Err(format!("there never was a condition {condition}"))
-    } else {
-        Err(format!("{condition} was {}", seen.join(", then ")))
-    }
+    seen
 }
 
 fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
@@ -77,11 +108,9 @@ pub(super) fn never(record: &Record, insight: &InsightRef, checks: &[Check]) -> 
 
 /// The insights about a resource that a write published.
 fn published(write: &WriteEvent, insight: &InsightRef) -> Vec<Value> {
-    match &write.after {
-        Some(after) if write.key.is(&CONFIG_MAPS) && write.key.name == CONFIG_MAP => {
-            insights_in(after, insight)
-        }
-        Some(after) if write.key.is(&UPDATE_STATUSES) => insights_of(after, insight),
+    match (&write.after, Home::of(write)) {
+        (Some(after), Home::ConfigMap) => insights_in(after, insight),
+        (Some(after), Home::UpdateStatus) => insights_of(after, insight),
         _ => Vec::new(),
     }
 }
@@ -99,10 +128,9 @@ fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
                 && name_fits(&write.key.name, &object.name);
             same.then(|| status(&after["status"]["conditions"])).flatten().into_iter().collect()
         }
-        Subject::Insight(insight) if write.kind == "ConfigMap" => {
-            insights_in(after, insight).iter().filter_map(|found| status(&found["conditions"])).collect()
+        Subject::Insight(insight) => {
+            published(write, insight).iter().filter_map(|found| status(&found["conditions"])).collect()
         }
-        Subject::Insight(_) => Vec::new(),
     }
 }
 
@@ -180,6 +208,54 @@ mod tests {
         check(&writes, &["False", "True", "False"], "");
         check(&writes, &["True", "False", "True", "False"], "Progressing was False, then True, then False");
         check(&writes[..2], &["False"], "");
+    }
+
+    /// A write of insights on the ClusterVersion that is `status`.
+    fn publishes(second: i64, key: crate::model::Key, status: &str) -> Entry {
+        let conditions = json!([{ "type": "Updating", "status": status }]);
+        let insight = json!({
+            "uid": "cv-version", "type": "ClusterVersion",
+            "clusterVersion": { "resource": { "name": "version" }, "conditions": conditions },
+        });
+        let after = if key.is(&CONFIG_MAPS) {
+            json!({ "data": { "usc.cpi.cv-version": insight.to_string() } })
+        } else {
+            json!({ "status": { "controlPlane": { "informers": [{ "name": "cpi", "insights": [insight] }] } } })
+        };
+        let write = WriteEvent {
+            by: "usc".to_owned(),
+            verb: "patch".to_owned(),
+            kind: if key.is(&CONFIG_MAPS) { "ConfigMap" } else { "UpdateStatus" }.to_owned(),
+            key,
+            subresource: String::new(),
+            code: 200,
+            message: String::new(),
+            before: None,
+            after: Some(Object::new(after)),
+        };
+        Entry { at: Time::constant(second, 0), event: Event::Write(Box::new(write)) }
+    }
+
+    #[test]
+    fn insights_go_through_statuses_wherever_they_are_published() {
+        let about = InsightRef { kind: "ClusterVersion".to_owned(), name: "version".to_owned(), about: None };
+        let mut record = record(&[]);
+        let mut check = |entries: Vec<Entry>| {
+            record.entries = entries;
+            let wanted = ["False", "True", "False"].map(str::to_owned);
+            assert_eq!(statuses(&record, &Subject::Insight(about.clone()), "Updating", &wanted), Ok(()));
+        };
+        let config_map = || CONFIG_MAPS.key(NAMESPACE, CONFIG_MAP);
+        let update_status = || UPDATE_STATUSES.key("", "cluster");
+        let turns = [(-1, "False"), (5, "True"), (7, "False")];
+        check(turns.map(|(at, status)| publishes(at, update_status(), status)).into());
+        let both = turns.map(|(at, status)| {
+            [publishes(at, config_map(), status), publishes(at + 1, update_status(), status)]
+        });
+        check(both.into_iter().flatten().collect());
+        let mut late: Vec<Entry> = turns.map(|(at, status)| publishes(at, config_map(), status)).into();
+        late.extend(turns.map(|(at, status)| publishes(at + 20, update_status(), status)));
+        check(late);
     }
 
     #[test]

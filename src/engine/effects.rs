@@ -80,11 +80,12 @@ impl Simulation {
         let alerts = futures::stream::unfold(told, async |mut told| {
             told.changed().await.ok()?;
             let alerts = told.borrow_and_update().clone();
-            Some((alerts, told))
+            Some((Ok(alerts), told))
         });
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
-            let parts = insights::Parts { client, clock, alerts: alerts.boxed(), observer: Arc::new(()) };
+            let parts =
+                insights::Parts { client, clock, alerts: Some(alerts.boxed()), observer: Arc::new(()) };
             let _ = insights::run(parts).await;
         })
     }

@@ -2,21 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use super::command;
 use super::matching::objects;
 use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
 use crate::scenario::path;
-use crate::scenario::plan::{Check, CommandCheck, Kept, Step, TextMatch, What};
-
-/// `$(kept image)`.
-#[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
-static PLACE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\$\(\s*kept\s+([^\s)]+)\s*\)").expect("pattern"));
+use crate::scenario::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, places};
 
 /// What is to be kept, as it is now.
 ///
@@ -38,77 +32,181 @@ pub(super) fn value(simulation: &Simulation, what: &Kept) -> Result<String, Stri
 /// # Errors
 /// Nothing was kept by that name.
 pub(super) fn filled<'s>(step: &'s Step, kept: &BTreeMap<String, String>) -> Result<Cow<'s, Step>, String> {
-    let mut unknown = None;
-    let mut changed = false;
-    let mut fill = |text: &mut String| {
-        if !PLACE.is_match(text) {
-            return;
-        }
-        changed = true;
-        let full = PLACE.replace_all(text, |found: &Captures<'_>| {
-            kept.get(&found[1]).cloned().unwrap_or_else(|| {
-                unknown = Some(found[1].to_owned());
-                String::new()
-            })
-        });
-        *text = full.into_owned();
-    };
+    let mut filler = Filler { kept, unknown: None, changed: false };
     let mut copy = step.clone();
-    each_text(&mut copy, &mut fill);
-    if let Some(name) = unknown {
+    filler.step(&mut copy);
+    if let Some(name) = filler.unknown {
         let hint = did_you_mean(&name, kept.keys().map(String::as_str));
         return Err(format!("nothing was kept as `{name}` before{hint}"));
     }
-    Ok(if changed { Cow::Owned(copy) } else { Cow::Borrowed(step) })
+    Ok(if filler.changed { Cow::Owned(copy) } else { Cow::Borrowed(step) })
 }
 
-fn each_text(step: &mut Step, fill: &mut impl FnMut(&mut String)) {
-    match step {
-        Step::Run(run) => {
-            run.command.words.iter_mut().for_each(&mut *fill);
-            commands(&mut run.checks, fill);
+/// Puts what was kept into texts.
+struct Filler<'a> {
+    kept: &'a BTreeMap<String, String>,
+    /// A name that nothing was kept by.
+    unknown: Option<String>,
+    changed: bool,
+}
+
+impl Filler<'_> {
+    fn step(&mut self, step: &mut Step) {
+        match step {
+            Step::Run(run) => {
+                run.command.words.iter_mut().for_each(|word| self.plain(word));
+                self.commands(&mut run.checks);
+            }
+            Step::Expect(expectation) => self.what(&mut expectation.what),
+            Step::Try(attempt) => self.texts(&mut attempt.refused),
+            // The steps of a retry are filled when they are played.
+            Step::Act(_) | Step::Advance(_) | Step::Keep(_) | Step::Retry(_) => {}
         }
-        Step::Expect(expectation) => match &mut expectation.what {
-            What::Object(_, checks) | What::Insight(_, checks) => {
-                for wanted in checks {
-                    check(wanted, fill);
+    }
+
+    fn what(&mut self, what: &mut What) {
+        match what {
+            What::Object(_, checks)
+            | What::Insight(_, checks)
+            | What::NoInsight(_, checks)
+            | What::NeverInsight(_, checks) => self.checks(checks),
+            What::Command(checks) => self.commands(checks),
+            What::Alert(alert) | What::NoAlert(alert) => {
+                let texts = alert.labels.iter_mut().chain(&mut alert.annotations);
+                texts.for_each(|(_, wanted)| self.text(wanted));
+            }
+            What::Writes(writes) => {
+                for write in writes {
+                    write.by.iter_mut().chain(&mut write.message).for_each(|wanted| self.text(wanted));
+                    self.checks(&mut write.checks);
                 }
             }
-            What::Command(checks) => commands(checks, fill),
-            What::Status(status) => status.has.iter_mut().for_each(|wanted| text(wanted, fill)),
-            _ => {}
-        },
-        // The steps of a retry are filled when they are played.
-        Step::Act(_) | Step::Try(_) | Step::Advance(_) | Step::Keep(_) | Step::Retry(_) => {}
-    }
-}
-
-fn commands(checks: &mut [CommandCheck], fill: &mut impl FnMut(&mut String)) {
-    for check in checks {
-        match check {
-            CommandCheck::Prints(wanted)
-            | CommandCheck::Warns(wanted)
-            | CommandCheck::Refused(wanted)
-            | CommandCheck::Says(wanted) => text(wanted, fill),
-            CommandCheck::Code(_) | CommandCheck::Fails => {}
+            What::Status(status) => self.texts(&mut status.has),
+            // They compare no texts but words of a known few.
+            What::Absent(_)
+            | What::Metric(_)
+            | What::NoMetric(_)
+            | What::Phase { .. }
+            | What::Phases { .. }
+            | What::Statuses { .. } => {}
         }
     }
-}
 
-fn check(check: &mut Check, fill: &mut impl FnMut(&mut String)) {
-    match check {
-        Check::Condition { status, reason, message, .. } => {
-            [status, reason, message].into_iter().flatten().for_each(|wanted| text(wanted, fill));
+    fn commands(&mut self, checks: &mut [CommandCheck]) {
+        for check in checks {
+            match check {
+                CommandCheck::Prints(wanted)
+                | CommandCheck::Warns(wanted)
+                | CommandCheck::Refused(wanted)
+                | CommandCheck::Says(wanted) => self.text(wanted),
+                CommandCheck::Code(_) | CommandCheck::Fails => {}
+            }
         }
-        Check::Field { value, .. } => text(value, fill),
-        Check::PodStatus(wanted) => text(wanted, fill),
-        Check::Unchanged { .. } | Check::NoCondition(_) => {}
+    }
+
+    fn checks(&mut self, checks: &mut [Check]) {
+        for check in checks {
+            match check {
+                Check::Condition { status, reason, message, .. } => {
+                    [status, reason, message].into_iter().flatten().for_each(|wanted| self.text(wanted));
+                }
+                Check::Field { value: wanted, .. } | Check::PodStatus(wanted) => self.text(wanted),
+                Check::Unchanged { .. } | Check::NoCondition(_) => {}
+            }
+        }
+    }
+
+    fn texts(&mut self, wanted: &mut [TextMatch]) {
+        for one in wanted {
+            self.text(one);
+        }
+    }
+
+    fn text(&mut self, wanted: &mut TextMatch) {
+        match wanted {
+            TextMatch::Equals(text) | TextMatch::Contains(text) | TextMatch::Lacks(text) => self.plain(text),
+            TextMatch::Matches(pattern) if places::has_place(pattern.as_str()) => {
+                // What was kept stands for itself there. A pattern with other letters in it is still one.
+                let filled = places::fill(pattern.as_str(), |name| regex::escape(&self.of(name)));
+                if let Ok(filled) = Regex::new(&filled) {
+                    *pattern = filled;
+                }
+            }
+            TextMatch::Matches(_) => {}
+        }
+    }
+
+    fn plain(&mut self, text: &mut String) {
+        if places::has_place(text) {
+            *text = places::fill(text, |name| self.of(name));
+        }
+    }
+
+    fn of(&mut self, name: &str) -> String {
+        self.changed = true;
+        let found = self.kept.get(name).cloned();
+        if found.is_none() {
+            self.unknown = Some(name.to_owned());
+        }
+        found.unwrap_or_default()
     }
 }
 
-fn text(wanted: &mut TextMatch, fill: &mut impl FnMut(&mut String)) {
-    match wanted {
-        TextMatch::Equals(text) | TextMatch::Contains(text) | TextMatch::Lacks(text) => fill(text),
-        TextMatch::Matches(_) => {}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::plan::{
+        Action, AlertMatch, Attempt, CommandLine, Expectation, InsightRef, Program, Run, When, WriteMatch,
+    };
+
+    /// The texts of a step in which `$(kept x)` and /$(kept x)/ stand for `a.b`.
+    fn check(step: &Step, expected: &str) {
+        let kept = BTreeMap::from([("x".to_owned(), "a.b".to_owned())]);
+        let told = format!("{:?}", filled(step, &kept).unwrap());
+        assert!(told.contains(expected) && !told.contains("kept"), "{told}");
+        let error = filled(step, &BTreeMap::new()).unwrap_err();
+        assert_eq!(error, "nothing was kept as `x` before");
+    }
+
+    fn expected(what: What) -> Step {
+        Step::Expect(Expectation { what, when: When::Now })
+    }
+
+    fn place() -> TextMatch {
+        TextMatch::Equals("$(kept x)".to_owned())
+    }
+
+    #[test]
+    fn whatever_compares_texts_is_filled() {
+        let insight = || InsightRef { kind: "Health".to_owned(), name: String::new(), about: None };
+        let checks = || vec![Check::Field { path: "impact.summary".to_owned(), value: place() }];
+        check(&expected(What::NoInsight(insight(), checks())), "Equals(\"a.b\")");
+        check(&expected(What::NeverInsight(insight(), checks())), "Equals(\"a.b\")");
+        let texts = vec![("name".to_owned(), place())];
+        let alert = || AlertMatch {
+            name: "A".to_owned(),
+            state: None,
+            labels: texts.clone(),
+            annotations: Vec::new(),
+        };
+        check(&expected(What::Alert(alert())), "Equals(\"a.b\")");
+        check(&expected(What::NoAlert(alert())), "Equals(\"a.b\")");
+        let write = WriteMatch { message: Some(place()), ..WriteMatch::default() };
+        check(&expected(What::Writes(vec![write])), "Equals(\"a.b\")");
+        check(&Step::Try(Attempt { action: Action::ClearUpdate, refused: vec![place()] }), "Equals(\"a.b\")");
+        let pattern = TextMatch::read("/^$(kept x)+$/").unwrap();
+        check(&expected(What::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex("^a\\.b+$")"#);
+    }
+
+    #[test]
+    fn what_was_kept_is_one_word_of_a_command() {
+        let words = vec!["--to".to_owned(), "$(kept:x)".to_owned()];
+        let command = CommandLine {
+            line: "oc adm upgrade --to x".to_owned(),
+            program: Program::Upgrade,
+            words,
+            gates: crate::oc::Gates::default(),
+        };
+        check(&Step::Run(Run { command, checks: Vec::new() }), "[\"--to\", \"a.b\"]");
     }
 }

@@ -143,7 +143,8 @@ impl Simulation {
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
             machine.boots += 1;
             let id = self.streams.stream(&format!("boot/{node}/{}", machine.boots)).uuid();
-            machine.boot = Some(Boot { id, os_image: machine.disk.os_image.clone() });
+            let at = after(now, machine.ahead);
+            machine.boot = Some(Boot { id, os_image: machine.disk.os_image.clone(), at });
             let told = fault(&self.view, &node).filter(|fault| fault.kind == FaultKind::RebootLoop);
             if told.is_some_and(|fault| machine.loops < fault.times) {
                 machine.loops += 1;

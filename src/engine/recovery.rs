@@ -19,7 +19,7 @@ use crate::base::clock::{Time, after};
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
-    MACHINE_CONFIGS, NODES,
+    MACHINE_CONFIGS, NODES, PODS,
 };
 use crate::model::{Identity, Write};
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
@@ -29,6 +29,9 @@ use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 const STRIDE: usize = 3;
 /// After this long everything is over, also for one that was restarted.
 const LONG: SignedDuration = SignedDuration::from_mins(90);
+
+/// The annotation of pods that a kubelet runs from files.
+const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// An actor that lives for so many more writes.
 struct Dying {
@@ -182,7 +185,8 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
     }
 }
 
-/// The cluster as it matters: nodes, pools, what is rendered and what the operator says, without moments.
+/// The cluster as it matters: nodes, pools, what is rendered, what the operator says and what nodes run from files, without
+/// moments.
 fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
     let kinds = [NODES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, CONTROLLER_CONFIGS, CLUSTER_OPERATORS];
     let mut seen = BTreeMap::new();
@@ -194,6 +198,11 @@ fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
             seen.insert(format!("{}/{}", object.text("/kind"), object.name()), value);
         }
     }
+    for pod in simulation.view.list(&PODS).filter(|pod| pod.annotation(MIRROR).is_some()) {
+        let mut value = pod.to_value();
+        forget_moments(&mut value);
+        seen.insert(format!("Pod/{}", pod.name()), value);
+    }
     seen
 }
 
@@ -203,7 +212,9 @@ fn forget_moments(value: &mut Value) {
         ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
     match value {
         Value::Object(fields) => {
-            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !name.ends_with("Time"));
+            let is_moment =
+                |name: &str| ["Time", "edAt", "/config.seen"].iter().any(|end| name.ends_with(end));
+            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_moment(name));
             fields.values_mut().for_each(forget_moments);
         }
         Value::Array(list) => {
@@ -252,4 +263,9 @@ fn nodes_get_there_though_a_daemon_is_restarted_at_any_write() {
 #[test]
 fn nodes_get_there_though_a_kubelet_is_restarted_at_any_write() {
     check(|name| name.starts_with("kubelet/"));
+}
+
+#[test]
+fn nodes_get_there_though_a_controller_of_kubernetes_is_restarted_at_any_write() {
+    check(|name| !name.contains('/') && !name.starts_with("cluster-version"));
 }

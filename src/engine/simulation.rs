@@ -20,7 +20,7 @@ use super::slot::Slot;
 use crate::actors::{Actor, Input, Signal};
 use crate::backends::Door;
 use crate::base::clock::{Clock as _, Time, VirtualClock, after};
-use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_MOMENT_MAX};
+use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
 use crate::base::rng::Streams;
 use crate::model::View;
 use crate::model::alert::ActiveAlert;
@@ -262,16 +262,22 @@ impl Simulation {
         self.take_changes();
         self.wake()?;
         while let Some(id) = self.ready.pop_first() {
-            steps += 1;
-            if steps > STEPS_PER_MOMENT_MAX {
+            let most = self.steps_per_moment_max();
+            if steps == most {
                 let actor = self.slots.get(&id).map_or("", |slot| slot.actor.name()).to_owned();
-                return Err(SessionError::NoProgress { actor, steps: STEPS_PER_MOMENT_MAX });
+                return Err(SessionError::NoProgress { actor, steps: most });
             }
+            steps += 1;
             self.turn(id);
             self.take_changes();
             self.wake()?;
         }
         Ok(())
+    }
+
+    fn steps_per_moment_max(&self) -> u32 {
+        let actors = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        actors.saturating_mul(STEPS_PER_ACTOR_MAX).max(STEPS_PER_MOMENT_MAX)
     }
 
     pub(super) fn turn(&mut self, id: ActorId) {

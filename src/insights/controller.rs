@@ -14,9 +14,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::observer::{Note, Observer, words};
 use super::publisher::Publisher;
-use super::singleton::StatusWrite;
 use super::state::State;
-use super::watches::{Alerts, Failure, Told, Watches};
+use super::watches::{ALERTS, Alerts, Failure, Told, Watches};
 use crate::base::clock::Clock;
 use crate::base::yaml::YamlError;
 use crate::model::resources;
@@ -25,9 +24,6 @@ use crate::model::resources;
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 /// The longest pause.
 const RETRY_MAX: Duration = Duration::from_secs(60);
-
-/// The pause between two writes of the UpdateStatus. It is written as a whole, and may be large.
-const PACE: Duration = Duration::from_secs(1);
 
 /// How long the requests of one round may take. Without it one answer that never comes would be the end.
 const ROUND_MAX: Duration = Duration::from_secs(30);
@@ -72,8 +68,8 @@ pub struct Parts {
     pub client: Client,
     /// Tells all its times; its pauses are those of the tokio runtime.
     pub clock: Arc<dyn Clock>,
-    /// Tells of alerts, which are not in the API.
-    pub alerts: Alerts,
+    /// Tells of alerts, which are not in the API; without it there are no insights on them.
+    pub alerts: Option<Alerts>,
     /// Is told what it does.
     pub observer: Arc<dyn Observer>,
 }
@@ -99,8 +95,10 @@ struct Controller {
     state: State,
     /// Whether insights are written anywhere.
     publishes: bool,
-    /// Why watches fail that will not work by themselves, by resource.
+    /// Why watches fail that will not work by themselves, by resource; also why alerts are not known.
     missing: BTreeMap<String, String>,
+    /// Why the API server does not take what is to be written, by kind.
+    hindered: BTreeMap<String, String>,
     /// Why the last of the rounds failed that did.
     last_failure: Option<String>,
     /// What the observer was told of how many insights there are.
@@ -113,6 +111,8 @@ struct Controller {
     version_due: Option<Instant>,
     /// Before this the UpdateStatus is not written again.
     paced_until: Option<Instant>,
+    /// Before this the ConfigMap is not written again.
+    config_map_due: Option<Instant>,
 }
 
 impl Controller {
@@ -125,12 +125,14 @@ impl Controller {
             state: State::default(),
             publishes: true,
             missing: BTreeMap::new(),
+            hindered: BTreeMap::new(),
             last_failure: None,
             counted: BTreeMap::new(),
             failures: 0,
             due: None,
             version_due: None,
             paced_until: None,
+            config_map_due: None,
         }
     }
 
@@ -162,7 +164,11 @@ impl Controller {
             Told::Operator(event) => self.state.operator(*event),
             Told::OperatorImage(event) => self.state.operator_image(event),
             Told::VersionPod(event) => self.state.version_pod(event),
-            Told::Alerts(alerts) => self.state.alerts(alerts),
+            Told::Alerts(Ok(alerts)) => {
+                self.missing.remove(ALERTS);
+                self.state.alerts(alerts);
+            }
+            Told::Alerts(Err(why)) => drop(self.missing.insert(ALERTS.to_owned(), why)),
             Told::MachineConfig(event) => self.state.machine_config(event),
             Told::Pool(event) => self.state.pool(event),
             Told::Node(event) => self.state.node(event),
@@ -170,6 +176,7 @@ impl Controller {
             Told::UpdateStatusCrd(event) => self.state.singleton.definition(event),
             Told::UpdateStatus(event) => self.state.singleton.object(event),
             Told::Failure(failure) => self.failed(failure),
+            Told::Recovery(resource) => drop(self.missing.remove(&resource)),
         }
     }
 
@@ -193,7 +200,7 @@ impl Controller {
             Instant::now() + Duration::try_from(pause).unwrap_or_default()
         });
         let paced = self.paced_until.filter(|_| self.state.wants_update_status());
-        [self.version_due, assess, paced].into_iter().flatten().min()
+        [self.version_due, assess, paced, self.config_map_due].into_iter().flatten().min()
     }
 
     fn wake(&mut self) {
@@ -226,7 +233,9 @@ impl Controller {
         self.failures = 0;
         self.due = None;
         let matters = self.state.version_matters();
-        self.version_due = matters.then(|| Instant::now() + VERSION_PERIOD);
+        // However much else happens meanwhile.
+        let due = self.version_due.unwrap_or_else(|| Instant::now() + VERSION_PERIOD);
+        self.version_due = matters.then_some(due);
     }
 
     /// Tells the observer what came of a round.
@@ -241,7 +250,9 @@ impl Controller {
         }
         match failure {
             Some(why) => self.observer.note(Note::Failed { why }),
-            None if self.state.informers()[0].has_begun() => self.observer.note(Note::Settled),
+            None if self.hindered.is_empty() && self.state.informers()[0].has_begun() => {
+                self.observer.note(Note::Settled);
+            }
             None => {}
         }
     }
@@ -254,93 +265,16 @@ impl Controller {
         if self.state.wants_version() {
             let minor = self.kubernetes_minor().await?;
             self.state.kubernetes_minor(minor);
+            self.version_due = None;
         }
         self.state.assess(self.clock.now())?;
         if !self.publishes {
             return Ok(());
         }
-        self.publish_config_map().await?;
-        self.publish_update_status().await
-    }
-
-    async fn publish_config_map(&mut self) -> Result<(), RoundError> {
-        let Some(patch) = self.state.patch() else { return Ok(()) };
-        match self.publisher.patch_config_map(&patch).await {
-            Ok(version) => {
-                self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
-                self.state.config_map_written(version, &patch);
-            }
-            // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
-            Err(kube::Error::Api(status)) if status.code == 404 => self.state.config_map_read(None),
-            Err(error) => {
-                if is_conflict(&error) {
-                    self.state.lose_config_map();
-                }
-                return Err(error.into());
-            }
-        }
-        Ok(())
-    }
-
-    async fn read_update_status(&mut self) -> Result<(), RoundError> {
-        if self.state.singleton.wants_reading() {
-            match self.publisher.update_status().await {
-                Ok(found) => self.state.singleton.read(found),
-                // Whoever may not look does not see a thing.
-                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => {
-                    self.state.singleton.failed();
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the UpdateStatus, if it is due. What it cannot hold is left out rather than tried for ever.
-    async fn publish_update_status(&mut self) -> Result<(), RoundError> {
-        if self.paced_until.is_some_and(|until| until > Instant::now()) {
-            return Ok(());
-        }
-        while let Some(write) = self.state.update_status(self.clock.now()) {
-            self.paced_until = Some(Instant::now() + PACE);
-            match self.write_update_status(write).await {
-                Ok(()) => {}
-                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
-                    self.state.singleton.refused();
-                    self.read_update_status().await?;
-                }
-                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
-                    self.state.singleton.forbidden();
-                }
-                // Deleted a moment ago, alone or with its definition.
-                Err(kube::Error::Api(status)) if status.code == 404 => {
-                    self.state.singleton.read(None);
-                    return Ok(());
-                }
-                Err(error) => {
-                    if is_conflict(&error) {
-                        self.state.singleton.lose();
-                    }
-                    return Err(error.into());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn write_update_status(&mut self, write: StatusWrite) -> Result<(), kube::Error> {
-        match write {
-            StatusWrite::Create => {
-                let created = self.publisher.create_update_status().await?;
-                self.state.singleton.read(Some(created));
-            }
-            StatusWrite::Patch { operations, status } => {
-                let version = self.publisher.patch_update_status(&operations).await?;
-                self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
-                self.state.update_status_written(version, status);
-            }
-        }
-        Ok(())
+        // What hinders the one does not hinder the other.
+        let config_map = self.publish_config_map().await;
+        self.publish_update_status().await?;
+        config_map
     }
 
     /// The minor of the Kubernetes that answers, by `GET /version`.
@@ -352,11 +286,6 @@ impl Controller {
     }
 }
 
-/// Whether an object is another than the one that was to be written.
-fn is_conflict(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 409)
-}
-
 /// The number that a text such as `27+` begins with.
 fn leading_number(text: &str) -> Option<u32> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -364,6 +293,7 @@ fn leading_number(text: &str) -> Option<u32> {
 }
 
 mod once;
+mod publish;
 #[cfg(test)]
 mod tests;
 

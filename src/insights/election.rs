@@ -210,7 +210,9 @@ impl Election {
             lease_duration_seconds: i32::try_from(duration.as_secs()).ok(),
             acquire_time: before.acquire_time.filter(|_| is_renewed).or(Some(now.clone())),
             renew_time: Some(now),
-            lease_transitions: Some(before.lease_transitions.unwrap_or_default() + i32::from(changes_hands)),
+            lease_transitions: Some(
+                before.lease_transitions.unwrap_or_default().saturating_add(i32::from(changes_hands)),
+            ),
             preferred_holder: before.preferred_holder,
             strategy: before.strategy,
         }

@@ -8,10 +8,11 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::settle::settle;
+use super::uid;
 use super::update_status::Fitting;
 use crate::base::clock::{Time, after};
 use crate::base::yaml::{self, YamlError};
-use crate::model::insight::{Detail, Insight};
+use crate::model::insight::{Detail, ImpactLevel, Insight};
 
 /// How long a health insight stays after its cause is gone: one that is back within this time goes on as if it had never
 /// gone (`unknownInsightGracePeriod` of the upstream controller).
@@ -43,7 +44,7 @@ pub(super) struct Informer {
     prefix: String,
     /// `None` before the first assessment.
     known: Option<BTreeMap<String, Known>>,
-    /// Keys in the order in which insights are told where room is short: first those with something to tell.
+    /// Keys in the order in which insights are told where room is short.
     order: BTreeSet<(Rank, String)>,
     /// How many bytes all texts take.
     size: usize,
@@ -53,13 +54,21 @@ pub(super) struct Informer {
     leaving: BTreeSet<(Time, String)>,
     /// Whether the ConfigMap was seen to have all that is known.
     published: bool,
+    /// How many bytes it was last told to do with.
+    room: usize,
     /// How often what is known changed.
     revision: u64,
 }
 
 /// How much an insight matters where room is short; the first matters most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+pub(super) enum Rank {
+    /// It tells of the control plane or of a pool as a whole: without it there is no telling where the update is.
+    Whole,
+    /// It tells of an operator, of which there are a few dozen.
+    Operator,
+    /// It tells of harm that is done.
+    Harm,
     /// It tells of more than that something waits or is done.
     Remarkable,
     /// The other ones.
@@ -78,6 +87,7 @@ impl Informer {
             counts: BTreeMap::new(),
             leaving: BTreeSet::new(),
             published: false,
+            room: 0,
             revision: 0,
         }
     }
@@ -131,14 +141,24 @@ impl Informer {
         }
     }
 
-    /// The insights, those with something to tell first, and by name; each with what the UpdateStatus takes of it.
-    pub(super) fn fitting(&self) -> impl Iterator<Item = (&Insight, Option<&Fitting>)> {
+    /// The insights by how much they matter, and by name; each with what the UpdateStatus takes of it.
+    pub(super) fn fitting(&self) -> impl Iterator<Item = (Rank, &Insight, Option<&Fitting>)> {
         let known = self.known.as_ref();
-        self.order.iter().filter_map(move |(_, key)| {
+        self.order.iter().filter_map(move |(rank, key)| {
             let known = known?.get(key)?;
             let fitting = known.fitting.get_or_init(|| Fitting::of(&known.insight));
-            Some((&known.insight, fitting.as_ref()))
+            Some((*rank, &known.insight, fitting.as_ref()))
         })
+    }
+
+    /// The uids of its health insights, each with that of the status insight on what it is about.
+    pub(super) fn health(&self) -> Vec<(String, String)> {
+        let about = |insight: &Insight| match &insight.detail {
+            Detail::Health(health) => health.scope.resources.first().and_then(uid::of_resource),
+            _ => None,
+        };
+        let all = self.by_key().map(|(_, insight)| insight);
+        all.filter_map(|insight| Some((insight.uid.clone(), about(insight)?))).collect()
     }
 
     /// Makes `fresh` all that it knows. Health insights that are not among them leave after a while, others at once.
@@ -206,6 +226,11 @@ impl Informer {
         self.leaving.first().map(|(at, _)| *at)
     }
 
+    /// Whether the ConfigMap was seen to have all that is known, and nothing changed since.
+    pub(super) fn is_published(&self) -> bool {
+        self.published
+    }
+
     /// The ConfigMap was written as [`Informer::changes`] asked for.
     pub(super) fn published(&mut self) {
         self.published = true;
@@ -225,6 +250,11 @@ impl Informer {
         room: usize,
         changes: &mut Map<String, Value>,
     ) {
+        // What did not fit may do so now, and the other way round.
+        let before = std::mem::replace(&mut self.room, room);
+        if before != room && self.size > room.min(before) {
+            self.published = false;
+        }
         let Some(known) = self.known.as_ref().filter(|_| !self.published) else { return };
         let before = changes.len();
         let mut told = BTreeSet::new();
@@ -308,7 +338,13 @@ impl Informer {
 }
 
 fn rank(insight: &Insight) -> Rank {
-    if insight.detail.is_remarkable() { Rank::Remarkable } else { Rank::Quiet }
+    match &insight.detail {
+        Detail::ClusterVersion(_) | Detail::MachineConfigPool(_) => Rank::Whole,
+        Detail::ClusterOperator(_) => Rank::Operator,
+        Detail::Health(health) if health.impact.level >= ImpactLevel::Error => Rank::Harm,
+        other if other.is_remarkable() => Rank::Remarkable,
+        _ => Rank::Quiet,
+    }
 }
 
 #[cfg(test)]

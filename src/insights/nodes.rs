@@ -47,7 +47,8 @@ pub(super) struct Nodes {
     counted: BTreeMap<String, (String, Standing)>,
     /// The nodes of each pool.
     counts: BTreeMap<String, Counts>,
-    /// The health insights of each object that has any: of nodes and pools, by the uid of their status insight.
+    /// The health insights that each object ever had, also those that are about to leave: of nodes and pools, by the uid
+    /// of their status insight.
     ailments: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -105,6 +106,12 @@ impl Nodes {
         self.known.is_synced() && self.pools.is_synced() && self.releases.is_synced()
     }
 
+    /// Whether a pool other than that of the control plane has nodes that are not updated.
+    pub(super) fn workers_lag(&self) -> bool {
+        let is_of_workers = |name: &str| self.pools.get(name).is_some_and(|pool| !pool.is_control_plane());
+        self.counts.iter().any(|(name, counts)| is_of_workers(name) && counts.outdated() > 0)
+    }
+
     /// When to look again though nothing changed.
     pub(super) fn look_again(&self) -> Option<Time> {
         self.alarms.next()
@@ -135,23 +142,34 @@ impl Nodes {
         self.stale.clear();
         self.counted.clear();
         self.counts.clear();
-        self.ailments.clear();
         self.alarms = Alarms::default();
+        let known = &self.known;
+        self.rebooting.retain(|name, _| known.get(name).is_some());
         let nodes: Vec<String> = self.known.objects().keys().cloned().collect();
         let pools: Vec<String> = self.pools.objects().keys().cloned().collect();
         let mut all = Vec::new();
         for name in nodes {
-            let insights = self.of_node(&name, informer, now);
-            self.note_ailments(&uid::of_object("node", &name), &insights);
-            all.extend(insights);
+            all.extend(self.of_node(&name, informer, now));
         }
         for name in pools {
-            let insights = self.of_pool(&name, informer, now);
-            self.note_ailments(&uid::of_object("mcp", &name), &insights);
-            all.extend(insights);
+            all.extend(self.of_pool(&name, informer, now));
         }
         self.stale_pools.clear();
-        informer.replace(all, now)
+        let outcome = informer.replace(all, now);
+        self.note_all_ailments(informer);
+        outcome
+    }
+
+    /// Remembers which health insights are about which object; those on objects that are gone leave with them.
+    fn note_all_ailments(&mut self, informer: &mut Informer) {
+        self.ailments.clear();
+        for (ailment, object) in informer.health() {
+            if informer.get(&object).is_some() {
+                self.ailments.entry(object).or_default().insert(ailment);
+            } else {
+                informer.remove(&ailment);
+            }
+        }
     }
 
     /// Tells what an object comes to: its status insight and what it suffers from. Nothing: it is gone, and all that was
@@ -163,35 +181,27 @@ impl Nodes {
         insights: Vec<Insight>,
         now: Time,
     ) -> Result<(), YamlError> {
-        let before = self.ailments.get(uid).cloned().unwrap_or_default();
-        self.note_ailments(uid, &insights);
         if insights.is_empty() {
-            for ailment in &before {
-                informer.remove(ailment);
+            for ailment in self.ailments.remove(uid).unwrap_or_default() {
+                informer.remove(&ailment);
             }
             informer.remove(uid);
             return Ok(());
         }
-        let fresh = self.ailments.get(uid);
-        for gone in before.iter().filter(|old| fresh.is_none_or(|fresh| !fresh.contains(*old))) {
+        let others = insights.iter().map(|insight| &insight.uid).filter(|other| *other != uid);
+        let fresh: BTreeSet<String> = others.cloned().collect();
+        let before = self.ailments.get(uid).into_iter().flatten();
+        for gone in before.filter(|old| !fresh.contains(*old)) {
             informer.withdraw(gone, now);
+        }
+        if !fresh.is_empty() {
+            self.ailments.entry(uid.to_owned()).or_default().extend(fresh);
         }
         let mut outcome = Ok(());
         for insight in insights {
             outcome = outcome.and(informer.put(insight));
         }
         outcome
-    }
-
-    /// Remembers what else than the insight `uid` is told of an object.
-    fn note_ailments(&mut self, uid: &str, insights: &[Insight]) {
-        let others = insights.iter().map(|insight| &insight.uid).filter(|other| *other != uid);
-        let others: BTreeSet<String> = others.cloned().collect();
-        if others.is_empty() {
-            self.ailments.remove(uid);
-        } else {
-            self.ailments.insert(uid.to_owned(), others);
-        }
     }
 
     /// The insights of a node; none where it is not there, or belongs to no pool. It is counted, and looked at again when

@@ -62,7 +62,7 @@ impl Publisher {
     }
 
     /// Makes a JSON patch of the UpdateStatus, through its status, and gives its resource version.
-    pub(super) async fn patch_update_status(&self, operations: &Value) -> Result<String, kube::Error> {
+    pub(super) async fn patch_update_status(&self, operations: &[Value]) -> Result<String, kube::Error> {
         let kind = api_resource(&resources::UPDATE_STATUSES);
         let url = Api::<DynamicObject>::all_with(self.client.clone(), &kind).resource_url().to_owned();
         let request =

@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::mirror::Mirror;
-use super::update_status::{self, ROOM, difference};
+use super::update_status::{self, ROOM};
 use crate::base::clock::Time;
 use crate::model::insight::Insight;
 use crate::model::insight::published::UPDATE_STATUS as NAME;
 
 /// The CustomResourceDefinition without which there is none.
 pub(super) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
+
+/// Where it is in the object.
+const STATUS: &str = "/status";
 
 /// Where less room than this is refused as well, it is not the size.
 const ROOM_MIN: usize = 8 * 1024;
@@ -22,13 +25,8 @@ const ROOM_MIN: usize = 8 * 1024;
 pub(super) enum StatusWrite {
     /// The object is not there.
     Create,
-    /// A JSON patch that gives it this status, refused where somebody else wrote it meanwhile.
-    Patch {
-        /// The operations.
-        operations: Value,
-        /// What comes of them.
-        status: Value,
-    },
+    /// A JSON patch of its status, refused where somebody else wrote it meanwhile.
+    Patch(Vec<Value>),
 }
 
 /// The object, as far as it was seen.
@@ -69,6 +67,8 @@ impl Singleton {
 
     /// Takes in what the watch of objects tells: their resource versions.
     pub(super) fn object(&mut self, event: Event<(String, String)>) {
+        // Whoever may not look is told nothing but that a list begins.
+        self.failed &= matches!(event, Event::Init);
         if self.seen.watched(event) {
             self.told = None;
         }
@@ -124,23 +124,29 @@ impl Singleton {
     ) -> Option<StatusWrite> {
         let Some((version, before)) = self.seen.get() else { return Some(StatusWrite::Create) };
         let status = update_status::status(informers, before, self.room, now);
-        let mut operations = Vec::new();
-        if let Some(status) = &status {
-            difference("/status", before, status, &mut operations);
-        }
-        let (Some(status), false) = (status, operations.is_empty()) else {
+        let mut operations = status.map(|status| status.changes(STATUS, before)).unwrap_or_default();
+        if operations.is_empty() {
             self.told = Some(revisions);
             return None;
-        };
+        }
         // Whoever else wrote it meanwhile is not overwritten.
         operations.insert(0, json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
-        Some(StatusWrite::Patch { operations: Value::Array(operations), status })
+        Some(StatusWrite::Patch(operations))
     }
 
-    /// It has this status and resource version, and tells what informers in this state know.
-    pub(super) fn written(&mut self, version: String, status: Value, revisions: [u64; 2]) {
-        self.seen.holds(Some((version, status)));
+    /// These operations were done. It is of this resource version now, and tells what informers in this state know.
+    pub(super) fn written(&mut self, version: String, operations: Vec<Value>, revisions: [u64; 2]) {
         (self.is_guessed, self.told) = (true, Some(revisions));
+        if let Some(status) = self.seen.written(version) {
+            let mut object = json!({"metadata": {"resourceVersion": ""}});
+            object["status"] = status.take();
+            let operations = serde_json::from_value::<json_patch::Patch>(Value::Array(operations));
+            let done = operations.is_ok_and(|operations| json_patch::patch(&mut object, &operations).is_ok());
+            *status = object["status"].take();
+            if !done {
+                self.seen.lose();
+            }
+        }
     }
 
     /// The API server refused a write as too large, or as something that its definition does not allow, unless what was to be
@@ -153,8 +159,8 @@ impl Singleton {
         }
     }
 
-    /// Whoever asked may not write it. It is left alone until its definition is another.
-    pub(super) fn forbidden(&mut self) {
-        self.room = 0;
+    /// Whether it is left alone.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_served() && self.room < ROOM_MIN
     }
 }

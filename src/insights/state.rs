@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube::runtime::watcher::Event;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::assess::cluster_operator::{self, Operator};
 use super::assess::node::{Node, Pool};
@@ -28,12 +28,6 @@ const CLUSTER_VERSION: &str = "version";
 /// The CustomResourceDefinition that decides what a ClusterVersion may hold.
 pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
 
-/// Most bytes of all values of a ConfigMap, by the API. One byte more, and nothing would be published any more.
-const ROOM: usize = 1024 * 1024;
-
-/// What a ConfigMap holds.
-pub(super) type Data = BTreeMap<String, String>;
-
 /// Everything that the controller has seen and concluded.
 #[derive(Debug)]
 pub(super) struct State {
@@ -44,9 +38,11 @@ pub(super) struct State {
     operator_images: Cache<Option<String>>,
     /// What the pods that fetch payloads suffer from; `None`: nothing.
     version_pods: Cache<Option<String>>,
-    /// The alerts that are pending or fire.
-    alerts: Vec<ActiveAlert>,
+    /// The alerts that are pending or fire; `None` before anybody told.
+    alerts: Option<Vec<ActiveAlert>>,
     config_map: Mirror<Data>,
+    /// The version of the ConfigMap, and the state of the informers, with which a patch was refused.
+    refused: Option<(String, [u64; 2])>,
     /// The UpdateStatus, where the cluster has such a thing.
     pub(super) singleton: Singleton,
     nodes: Nodes,
@@ -56,6 +52,8 @@ pub(super) struct State {
     version_in_doubt: bool,
     /// Whether the insights on the control plane may be out of date.
     stale: bool,
+    /// Whether workers were seen that are not updated.
+    workers_lag: bool,
     /// When to look at the control plane again though nothing changed.
     look_again: Option<Time>,
     control_plane_informer: Informer,
@@ -70,13 +68,15 @@ impl Default for State {
             operators: Cache::default(),
             operator_images: Cache::default(),
             version_pods: Cache::default(),
-            alerts: Vec::new(),
+            alerts: None,
             config_map: Mirror::new(CONFIG_MAP),
+            refused: None,
             singleton: Singleton::default(),
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
             stale: true,
+            workers_lag: false,
             look_again: None,
             control_plane_informer: Informer::new("cpi"),
             node_informer: Informer::new("ni"),
@@ -120,10 +120,15 @@ impl State {
 
     /// Takes in which alerts are pending or fire.
     pub(super) fn alerts(&mut self, alerts: Vec<ActiveAlert>) {
-        if self.alerts != alerts {
-            self.alerts = alerts;
+        if self.alerts.as_ref() != Some(&alerts) {
+            self.alerts = Some(alerts);
             self.stale = true;
         }
+    }
+
+    /// Whether anybody told of alerts.
+    pub(super) fn has_alerts(&self) -> bool {
+        self.alerts.is_some()
     }
 
     /// Takes in what the watch of nodes tells.
@@ -139,50 +144,6 @@ impl State {
     /// Takes in what the watch of MachineConfigs tells: the releases that they are of.
     pub(super) fn machine_config(&mut self, event: Event<(String, Option<String>)>) {
         self.nodes.machine_config(event);
-    }
-
-    /// Takes in what the watch of ConfigMaps tells: their resource versions.
-    pub(super) fn config_map(&mut self, event: Event<(String, String)>) {
-        self.version_in_doubt |= matches!(event, Event::InitDone);
-        if self.config_map.watched(event) {
-            self.doubt_config_map();
-        }
-    }
-
-    /// Whether the ConfigMap has to be read: somebody else wrote it.
-    pub(super) fn wants_config_map(&self) -> bool {
-        self.config_map.wants_reading()
-    }
-
-    /// Takes in the ConfigMap as it was read, with its resource version; `None`: there is none.
-    pub(super) fn config_map_read(&mut self, object: Option<(String, Data)>) {
-        self.config_map.holds(object);
-        self.doubt_config_map();
-    }
-
-    /// Somebody else wrote the ConfigMap.
-    pub(super) fn lose_config_map(&mut self) {
-        self.config_map.lose();
-    }
-
-    /// The ConfigMap was written as [`State::patch`] asked for, and is of this resource version now.
-    pub(super) fn config_map_written(&mut self, version: String, patch: &Value) {
-        let changes = patch["data"].as_object().into_iter().flatten();
-        if let Some(data) = self.config_map.written(version) {
-            for (key, text) in changes {
-                match text.as_str() {
-                    Some(text) => drop(data.insert(key.clone(), text.to_owned())),
-                    None => drop(data.remove(key)),
-                }
-            }
-        }
-        self.control_plane_informer.published();
-        self.node_informer.published();
-    }
-
-    fn doubt_config_map(&mut self) {
-        self.control_plane_informer.doubt();
-        self.node_informer.doubt();
     }
 
     /// Takes in which Kubernetes 1.x answers.
@@ -232,17 +193,20 @@ impl State {
             return Ok(());
         }
         let mut outcome = Ok(());
+        if self.nodes.is_synced() {
+            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
+            let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one));
+            self.nodes.control_plane_updates(updates);
+            begin(&mut self.node_informer, &self.config_map, &self.singleton);
+            outcome = self.nodes.assess(&mut self.node_informer, now);
+            // What is told of an update is told until the last worker is through.
+            let lag = self.nodes.workers_lag();
+            self.stale |= std::mem::replace(&mut self.workers_lag, lag) != lag;
+        }
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
             begin(&mut self.control_plane_informer, &self.config_map, &self.singleton);
             let insights = self.insights(now);
-            outcome = self.control_plane_informer.replace(insights, now);
-        }
-        if self.nodes.is_synced() {
-            let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
-            let updates = cluster_version.is_some_and(|one| assess::cluster_version::is_updating(one, now));
-            self.nodes.control_plane_updates(updates);
-            begin(&mut self.node_informer, &self.config_map, &self.singleton);
-            outcome = outcome.and(self.nodes.assess(&mut self.node_informer, now));
+            outcome = outcome.and(self.control_plane_informer.replace(insights, now));
         }
         self.control_plane_informer.expire(now);
         self.node_informer.expire(now);
@@ -253,20 +217,6 @@ impl State {
     pub(super) fn due(&self) -> Option<Time> {
         let expiries = self.informers().map(Informer::next_expiry);
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
-    }
-
-    /// The merge patch that the ConfigMap needs, refused where somebody else wrote it meanwhile; `None` if it is as it should
-    /// be, is not there, or it is too early to tell.
-    pub(super) fn patch(&mut self) -> Option<Value> {
-        let (version, data) = self.config_map.get()?;
-        let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
-        let foreign = data.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
-        let room = ROOM.saturating_sub(foreign.map(|(_, text)| text.len()).sum());
-        let mut changes = Map::new();
-        control_plane.changes(data, room, &mut changes);
-        nodes.changes(data, room.saturating_sub(control_plane.size()), &mut changes);
-        let metadata = json!({"resourceVersion": version});
-        (!changes.is_empty()).then(|| json!({"metadata": metadata, "data": changes}))
     }
 
     /// Whether the UpdateStatus may not be as it should be.
@@ -284,10 +234,10 @@ impl State {
         self.singleton.write(informers, revisions, now)
     }
 
-    /// The UpdateStatus was written as it was to be: it has this status, and this resource version.
-    pub(super) fn update_status_written(&mut self, version: String, status: Value) {
+    /// These operations were done with the UpdateStatus: it is of this resource version now.
+    pub(super) fn update_status_written(&mut self, version: String, operations: Vec<Value>) {
         let revisions = self.revisions();
-        self.singleton.written(version, status, revisions);
+        self.singleton.written(version, operations, revisions);
     }
 
     /// What both informers know.
@@ -321,16 +271,18 @@ impl State {
                 kubernetes_minor: self.kubernetes_minor,
                 progress: progress.as_ref(),
                 version_pods: &version_pods,
+                workers_lag: self.workers_lag,
                 ..health::Facts::of(cluster_version)
             };
             health::of_cluster_version(&facts, &mut findings);
+            if name == CLUSTER_VERSION && facts.is_of_update() {
+                let since = assess::cluster_version::alerts_count_since(cluster_version);
+                let alerts = self.alerts.as_deref().unwrap_or_default();
+                health::of_alerts(alerts, since, &mut findings);
+            }
         }
         for operator in self.operators_of_payload() {
             health::of_operator(operator, &mut findings);
-        }
-        let updating = self.cluster_versions.get(CLUSTER_VERSION);
-        if let Some(updating) = updating.filter(|one| assess::cluster_version::is_updating(one, now)) {
-            health::of_alerts(&self.alerts, assess::cluster_version::started(updating), &mut findings);
         }
         let health::Outcome { insights: health, look_again } = findings.done();
         insights.extend(self.operator_insights(now));
@@ -374,10 +326,13 @@ fn begin(informer: &mut Informer, config_map: &Mirror<Data>, singleton: &Singlet
         return;
     }
     match config_map.get() {
-        Some((_, data)) => informer.begin(Some(data)),
+        Some((_, data)) => informer.begin(Some(&data.texts)),
         None => informer.adopt(singleton.insights(informer.name).unwrap_or_default()),
     }
 }
 
+mod config_map;
 #[cfg(test)]
 mod tests;
+
+pub(super) use config_map::Data;

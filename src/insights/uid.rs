@@ -21,6 +21,18 @@ pub(super) fn of_object(prefix: &str, name: &str) -> String {
     }
 }
 
+/// The name of the status insight on an object; `None` where its kind has none.
+pub(super) fn of_resource(resource: &ResourceRef) -> Option<String> {
+    let prefix = match resource.resource.as_str() {
+        "clusterversions" => "cv",
+        "clusteroperators" => "co",
+        "machineconfigpools" => "mcp",
+        "nodes" => "node",
+        _ => return None,
+    };
+    Some(of_object(prefix, &resource.name))
+}
+
 /// A uid as the API of UpdateStatus takes it: at most 63 lower-case letters, digits and dashes. What has to change for that is
 /// told apart by a hash.
 pub(super) fn dns_label(uid: &str) -> String {

@@ -1,9 +1,9 @@
 //! The singleton `UpdateStatus`: all insights grouped by what they are about and who tells them, in the limits of its API.
 
-mod difference;
+mod draft;
 mod fit;
 
-pub(super) use difference::difference;
+pub(in crate::insights) use draft::{Draft, Members};
 pub(in crate::insights) use fit::read;
 
 use std::collections::BTreeMap;
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 pub(super) use self::fit::Fitting;
-use super::informer::Informer;
+use super::informer::{Informer, Rank};
+use super::uid::dns_label;
 use crate::base::clock::{Time, rfc3339};
 use crate::model::insight::{Detail, Insight, ResourceRef, published};
 
@@ -32,26 +33,31 @@ const SMALLEST: usize = 256;
 
 /// A part of the cluster: the control plane, or a pool of workers.
 #[derive(Default)]
-struct Part {
+struct Part<'a> {
     /// What is told, by informer.
-    informers: BTreeMap<String, Vec<Value>>,
+    informers: BTreeMap<&'a str, Vec<&'a Value>>,
     /// Whether and why it updates.
-    updating: Option<Value>,
+    updating: Option<&'a Value>,
 }
 
 /// Where insights go, and how much room is left.
-struct Builder {
-    control_plane: Part,
-    resource: Option<ResourceRef>,
-    pool_resource: Option<ResourceRef>,
-    pools: BTreeMap<String, Part>,
+struct Builder<'a> {
+    control_plane: Part<'a>,
+    resource: Option<&'a ResourceRef>,
+    pool_resource: Option<&'a ResourceRef>,
+    pools: BTreeMap<&'a str, Part<'a>>,
     room: usize,
     left_out: usize,
 }
 
 /// The status that tells what `informers` know, as far as `room` bytes suffice. What other informers told in `before` stays.
 /// `None` where there is no ClusterVersion: without one there is no status, by the API.
-pub(super) fn status(informers: [&Informer; 2], before: &Value, room: usize, now: Time) -> Option<Value> {
+pub(super) fn status<'a>(
+    informers: [&'a Informer; 2],
+    before: &'a Value,
+    room: usize,
+    now: Time,
+) -> Option<Draft<'a>> {
     let mut builder = Builder {
         control_plane: Part::default(),
         resource: None,
@@ -62,8 +68,15 @@ pub(super) fn status(informers: [&Informer; 2], before: &Value, room: usize, now
     };
     let own = informers.map(|informer| informer.name);
     builder.keep_foreign(before, &own);
-    for informer in informers {
-        informer.fitting().for_each(|(insight, fitting)| builder.add(informer.name, insight, fitting));
+    // What one informer tells of the whole comes before all that the other tells of parts.
+    for is_of_whole in [true, false] {
+        for informer in informers {
+            for (_, insight, fitting) in
+                informer.fitting().filter(|(rank, ..)| (*rank == Rank::Whole) == is_of_whole)
+            {
+                builder.add(informer.name, insight, fitting);
+            }
+        }
     }
     builder.build(before, now)
 }
@@ -75,14 +88,14 @@ pub(super) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
     own.filter_map(|(_, insight)| fit::read(insight)).collect()
 }
 
-impl Builder {
+impl<'a> Builder<'a> {
     /// Takes over what informers told that are not ours.
-    fn keep_foreign(&mut self, before: &Value, own: &[&str]) {
+    fn keep_foreign(&mut self, before: &'a Value, own: &[&str]) {
         self.control_plane.informers = foreign(&before["controlPlane"], own);
         for pool in before["workerPools"].as_array().into_iter().flatten() {
             let informers = foreign(pool, own);
             if let Some(name) = pool["name"].as_str().filter(|_| !informers.is_empty()) {
-                self.pools.insert(name.to_owned(), Part { informers, updating: None });
+                self.pools.insert(name, Part { informers, updating: None });
             }
         }
         let parts = std::iter::once(&self.control_plane).chain(self.pools.values());
@@ -91,10 +104,11 @@ impl Builder {
         self.room = self.room.saturating_sub(size);
     }
 
-    fn add(&mut self, informer: &str, insight: &Insight, fitting: Option<&Fitting>) {
-        let pool = pool_of(insight).map(str::to_owned);
-        let is_new = pool.as_ref().is_some_and(|pool| !self.pools.contains_key(pool));
-        if is_new && self.pools.len() == POOLS_MAX {
+    fn add(&mut self, informer: &'a str, insight: &'a Insight, fitting: Option<&'a Fitting>) {
+        let pool = pool_of(insight);
+        let is_new = pool.is_some_and(|pool| !self.pools.contains_key(pool));
+        let is_odd = pool.is_some_and(|pool| dns_label(pool) != pool);
+        if is_odd || is_new && self.pools.len() == POOLS_MAX {
             self.left_out += 1;
             return;
         }
@@ -102,7 +116,7 @@ impl Builder {
             Some(name) => (self.pools.entry(name).or_default(), WORKER_POOL_MAX),
             None => (&mut self.control_plane, CONTROL_PLANE_MAX),
         };
-        let told = part.informers.entry(informer.to_owned()).or_default();
+        let told = part.informers.entry(informer).or_default();
         if told.len() == most || self.room < SMALLEST {
             self.left_out += 1;
             return;
@@ -110,8 +124,8 @@ impl Builder {
         match fitting.filter(|fitting| fitting.size <= self.room) {
             Some(Fitting { value, size }) => {
                 self.room -= size;
-                told.push(value.clone());
-                part.updating = part.updating.take().or_else(|| updating(insight, value).cloned());
+                told.push(value);
+                part.updating = part.updating.or_else(|| updating(insight, value));
                 self.refer_to(insight);
             }
             None => self.left_out += 1,
@@ -119,81 +133,80 @@ impl Builder {
     }
 
     /// Notes which objects the control plane is.
-    fn refer_to(&mut self, insight: &Insight) {
+    fn refer_to(&mut self, insight: &'a Insight) {
         match &insight.detail {
-            Detail::ClusterVersion(found) => self.resource = Some(found.resource.clone()),
+            Detail::ClusterVersion(found) => self.resource = Some(&found.resource),
             Detail::MachineConfigPool(found) if found.name == MASTER => {
-                self.pool_resource = Some(found.resource.clone());
+                self.pool_resource = Some(&found.resource);
             }
             _ => {}
         }
     }
 
-    fn build(self, before: &Value, now: Time) -> Option<Value> {
-        let resource = self.resource?;
+    fn build(self, before: &'a Value, now: Time) -> Option<Draft<'a>> {
         let mut control_plane = self.control_plane.build(&before["controlPlane"]);
-        control_plane["resource"] = json!(resource);
+        control_plane.insert("resource", json!(self.resource?).into());
         if let Some(pool) = self.pool_resource {
-            control_plane["poolResource"] = json!(pool);
+            control_plane.insert("poolResource", json!(pool).into());
         }
+        keep_members(&mut control_plane, &before["controlPlane"], "poolResource");
         let old = |name: &str| {
             let pools = before["workerPools"].as_array();
             pools.and_then(|pools| pools.iter().find(|pool| pool["name"] == name)).unwrap_or(&Value::Null)
         };
         let pools = self.pools.into_iter().map(|(name, part)| {
-            let mut pool = part.build(old(&name));
-            pool["resource"] = json!(ResourceRef::machine_config_pool(&name));
-            pool["name"] = json!(name);
-            pool
+            let mut pool = part.build(old(name));
+            pool.insert("resource", json!(ResourceRef::machine_config_pool(name)).into());
+            pool.insert("name", json!(name).into());
+            Draft::Map(pool)
         });
-        let pools: Vec<Value> = pools.collect();
         let mut conditions = conditions(&before["conditions"], &["Available", "Complete"]);
-        conditions.extend(operational(self.left_out, &before["conditions"], now));
-        keep_members(&mut control_plane, &before["controlPlane"], "poolResource");
-        let mut status =
-            json!({"conditions": conditions, "controlPlane": control_plane, "workerPools": pools});
+        conditions.extend(operational(self.left_out, &before["conditions"], now).map(Draft::from));
+        let mut status = Members::from([
+            ("workerPools", Draft::List(pools.collect())),
+            ("controlPlane", Draft::Map(control_plane)),
+            ("conditions", Draft::List(conditions)),
+        ]);
         keep_members(&mut status, before, "");
-        Some(status)
+        Some(Draft::Map(status))
     }
 }
 
-impl Part {
-    fn build(self, before: &Value) -> Value {
+impl<'a> Part<'a> {
+    fn build(self, before: &'a Value) -> Members<'a> {
         let mut conditions = conditions(&before["conditions"], &["Updating"]);
-        conditions.extend(self.updating);
+        conditions.extend(self.updating.map(Draft::from));
         let informers = self.informers.into_iter().map(|(name, mut insights)| {
-            insights.sort_by(|a, b| a["uid"].as_str().cmp(&b["uid"].as_str()));
-            json!({"name": name, "insights": insights})
+            insights.sort_by_key(|insight| insight["uid"].as_str());
+            let insights = insights.into_iter().map(Draft::from).collect();
+            Draft::Map(Members::from([("name", json!(name).into()), ("insights", Draft::List(insights))]))
         });
-        json!({"conditions": conditions, "informers": informers.collect::<Vec<Value>>()})
+        let informers = Draft::List(informers.collect());
+        Members::from([("conditions", Draft::List(conditions)), ("informers", informers)])
     }
 }
 
 /// Takes over the members that are not told here, but for one.
-fn keep_members(told: &mut Value, before: &Value, but: &str) {
-    let Some(told) = told.as_object_mut() else { return };
+fn keep_members<'a>(told: &mut Members<'a>, before: &'a Value, but: &str) {
     for (name, value) in before.as_object().into_iter().flatten().filter(|(name, _)| *name != but) {
-        if !told.contains_key(name) {
-            told.insert(name.clone(), value.clone());
-        }
+        told.entry(name).or_insert_with(|| value.into());
     }
 }
 
 /// What informers tell of a part that are not ours.
-fn foreign(part: &Value, own: &[&str]) -> BTreeMap<String, Vec<Value>> {
+fn foreign<'a>(part: &'a Value, own: &[&str]) -> BTreeMap<&'a str, Vec<&'a Value>> {
     let informers = part["informers"].as_array().into_iter().flatten();
     let foreign = informers.filter_map(|informer| {
         let name = informer["name"].as_str().filter(|name| !own.contains(name))?;
-        let insights = informer["insights"].as_array().cloned().unwrap_or_default();
-        Some((name.to_owned(), insights))
+        Some((name, informer["insights"].as_array().into_iter().flatten().collect()))
     });
     foreign.collect()
 }
 
 /// The conditions of a list that are of none of these types: others wrote them.
-fn conditions(before: &Value, own: &[&str]) -> Vec<Value> {
+fn conditions<'a>(before: &'a Value, own: &[&str]) -> Vec<Draft<'a>> {
     let list = before.as_array().into_iter().flatten();
-    list.filter(|condition| !own.iter().any(|own| condition["type"] == *own)).cloned().collect()
+    list.filter(|condition| !own.iter().any(|own| condition["type"] == *own)).map(Draft::from).collect()
 }
 
 /// How the controller itself is: it works, and tells all that it knows, or why not.
@@ -209,8 +222,8 @@ fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
         0 => condition("Complete", true, "AsExpected", String::new()),
         _ => {
             let message = format!(
-                "{left_out} insights do not fit into the limits of the API; those on nodes that wait or are done are left \
-                 out first, and pools count them"
+                "{left_out} insights do not fit into the limits of the API, which takes so many of so long names; those on \
+                 nodes that wait or are done are left out first, and pools count them"
             );
             condition("Complete", false, "TooManyInsights", message)
         }
@@ -243,3 +256,6 @@ fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
     let conditions = fit[fit::member(insight)]["conditions"].as_array().filter(|_| tells)?;
     conditions.iter().find(|condition| condition["type"] == "Updating")
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,14 +19,18 @@ use super::observer::{Note, Observer};
 use super::singleton::UPDATE_STATUS_CRD;
 use super::state::{CLUSTER_VERSION_CRD, Data};
 use super::watched::Watched;
+use crate::base::go_quote::quote;
 use crate::model::alert::ActiveAlert;
 use crate::model::condition::is_true;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 use crate::model::{Object, Resource, resources};
 
 /// What a source of alerts tells: at each change, or each time that it was asked, all that are pending or fire, as
-/// `/api/v1/alerts` of Prometheus has them.
-pub type Alerts = BoxStream<'static, Vec<ActiveAlert>>;
+/// `/api/v1/alerts` of Prometheus has them; or why nobody could tell.
+pub type Alerts = BoxStream<'static, Result<Vec<ActiveAlert>, String>>;
+
+/// What alerts are called where resources are told apart by their plurals.
+pub(super) const ALERTS: &str = "alerts";
 
 /// Where the cluster-version operator runs, and the pods that fetch payloads for it.
 pub(super) const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
@@ -45,7 +49,7 @@ pub(super) enum Told {
     OperatorImage(Event<(String, Option<String>)>),
     /// What the pods of the cluster-version operator's namespace suffer from, where they fetch payloads.
     VersionPod(Event<(String, Option<String>)>),
-    Alerts(Vec<ActiveAlert>),
+    Alerts(Result<Vec<ActiveAlert>, String>),
     /// The releases that MachineConfigs are of.
     MachineConfig(Event<(String, Option<String>)>),
     Pool(Event<(String, Pool)>),
@@ -58,6 +62,8 @@ pub(super) enum Told {
     UpdateStatus(Event<(String, String)>),
     /// A watch failed; it goes on after a pause of its own.
     Failure(Failure),
+    /// A watch that failed works again; the plural of its resource.
+    Recovery(String),
 }
 
 /// A watch that failed.
@@ -81,7 +87,7 @@ pub(super) struct Watches {
 
 impl Watches {
     /// All but those of UpdateStatus objects.
-    pub(super) fn new(client: &Client, alerts: Alerts, observer: &Arc<dyn Observer>) -> Self {
+    pub(super) fn new(client: &Client, alerts: Option<Alerts>, observer: &Arc<dyn Observer>) -> Self {
         let fixed = watches(client, alerts, observer);
         Self { client: client.clone(), observer: Arc::clone(observer), fixed, update_status: None }
     }
@@ -117,8 +123,13 @@ impl Stream for Watches {
 
 /// All watches that there always are as one stream. Of several events that are there at once, those of the CRD come first, then those of
 /// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
-fn watches(client: &Client, alerts: Alerts, observer: &Arc<dyn Observer>) -> BoxStream<'static, Told> {
+fn watches(
+    client: &Client,
+    alerts: Option<Alerts>,
+    observer: &Arc<dyn Observer>,
+) -> BoxStream<'static, Told> {
     use resources as known;
+    let alerts = alerts.unwrap_or_else(|| futures::stream::pending().boxed());
     let all = watcher::Config::default;
     let of = |resource: &Resource| -> Api<Watched> { Api::all_with(client.clone(), &api_resource(resource)) };
     let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
@@ -186,25 +197,30 @@ fn told<K: 'static>(
 ) -> BoxStream<'static, Told> {
     let (observer, resource) = (Arc::clone(observer), resource.plural.to_string());
     let (mut listed, mut failed) = (false, false);
-    let tell = move |event| match event {
+    let mut tell = move |event| match event {
         Ok(event) => {
             if matches!(event, Event::Init) && std::mem::replace(&mut listed, true) {
                 observer.note(Note::WatchRestarted { resource: &resource });
             }
             // A list that begins has not succeeded yet.
-            if !matches!(event, Event::Init) && std::mem::take(&mut failed) {
+            let recovers = !matches!(event, Event::Init) && std::mem::take(&mut failed);
+            let recovery = recovers.then(|| {
                 observer.note(Note::WatchRecovered { resource: &resource });
-            }
-            tell(event)
+                Told::Recovery(resource.clone())
+            });
+            [recovery, Some(tell(event))]
         }
         Err(error) => {
             failed = true;
             let failure = failure(&resource, &error);
             observer.note(Note::WatchFailed { resource: &resource, why: &failure.why });
-            Told::Failure(failure)
+            [None, Some(Told::Failure(failure))]
         }
     };
-    watch.default_backoff().map(tell).boxed()
+    watch
+        .default_backoff()
+        .flat_map(move |event| futures::stream::iter(tell(event).into_iter().flatten()))
+        .boxed()
 }
 
 fn failure(resource: &str, error: &watcher::Error) -> Failure {
@@ -279,7 +295,8 @@ pub(super) fn trouble_of(pod: &Value) -> Option<String> {
         is_trouble.then(|| (container["name"].as_str().unwrap_or_default(), text("reason"), text("message")))
     });
     waiting.map(|(container, reason, message)| {
-        format!("pod {name}: container {container} is waiting with reason {reason:?} and message {message:?}")
+        let [reason, message] = [reason, message].map(|text| quote(&text));
+        format!("pod {name}: container {container} is waiting with reason {reason} and message {message}")
     })
 }
 
@@ -290,7 +307,9 @@ fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<
 
 /// Resource version and data of a ConfigMap.
 pub(super) fn data_of(config_map: ConfigMap) -> (String, Data) {
-    (resource_version(config_map.metadata), config_map.data.unwrap_or_default())
+    let binary = config_map.binary_data.unwrap_or_default().values().map(|bytes| bytes.0.len()).sum();
+    let texts = config_map.data.unwrap_or_default();
+    (resource_version(config_map.metadata), Data { texts, binary })
 }
 
 /// Name and resource version.

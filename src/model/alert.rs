@@ -48,15 +48,17 @@ pub struct ActiveAlert {
 }
 
 impl ActiveAlert {
-    /// Reads an element of `data.alerts` of Prometheus' `/api/v1/alerts`; `None` where it has no state that is known.
-    pub fn read(value: &Value) -> Option<Self> {
+    /// Reads an element of `data.alerts` of Prometheus' `/api/v1/alerts`, where there is no alert that is inactive: one that is
+    /// not pending fires.
+    pub fn read(value: &Value) -> Self {
         let texts = |of: &str| {
             let texts = value[of].as_object().into_iter().flatten();
             texts.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
         };
-        let state = AlertState::named(value["state"].as_str()?)?;
+        let is_pending = value["state"] == AlertState::Pending.as_str();
+        let state = if is_pending { AlertState::Pending } else { AlertState::Firing };
         let alert = Alert { labels: texts("labels"), annotations: texts("annotations"), state };
-        Some(Self { alert, active_at: value["activeAt"].as_str().and_then(parse_rfc3339) })
+        Self { alert, active_at: value["activeAt"].as_str().and_then(parse_rfc3339) }
     }
 }
 

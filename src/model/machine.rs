@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::base::clock::Time;
+
 /// What outlives a reboot of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Disk {
@@ -20,6 +22,8 @@ pub struct Boot {
     pub id: String,
     /// The image of the operating system that was booted.
     pub os_image: String,
+    /// When, by the machine's own clock. What ran before has ended.
+    pub at: Time,
 }
 
 /// A file from which the kubelet of a machine runs a pod by itself (`/etc/kubernetes/manifests`), without asking the API.

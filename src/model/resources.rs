@@ -19,6 +19,8 @@ kinds! {
     CLUSTER_OPERATORS = cluster("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
     /// What the update status controller publishes.
     UPDATE_STATUSES = cluster("update.openshift.io", "v1alpha1", "UpdateStatus", "updatestatuses");
+    /// Requests to assess an update.
+    AGENTIC_RUNS = namespaced("agentic.openshift.io", "v1alpha1", "AgenticRun", "agenticruns");
     /// Which feature set the cluster runs with.
     FEATURE_GATES = cluster("config.openshift.io", "v1", "FeatureGate", "featuregates");
     /// Which image signatures the container runtime demands.

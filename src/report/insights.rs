@@ -1,9 +1,12 @@
 //! Insights as the update status controller publishes them, in words.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::base::yaml;
-use crate::model::insight::published::{self, CONFIG_MAP, NAMESPACE};
+use crate::model::insight::published::{self, CONFIG_MAP, KEY_PREFIX, NAMESPACE};
 use crate::model::{Key, resources};
 use crate::record::{Event, Record};
 
@@ -17,10 +20,45 @@ pub(super) fn is_update_status(key: &Key) -> bool {
     key.is(&resources::UPDATE_STATUSES)
 }
 
+/// An insight as it stands where it is published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Told<'a> {
+    /// A YAML document of the ConfigMap.
+    Document(&'a str),
+    /// A part of the UpdateStatus.
+    Part(&'a Value),
+}
+
+impl<'a> Told<'a> {
+    /// The insight; `None` where it is no YAML.
+    pub(super) fn read(self) -> Option<Cow<'a, Value>> {
+        match self {
+            Self::Document(text) => yaml::from_str(text).ok().map(Cow::Owned),
+            Self::Part(insight) => Some(Cow::Borrowed(insight)),
+        }
+    }
+
+    /// It as a YAML document.
+    fn document(self) -> Cow<'a, str> {
+        match self {
+            Self::Document(text) => Cow::Borrowed(text),
+            Self::Part(insight) => Cow::Owned(yaml::to_string(insight).unwrap_or_default()),
+        }
+    }
+}
+
+/// The insights of the ConfigMap or of the UpdateStatus, by their data keys; none for any other object.
+pub(super) fn of(object: &Value) -> BTreeMap<Cow<'_, str>, Told<'_>> {
+    let in_data = published::documents(object).map(|(key, text)| (Cow::Borrowed(key), Told::Document(text)));
+    let in_status = published::in_status(&object["status"])
+        .map(|(key, insight)| (Cow::Owned(format!("{KEY_PREFIX}{key}")), Told::Part(insight)));
+    in_data.chain(in_status).collect()
+}
+
 /// An insight in a few words: its `Updating` condition, what is not as expected and how far it is, or the impact of a
 /// health insight.
-pub(super) fn in_short(document: &str) -> String {
-    let Ok(insight) = yaml::from_str::<Value>(document) else { return "is no YAML".to_owned() };
+pub(super) fn in_short(told: Told<'_>) -> String {
+    let Some(insight) = told.read() else { return "is no YAML".to_owned() };
     let Some((_, content)) = published::content(&insight) else { return "is no insight".to_owned() };
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let mut parts = Vec::new();
@@ -42,8 +80,8 @@ pub(super) fn in_short(document: &str) -> String {
 }
 
 /// Whether an insight about an operator or a node tells of nothing: it is not updating, and all else is as expected.
-pub(super) fn is_all_well(document: &str) -> bool {
-    let Ok(insight) = yaml::from_str::<Value>(document) else { return false };
+pub(super) fn is_all_well(told: Told<'_>) -> bool {
+    let Some(insight) = told.read() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
     let is_quiet = |condition: &Value| match condition["type"].as_str() {
         Some("Updating") => condition["status"] == "False" && condition["reason"] != "Pending",
@@ -54,8 +92,8 @@ pub(super) fn is_all_well(document: &str) -> bool {
 }
 
 /// Whether an insight about an operator or a node tells of no trouble: whatever it does, or waits for, stands in a few words.
-fn is_in_order(document: &str) -> bool {
-    let Ok(insight) = yaml::from_str::<Value>(document) else { return false };
+fn is_in_order(told: Told<'_>) -> bool {
+    let Some(insight) = told.read() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
     let is_quiet = |condition: &Value| condition["type"] == "Updating" || condition["reason"] == "AsExpected";
     matches!(kind, "ClusterOperator" | "Node")
@@ -65,21 +103,25 @@ fn is_in_order(document: &str) -> bool {
 /// The insights that stood at the end of a run, one YAML document after the other under its data key, operators and nodes
 /// without trouble in a few words; empty where none were published.
 pub fn at_the_end(record: &Record) -> String {
-    let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
-        Event::Write(write) if is_home(&write.key) && write.code < 400 => Some(write.after.as_ref()),
-        _ => None,
-    });
+    let last = |is_it: fn(&Key) -> bool| {
+        let writes = record.entries.iter().rev().filter_map(|entry| match &entry.event {
+            Event::Write(write) if is_it(&write.key) && write.code < 400 => Some(write.after.as_ref()),
+            _ => None,
+        });
+        writes.into_iter().next().flatten()
+    };
+    let object = last(is_home).or_else(|| last(is_update_status));
     let mut out = String::new();
-    for (key, document) in last.flatten().into_iter().flat_map(|map| published::documents(map)) {
-        out.push_str(key);
-        if is_in_order(document) {
+    for (key, told) in object.map(|object| of(object)).unwrap_or_default() {
+        out.push_str(&key);
+        if is_in_order(told) {
             out.push_str(": ");
-            out.push_str(&in_short(document));
+            out.push_str(&in_short(told));
             out.push('\n');
             continue;
         }
         out.push_str(":\n");
-        for line in document.lines() {
+        for line in told.document().lines() {
             out.push_str("    ");
             out.push_str(line);
             out.push('\n');
@@ -98,7 +140,7 @@ mod tests {
             let member = kind[..1].to_lowercase() + &kind[1..];
             let document =
                 format!("{{uid: u, type: {kind}, {member}: {{name: n, conditions: [{conditions}]}}}}");
-            assert_eq!(is_all_well(&document), expected, "{document}");
+            assert_eq!(is_all_well(Told::Document(&document)), expected, "{document}");
         };
         let (updated, pending) = (
             "{type: Updating, status: 'False', reason: Completed}",
@@ -113,6 +155,6 @@ mod tests {
         check("Node", &format!("{pending}, {available}"), false);
         check("ClusterOperator", updated, true);
         check("ClusterVersion", updated, false);
-        assert!(!is_all_well("{"));
+        assert!(!is_all_well(Told::Document("{")));
     }
 }

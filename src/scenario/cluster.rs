@@ -1,5 +1,6 @@
 //! `cluster` and `releases`: what a run begins with, and what lies outside.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use semver::Version;
@@ -57,11 +58,11 @@ pub(super) fn read(
         release = reader.extracted(node, known).or(release);
     }
     let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
-    let (control_plane_nodes, worker_nodes, node_leases) = nodes(reader, map.get("nodes"));
     let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
     let architecture = map.get("architecture").and_then(|node| reader.word(node, Architecture::NAMES));
     let architecture = architecture.and_then(Architecture::find).unwrap_or_default();
     reader.architecture = architecture;
+    let nodes = Nodes::read(reader, map.get("nodes"), architecture);
     let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
     let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
     let channel = map.get("channel").and_then(|node| channel(reader, node));
@@ -83,9 +84,10 @@ pub(super) fn read(
         releases: releases.into_iter().map(of_machines).collect(),
         update_service: UpdateService::default(),
         installed,
-        control_plane_nodes,
-        worker_nodes,
-        node_leases,
+        control_plane_nodes: nodes.control_plane,
+        worker_nodes: nodes.workers,
+        node_architectures: nodes.architectures,
+        node_leases: nodes.leases,
         platform,
         kubernetes_minor,
         feature_set: feature_set.unwrap_or_default().to_owned(),
@@ -100,15 +102,55 @@ pub(super) fn read(
     })
 }
 
-/// How many nodes of either role, and whether their kubelets renew Leases.
-fn nodes(reader: &mut Reader<'_>, node: Option<&Node>) -> (u32, u32, bool) {
-    let map = node.and_then(|node| reader.map(node, "nodes", &["control-plane", "workers", "leases"]));
-    let get = |key| map.as_ref().and_then(|map| map.get(key));
-    let mut count = |key, allowed: RangeInclusive<u32>| {
-        get(key).and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
-    };
-    let (masters, workers) = (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES));
-    (masters, workers, get("leases").and_then(|node| reader.flag(node)).unwrap_or(false))
+/// How many nodes of either role there are, of what architecture some are, and whether their kubelets renew Leases.
+struct Nodes {
+    control_plane: u32,
+    workers: u32,
+    architectures: BTreeMap<String, Architecture>,
+    leases: bool,
+}
+
+impl Nodes {
+    fn read(reader: &mut Reader<'_>, node: Option<&Node>, release: Architecture) -> Self {
+        let keys = ["control-plane", "workers", "architectures", "leases"];
+        let map = node.and_then(|node| reader.map(node, "nodes", &keys));
+        let get = |key| map.as_ref().and_then(|map| map.get(key));
+        let mut count = |key, allowed: RangeInclusive<u32>| {
+            get(key).and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
+        };
+        let (control_plane, workers) =
+            (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES));
+        let leases = get("leases").and_then(|node| reader.flag(node)).unwrap_or(false);
+        let mut nodes = Self { control_plane, workers, architectures: BTreeMap::new(), leases };
+        if let Some(node) = get("architectures") {
+            nodes.read_architectures(reader, node, release);
+        }
+        nodes
+    }
+
+    /// Machines of another architecture, which only a release for several has something for.
+    fn read_architectures(&mut self, reader: &mut Reader<'_>, node: &Node, release: Architecture) {
+        if release != Architecture::Multi {
+            let own = release.name();
+            reader.problem(
+                node,
+                format!(
+                    "a release for {own} runs on no other machines; say `architecture: multi` of the cluster"
+                ),
+            );
+        }
+        let names =
+            |role: &str, count: u32| (0..count).map(move |n| format!("{role}-{n}")).collect::<Vec<_>>();
+        let known = [names("master", self.control_plane), names("worker", self.workers)].concat();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let machines: Vec<&str> =
+            Architecture::NAMES.iter().copied().filter(|name| *name != Architecture::Multi.name()).collect();
+        for (name, architecture) in reader.entries(node, "architectures by node").unwrap_or_default() {
+            let name = reader.word(name, &known);
+            let architecture = reader.word(architecture, &machines).and_then(Architecture::find);
+            self.architectures.extend(name.map(str::to_owned).zip(architecture));
+        }
+    }
 }
 
 /// A platform's name, or a map with its name and region.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use semver::Version;
 
-use super::plan::{CommandCheck, CommandLine, Program, Run};
+use super::plan::{CommandCheck, CommandLine, Program, Run, places};
 use super::reader::Reader;
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
@@ -43,8 +43,11 @@ pub(super) fn run(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) ->
     sensible(reader, node, Run { command: command?, checks })
 }
 
-/// A command whose words the client refuses by themselves is only run to see that.
+/// A command whose words the client refuses by themselves is only run to see that. Words that are not known yet may be any.
 fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
+    if run.command.words.iter().any(|word| places::has_place(word)) {
+        return Some(run);
+    }
     let refusal = match run.command.program {
         Program::Upgrade => Command::read(&run.command.words, run.command.gates).err(),
         Program::Get => Get::read(&run.command.words).err(),
@@ -92,8 +95,8 @@ pub(super) fn parse(
     if let Some(error) = unknown {
         return Err(error);
     }
-    let words =
-        shlex::split(&filled).ok_or_else(|| format!("a quote or an escape in `{line}` does not end"))?;
+    let words = shlex::split(&places::in_one_word(&filled))
+        .ok_or_else(|| format!("a quote or an escape in `{line}` does not end"))?;
     let mut rest = words.as_slice();
     let mut variables = Vec::new();
     while let Some((first, after)) = rest.split_first()
@@ -158,6 +161,7 @@ mod tests {
         check("oc adm upgrade --to-image=$(image 4.16.9)", Err("no 4.16.9"));
         check("oc adm upgrade 'x", Err("a quote or an escape in `oc adm upgrade 'x` does not end"));
         check("oc get nodes -o yaml", Ok("nodes|-o|yaml"));
+        check("oc adm upgrade --to $(kept target) --force", Ok("--to|$(kept:target)|--force"));
         check("oc adm upgrade status --details=all", Ok("--details=all"));
         check(
             "oc adm upgrade status --detail",

@@ -6,7 +6,7 @@ use super::object::{self, Star};
 use super::plan::Action;
 use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
+use crate::base::yaml::Node;
 use crate::model::fault::{
     Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS,
 };
@@ -27,6 +27,9 @@ const WHO: [(&str, &str); 6] = [
 /// What every fault may say.
 const ALWAYS: [&str; 3] = ["is", "after", "for"];
 
+/// What some faults may say.
+const DETAILS: [&str; 7] = ["reason", "message", "times", "by", "nth", "retry-after", "write"];
+
 /// How a pool can fail.
 const OF_POOLS: [&str; 1] = ["render-flips"];
 
@@ -42,7 +45,7 @@ const LEASE_LOST: SignedDuration = SignedDuration::from_mins(3);
 /// `fault: {operator: etcd, is: degraded}`, `fault: {api: {kind: ClusterVersion}, is: conflict, times: 3}` and so on.
 pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let shape = "a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}`";
-    let keys = keys(node);
+    let keys: Vec<&str> = WHO.iter().map(|(who, _)| *who).chain(ALWAYS).chain(DETAILS).collect();
     let map = reader.map(node, shape, &keys)?;
     let faulty = faulty(reader, node, &map);
     let span = |reader: &mut Reader<'_>, key| map.get(key).map(|node| reader.duration(node));
@@ -61,6 +64,9 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let who_fails = faulty.is_some();
     let word = map.required(reader, "is", &known).filter(|_| who_fails);
     let word = word.and_then(|node| reader.word(node, words));
+    if let (Some(who), Some(word)) = (&faulty, word) {
+        refuse_others(reader, &map, who, word);
+    }
     let lasts = match lasts {
         Some(lasts) => Some(lasts?),
         None => None,
@@ -88,20 +94,53 @@ pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     Some(Action::Heal(faulty(reader, node, &map)?))
 }
 
-/// The keys that a fault may have: those of who fails.
-fn keys(node: &Node) -> Vec<&'static str> {
-    let has = |key: &str| match &node.kind {
-        Kind::Map(entries) => entries.iter().any(|(name, _)| name.scalar() == Some(key)),
-        _ => false,
-    };
-    let own: &[&str] = match () {
-        () if has("api") => &["message", "nth", "times", "retry-after"],
-        () if has("process") => &["write", "nth", "times"],
-        () if has("pool") => &["times"],
-        () if has("node") => &["reason", "message", "times", "by"],
-        () => &["reason", "message"],
-    };
-    WHO.iter().map(|(who, _)| *who).chain(ALWAYS).chain(own.iter().copied()).collect()
+/// What may be said of a fault of this name beside who fails, and when. What nobody would act on is not taken.
+fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
+    match (who, word) {
+        (Faulty::Operator(_), "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled") => {
+            &["reason", "message"]
+        }
+        (Faulty::Node(_), "reboot-loop") | (Faulty::Pool(_), _) => &["times"],
+        (Faulty::Node(_), "clock-ahead" | "clock-behind") => &["by"],
+        (
+            Faulty::Node(_),
+            "not-ready" | "degraded" | "on-disk-mismatch" | "unreconcilable" | "os-update-fails",
+        )
+        | (Faulty::Pods { .. }, "unready" | "not-live") => &["message"],
+        (Faulty::Api(_), "too-many-requests") => &["message", "nth", "times", "retry-after"],
+        (Faulty::Api(_), _) => &["message", "nth", "times"],
+        (Faulty::Process(_), "crash-before-write" | "crash-after-write") => &["write", "nth", "times"],
+        _ => &[],
+    }
+}
+
+/// Tells of what is said of a fault and would be lost on it.
+fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &Faulty, word: &str) {
+    let own = details(who, word);
+    for key in DETAILS.into_iter().filter(|key| !own.contains(key)) {
+        let Some(at) = map.get(key) else { continue };
+        let known = match own {
+            [] => "there is nothing to say of it".to_owned(),
+            own => format!("say `{}`", own.join("`, `")),
+        };
+        reader.problem(at, format!("`{key}` does nothing to a fault `{word}` {}: {known}", of(who)));
+    }
+    if word == "watch-dropped"
+        && let Some(at) = map.get("for")
+    {
+        reader.problem(at, "`for` does nothing to a fault `watch-dropped`: it is over at once".to_owned());
+    }
+}
+
+fn of(who: &Faulty) -> &'static str {
+    match who {
+        Faulty::Operator(_) => "of an operator",
+        Faulty::Node(_) => "of a node",
+        Faulty::Pods { .. } => "of a pod",
+        Faulty::Api(_) => "of requests",
+        Faulty::Process(_) => "of a process",
+        Faulty::Pool(_) => "of a pool",
+    }
 }
 
 /// Who it is: one of [`WHO`].

@@ -93,16 +93,20 @@ fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
 /// `ClusterVersion/version`, or `Health` for any.
 pub(super) fn reference(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
     let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
-    let (kind, name) = text.split_once('/').unwrap_or((&text, ""));
+    parse(&text).map_err(|message| reader.problem(node, message)).ok()
+}
+
+/// Reads `ClusterVersion/version`, or `Health` for any.
+///
+/// # Errors
+/// There are no such insights; what was expected, and the nearest kind.
+pub(super) fn parse(text: &str) -> Result<InsightRef, String> {
+    let (kind, name) = text.split_once('/').unwrap_or((text, ""));
     if INSIGHTS.contains(&kind) && (!name.is_empty() || kind.len() == text.len()) && !name.contains('/') {
-        return Some(InsightRef { kind: kind.to_owned(), name: name.to_owned(), about: None });
+        return Ok(InsightRef { kind: kind.to_owned(), name: name.to_owned(), about: None });
     }
     let hint =
         if INSIGHTS.contains(&kind) { String::new() } else { did_you_mean(kind, INSIGHTS.iter().copied()) };
     let kinds = INSIGHTS.join("`, `");
-    reader.problem(
-        node,
-        format!("expected an insight (`{kinds}`, with `/<name>` or without), found `{text}`{hint}"),
-    );
-    None
+    Err(format!("expected an insight (`{kinds}`, with `/<name>` or without), found `{text}`{hint}"))
 }

@@ -106,6 +106,14 @@ pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
     object::parse(text, star)
 }
 
+/// Reads `Kind/name` of what an insight is about, or a kind alone.
+///
+/// # Errors
+/// What was expected, and the nearest kind.
+pub fn insight_ref(text: &str) -> Result<plan::InsightRef, String> {
+    insight::parse(text)
+}
+
 /// Reads a command such as `oc adm upgrade --to-latest`. `image_of` answers `$(image 4.16.5)`: the image of that release.
 ///
 /// # Errors
@@ -198,9 +206,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
 }
 
 /// Whether this is the id of an issue or a test case, such as `OCP-22641`, or of a risk of the update graph, such as
-/// `risk#PreRelease`.
+/// `risk#PreRelease`. `NODES-12` is a case of nodes and pools that `docs/coverage.md` tells.
 pub fn is_id(text: &str) -> bool {
-    const NUMBERED: &[&str] = &["OCP-", "OTA-", "OCPBUGS-", "release#"];
+    const NUMBERED: &[&str] = &["NODES-", "OCP-", "OTA-", "OCPBUGS-", "release#"];
     let number = NUMBERED.iter().find_map(|shape| text.strip_prefix(shape));
     let risk = text.strip_prefix("risk#").unwrap_or_default();
     number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))

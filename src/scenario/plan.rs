@@ -1,5 +1,6 @@
 //! A plan: what a scenario or a feature asks for, as data. The engine plays it; it knows no YAML and no Gherkin.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use jiff::SignedDuration;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::model::fault::{Disturbance, Faulty};
 use crate::model::graph::UpdateService;
-use crate::model::release::Release;
+use crate::model::release::{Architecture, Release};
 use crate::model::world::Image;
 use crate::model::{Propagation, Resource};
 use crate::oc::Gates;
@@ -16,6 +17,7 @@ use crate::status::Details;
 
 mod expected;
 mod past;
+pub mod places;
 
 pub use expected::{
     AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
@@ -88,6 +90,8 @@ pub struct ClusterPlan {
     pub control_plane_nodes: u32,
     /// Worker nodes.
     pub worker_nodes: u32,
+    /// The machines of nodes, by name, that are of another architecture than the rest.
+    pub node_architectures: BTreeMap<String, Architecture>,
     /// Whether their kubelets renew Leases, each every ten seconds.
     pub node_leases: bool,
     /// What the nodes run on.
@@ -123,6 +127,7 @@ impl ClusterPlan {
             installed: true,
             control_plane_nodes: 3,
             worker_nodes: 3,
+            node_architectures: BTreeMap::new(),
             node_leases: false,
             platform: Platform::default(),
             kubernetes_minor: None,

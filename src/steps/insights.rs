@@ -24,7 +24,7 @@ async fn insight_condition(
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Insight(insight(&of), vec![condition(&kind, &status, &with)?]);
+    let what = What::Insight(insight(&of)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -42,7 +42,7 @@ async fn insight_field(
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Insight(insight(&of), vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = What::Insight(insight(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -65,7 +65,7 @@ async fn health_insight(
 ) -> Result<(), StepError> {
     let checks = impact(&tells)?;
     let about = if about.is_empty() { None } else { Some(object(&about)?) };
-    let health = InsightRef { about, ..insight("Health") };
+    let health = InsightRef { about, ..insight("Health")? };
     let what = match there.as_str() {
         "is a" => What::Insight(health, checks),
         "is no" => What::NoInsight(health, checks),
@@ -86,7 +86,7 @@ async fn no_insight(
     of: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of), Vec::new()))?).await
+    world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of)?, Vec::new()))?).await
 }
 
 /// A part of what `oc adm upgrade status` would print, or a pattern that is found in it.

@@ -53,9 +53,8 @@ pub(super) fn one_object(text: &str) -> Result<ObjectRef, StepError> {
 }
 
 /// `Kind/name` of what an insight is about, or a kind alone.
-pub(super) fn insight(text: &str) -> InsightRef {
-    let (kind, name) = text.split_once('/').unwrap_or((text, ""));
-    InsightRef { kind: kind.to_owned(), name: name.to_owned(), about: None }
+pub(super) fn insight(text: &str) -> Result<InsightRef, StepError> {
+    scenario::insight_ref(text).map_err(StepError::Words)
 }
 
 /// What a health insight tells: ` with level "Error" and summary /a pattern/`, in any order.
@@ -66,14 +65,23 @@ pub(super) fn impact(text: &str) -> Result<Vec<Check>, StepError> {
         let unread = || StepError::Words(format!("cannot read `{rest}`"));
         let words = rest.strip_prefix("with ").or_else(|| rest.strip_prefix("and ")).ok_or_else(unread)?;
         let (name, value) = words.split_once(' ').ok_or_else(unread)?;
-        // The text ends where the next one begins.
-        let next = [" and level ", " and impact ", " and summary ", " and description "];
-        let end = next.iter().filter_map(|next| value.find(next)).min().unwrap_or(value.len());
+        let end = end_of(value).ok_or_else(unread)?;
         let field = if name == "impact" { "type" } else { name };
         checks.push(Check::Field { path: format!("impact.{field}"), value: text_match(&value[..end])? });
         rest = value[end..].trim_start();
     }
     Ok(checks)
+}
+
+/// Where a text in quotes, or a pattern in slashes, ends that others may follow. A pattern may hold slashes, and words that
+/// begin what follows: it ends at a slash before these.
+fn end_of(value: &str) -> Option<usize> {
+    if let Some(quoted) = value.strip_prefix('"') {
+        return quoted.find('"').map(|end| end + 2);
+    }
+    let next = ["level", "impact", "summary", "description"].map(|name| format!("/ and {name} "));
+    let ends = next.iter().filter_map(|next| value.get(1..)?.find(next.as_str()));
+    Some(ends.min().map_or(value.len(), |end| end + 2))
 }
 
 /// A text as a check writes it: `"exactly this"` or `/a pattern/`.
@@ -208,6 +216,35 @@ mod tests {
         );
         check("message matching /a (b|c)/", "Progressing=True with /a (b|c)/");
         check("message containing \"b\"", "Progressing=True with a text with `b`");
+    }
+
+    fn check_impact(text: &str, expected: &[&str]) {
+        let checks = impact(text).unwrap();
+        assert_eq!(checks.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn texts_of_health_insights_may_hold_the_words_between_them() {
+        check_impact("", &[]);
+        check_impact(
+            " with level \"Error\" and summary \"low and level ground\" and description /a and level b/",
+            &[
+                "impact.level is `Error`",
+                "impact.summary is `low and level ground`",
+                "impact.description is /a and level b/",
+            ],
+        );
+        check_impact(
+            " with summary /a/b and impact \\d/ and impact \"None\"",
+            &["impact.summary is /a/b and impact \\d/", "impact.type is `None`"],
+        );
+    }
+
+    #[test]
+    fn insights_of_kinds_that_nobody_publishes_are_told() {
+        let error = insight("Nod/worker-0").unwrap_err().to_string();
+        assert!(error.ends_with("found `Nod/worker-0`; did you mean `Node`?"), "{error}");
+        assert_eq!(insight("Node/worker-0").unwrap().name, "worker-0");
     }
 
     #[test]

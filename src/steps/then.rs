@@ -217,7 +217,7 @@ async fn statuses_in_turn(
     step: &Step,
 ) -> Result<(), StepError> {
     let of =
-        if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)) };
+        if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)?) };
     let statuses = statuses.split(", ").map(str::to_owned).collect();
     let what = What::Statuses { of, condition: kind, statuses };
     world.expect(&step.value, timing.expectation(what)?).await

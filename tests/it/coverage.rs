@@ -29,7 +29,7 @@ fn rows(columns: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
 
 /// The cases that files name: ids anywhere, and risks of the update graph where they are ids of a scenario.
 fn cases() -> BTreeMap<String, BTreeSet<String>> {
-    let id = Regex::new(r"\b(?:OCP|OTA|OCPBUGS)-\d+\b|release#\d+").unwrap();
+    let id = Regex::new(r"\b(?:NODES|OCP|OTA|OCPBUGS)-\d+\b|release#\d+").unwrap();
     let (scenarios, features) = (shipped("scenarios", "yaml"), shipped("features", "feature"));
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (file, text) in scenarios.iter().chain(&features) {
@@ -45,18 +45,21 @@ fn cases() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn every_case_has_its_row_and_every_row_its_files() {
-    assert_eq!(rows(&["id", "risk"]), cases());
+    assert_eq!(rows(&["id", "risk", "case"]), cases());
 }
 
 #[test]
-fn at_least_25_risks_of_the_graph_and_all_kinds_of_cases_are_played() {
-    let rows = rows(&["id", "risk"]);
+fn at_least_25_risks_of_the_graph_40_of_nodes_and_all_kinds_of_cases_are_played() {
+    let rows = rows(&["id", "risk", "case"]);
     let of = |prefix: &str| rows.keys().filter(|case| case.starts_with(prefix)).count();
     let risks = rows
         .values()
         .filter(|files| files.iter().any(|file| file.starts_with("scenarios/failures/")))
         .count();
-    assert!(risks >= 25 && of("OCP-") >= 45 && of("OTA-") >= 5 && of("OCPBUGS-") >= 10, "{risks} {rows:?}");
+    assert!(
+        risks >= 25 && of("NODES-") >= 40 && of("OCP-") >= 45 && of("OTA-") >= 5 && of("OCPBUGS-") >= 10,
+        "{risks} {rows:?}"
+    );
 }
 
 #[test]

@@ -282,7 +282,9 @@ fn every_json_has_insights() {
     let schema = json!({"properties": {"status": {"properties": {"capabilities": {"properties": lists}}}}});
     let whole = json!({
         "object": {
-            "metadata": {"name": "version", "annotations": {"usc.openshift.io/force-health-insight": ""}},
+            "metadata": {"name": "version", "annotations": {
+                "usc.openshift.io/force-health-insight": "", "include.release.openshift.io/x": "true",
+            }},
             "spec": {"desiredUpdate": {"version": "4.14.1"}},
             "status": {
                 "conditions": [

@@ -1,5 +1,6 @@
 //! Our status texts against those of the real `oc adm upgrade status`, where these lie beside the checkout.
 
+mod health;
 mod published;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 mod access;
 mod cluster;
 mod election;
+mod refusals;
 
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};

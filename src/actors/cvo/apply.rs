@@ -133,6 +133,8 @@ impl ApplyLoop {
     pub(super) fn restart(&mut self, now: Time) {
         self.pass = None;
         self.errors = 0;
+        // Operators are waited for from now on.
+        self.watches = Watches::default();
         self.next_pass_at = now;
     }
 

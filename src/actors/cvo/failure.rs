@@ -244,9 +244,16 @@ mod tests {
     #[test]
     fn every_refusal_has_a_reason_and_a_summary() {
         for (refusal, reason, summary) in [
+            ("NotFound", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
             ("AlreadyExists", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
             ("Conflict", "UpdatePayloadResourceConflict", "some resources could not be updated"),
+            ("Timeout", "UpdatePayloadClusterDown", "the control plane is down or not responding"),
             ("ServiceUnavailable", "UpdatePayloadClusterDown", "the control plane is down or not responding"),
+            (
+                "UnexpectedServerError",
+                "UpdatePayloadClusterDown",
+                "the control plane is down or not responding",
+            ),
             (
                 "InternalError",
                 "UpdatePayloadClusterError",
@@ -255,6 +262,11 @@ mod tests {
             ("Invalid", "UpdatePayloadResourceInvalid", "some cluster configuration is invalid"),
             ("Unauthorized", "UpdatePayloadClusterUnauthorized", "could not authenticate to the server"),
             ("Forbidden", "UpdatePayloadResourceForbidden", "the server is rejecting updates"),
+            (
+                "ServerTimeout",
+                "UpdatePayloadClusterOverloaded",
+                "the control plane is overloaded and is not accepting updates",
+            ),
             (
                 "TooManyRequests",
                 "UpdatePayloadClusterOverloaded",
@@ -270,7 +282,58 @@ mod tests {
             let failure = refused(refusal);
             assert_eq!((failure.reason.as_str(), failure.summary().as_str()), (reason, summary));
         }
-        let several = merge(vec![updating("dns"), updating("etcd")]).unwrap();
-        assert_eq!(several.summary(), "an unknown error has occurred: ClusterOperatorsUpdating");
+    }
+
+    #[test]
+    fn every_refusal_says_what_became_of_the_manifest() {
+        for (refusal, cause) in [
+            ("NotFound", ": resource may have been deleted"),
+            ("Conflict", ": someone else is updating this resource"),
+            ("Timeout", ": the server is down or not responding"),
+            ("InternalError", ": the server is reporting an internal error"),
+            ("Invalid", ": the object is invalid, possibly due to local cluster configuration"),
+            ("Unauthorized", ": could not authenticate to the server"),
+            ("Forbidden", ": the server has forbidden updates to this resource"),
+            ("ServerTimeout", ": the server is overloaded and is not accepting updates"),
+            ("NoMatch", ": the server does not recognize this resource, check extension API servers"),
+            ("BadRequest", ""),
+        ] {
+            assert_eq!(refused(refusal).message, format!("Could not update role \"ns/a\" (3 of 9){cause}"));
+        }
+    }
+
+    #[test]
+    fn operators_are_summed_up_by_name_or_as_some() {
+        let of = |reason: &str, names: &[&str]| {
+            let each = names.iter().map(|name| Failure::of_operator(reason, "", Effect::Fail, name));
+            merge(each.collect()).unwrap().summary()
+        };
+        for (reason, one, several) in [
+            (
+                "ClusterOperatorNotAvailable",
+                "the cluster operator dns is not available",
+                "some cluster operators are not available",
+            ),
+            (
+                "ClusterOperatorDegraded",
+                "the cluster operator dns is degraded",
+                "an unknown error has occurred: ClusterOperatorsDegraded",
+            ),
+            (
+                "ClusterOperatorUpdating",
+                "dns has an unknown error: ClusterOperatorUpdating",
+                "an unknown error has occurred: ClusterOperatorsUpdating",
+            ),
+            (
+                "ClusterOperatorNoVersions",
+                "dns has an unknown error: ClusterOperatorNoVersions",
+                "an unknown error has occurred: ClusterOperatorsNoVersions",
+            ),
+        ] {
+            assert_eq!(
+                (of(reason, &["dns"]).as_str(), of(reason, &["dns", "etcd"]).as_str()),
+                (one, several)
+            );
+        }
     }
 }

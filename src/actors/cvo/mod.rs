@@ -6,6 +6,7 @@
 
 mod accept;
 mod access;
+mod agentic;
 mod apply;
 mod behaviour;
 mod capabilities;
@@ -142,7 +143,8 @@ impl ClusterVersionOperator {
                 }
             }
             Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
-            Some(Purpose::FailingStatus | Purpose::Event | Purpose::Signatures) | None => {}
+            Some(Purpose::FailingStatus | Purpose::Event | Purpose::Signatures | Purpose::AgenticRun)
+            | None => {}
         }
     }
 

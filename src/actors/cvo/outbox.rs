@@ -21,6 +21,8 @@ pub(super) enum Purpose {
     Signatures,
     /// A manifest of the payload.
     Apply,
+    /// A request to assess an update.
+    AgenticRun,
     /// Something told to people.
     Event,
 }

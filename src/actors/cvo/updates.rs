@@ -132,6 +132,23 @@ impl Updates {
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
     }
 
+    /// When the update service was looked at last.
+    pub(super) fn looked_at(&self) -> Option<Time> {
+        self.last.as_ref().map(|last| last.at)
+    }
+
+    /// What the cluster could go to: releases that are recommended, and those that come with risks.
+    pub(super) fn targets(&self) -> (Vec<&Node>, Vec<&Node>) {
+        let conditional = || self.offered.conditional.iter().zip(&self.recommended);
+        let is_good = |conditions: &[Value]| {
+            condition::find(conditions, "Recommended").is_some_and(|found| found["status"] == "True")
+        };
+        let mut recommended: Vec<&Node> = self.offered.updates.iter().collect();
+        recommended.extend(conditional().filter(|(_, (_, found))| is_good(found)).map(|((node, _), _)| node));
+        recommended.sort_by(|a, b| b.version.cmp(&a.version));
+        (recommended, conditional().map(|((node, _), _)| node).collect())
+    }
+
     /// The risks that the cluster's own state is.
     fn look_around(
         &self,
@@ -205,16 +222,11 @@ impl Updates {
     /// than the last look was for, what stands there stays.
     pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
         self.last.as_ref().filter(|last| last.is_for(cluster_version))?;
-        let mut available: Vec<&Node> = self.offered.updates.iter().collect();
-        let conditional = || self.offered.conditional.iter().zip(&self.recommended);
-        let is_good = |conditions: &[Value]| {
-            condition::find(conditions, "Recommended").is_some_and(|found| found["status"] == "True")
-        };
-        available.extend(conditional().filter(|(_, (_, found))| is_good(found)).map(|((node, _), _)| node));
-        available.sort_by(|a, b| b.version.cmp(&a.version));
+        let (available, _) = self.targets();
+        let conditional = self.offered.conditional.iter().zip(&self.recommended);
         let available: Vec<Value> = available.into_iter().map(release).collect();
         status["availableUpdates"] = if available.is_empty() { Value::Null } else { Value::Array(available) };
-        let conditional: Vec<Value> = conditional()
+        let conditional: Vec<Value> = conditional
             .map(|((node, risks), (_, conditions))| {
                 let update = conditional_update(node, risks, conditions);
                 if self.accepted.is_some() { accepted::with_names(update, &self.applies) } else { update }

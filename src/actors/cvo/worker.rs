@@ -1,20 +1,18 @@
 //! The ClusterVersion worker: reads what spec asks for, gets its payload accepted, and writes status. It is the only
 //! writer of that status, and while it retrieves a payload it does nothing else.
 
+mod adopt;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
 use super::accept::accept;
-use super::apply::{ApplyLoop, Mode, Pace, Work};
+use super::agentic::AgenticRuns;
+use super::apply::{ApplyLoop, Mode, Pace};
 use super::capabilities::Capabilities;
 use super::desired;
 use super::events::{Events, Notice};
 use super::load::Load;
 use super::outbox::{Outbox, Purpose};
-use super::overrides::Overrides;
-use super::payload::Payload;
 use super::queue::Queue;
 use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
@@ -23,9 +21,8 @@ use super::upgradeable::Upgradeable;
 use crate::base::clock::Time;
 use crate::model::alert::ActiveAlert;
 use crate::model::manifests::is_preview;
-use crate::model::payload::Selection;
 use crate::model::release::Release;
-use crate::model::resources::{CLUSTER_VERSIONS, FEATURE_GATES};
+use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Answer, Object, Operation, View, Write};
 
 /// The worker, with the two memories: what was accepted last, and the loop that applies it.
@@ -41,6 +38,7 @@ pub(super) struct Worker {
     pub(super) upgradeable: Upgradeable,
     events: Events,
     updates: Updates,
+    agentic_runs: AgenticRuns,
     invalid: Vec<String>,
     /// Whether the status that is being written was refused once since somebody else was quicker.
     conflicted: bool,
@@ -61,6 +59,7 @@ impl Worker {
             upgradeable: Upgradeable::default(),
             events: Events::default(),
             updates: Updates::new(interval),
+            agentic_runs: AgenticRuns::default(),
             invalid: Vec::new(),
             conflicted: false,
         }
@@ -107,6 +106,7 @@ impl Worker {
             if self.updates.run(&site.world, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
+            self.agentic_runs.follow(&self.updates, &self.own, view, now, out);
             self.follow(site, view, cluster_version, now, out);
         } else {
             self.retrieval = None;
@@ -219,7 +219,7 @@ impl Worker {
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
         }
-        self.follow_settings(view, cluster_version, now);
+        let resettled = self.follow_settings(view, cluster_version, now);
         let can_accept = updates::can_accept(&self.own, view);
         let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
         self.invalid = invalid;
@@ -229,8 +229,14 @@ impl Worker {
                 || apply.mode == Mode::Initializing
         });
         if accepted {
-            if let (Load::Failed { .. }, Some(apply)) = (&self.load, &self.apply) {
-                self.load = Load::returned(&apply.work.release);
+            if let Some(apply) = &mut self.apply {
+                if matches!(self.load, Load::Failed { .. }) {
+                    self.load = Load::returned(&apply.work.release);
+                }
+                if resettled {
+                    // The same release applied otherwise is other work.
+                    apply.work.generation = cluster_version.generation();
+                }
             }
         } else if target.image == self.own.image {
             if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
@@ -259,85 +265,6 @@ impl Worker {
         self.events.tell(notices, now, out);
     }
 
-    /// The first work of a process: its own release, from its own image. Where spec asks for that by force, the second
-    /// look at it begins it anew.
-    fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
-        self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
-        self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
-    }
-
-    /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew.
-    fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) {
-        let Some(apply) = &mut self.apply else { return };
-        let mut changed = apply.set_overrides(Overrides::of(cluster_version));
-        if let Some(capabilities) = &mut self.capabilities {
-            let before = capabilities.clone();
-            capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
-            changed |= before.status() != capabilities.status();
-        }
-        let selection = selection(view, &apply.work.release);
-        if selection != apply.payload.selection {
-            apply.reload(Payload::load(&apply.work.release, selection));
-            changed = true;
-        }
-        if changed {
-            apply.restart(now);
-        }
-    }
-
-    /// Makes the operator's own release the work: a local payload, which nobody verifies and no risk is taken for.
-    fn take_up_own(
-        &mut self,
-        generation: i64,
-        force: bool,
-        cluster_version: &Object,
-        view: &View,
-        now: Time,
-    ) {
-        let release = self.own.clone();
-        let payload = Payload::load(&release, selection(view, &release));
-        let work = Work { release, generation, force, verified: false, accepted_risks: None };
-        self.adopt(work, payload, cluster_version, now);
-    }
-
-    /// Makes an accepted payload the work of the apply loop.
-    fn adopt(&mut self, work: Work, payload: Payload, cluster_version: &Object, now: Time) {
-        self.load = Load::loaded(&work.release, &self.own);
-        let mode = mode(cluster_version, &work.release.image);
-        let mut apply = ApplyLoop::new(work, mode, payload, self.pace.clone(), now);
-        apply.set_overrides(Overrides::of(cluster_version));
-        self.apply = Some(apply);
-    }
-
-    /// A retrieval ended. That a payload was accepted is told before the apply loop reports its release.
-    fn retrieved(
-        &mut self,
-        accepted: Result<Work, Load>,
-        site: &Site,
-        view: &View,
-        cluster_version: &Object,
-        now: Time,
-        out: &mut Outbox,
-    ) {
-        match accepted {
-            Err(load) => {
-                self.load = load;
-                self.write_status(site, cluster_version, now, out);
-                self.queue.news(now);
-            }
-            Ok(work) => {
-                self.load = Load::loaded(&work.release, &self.own);
-                let payload = Payload::load(&work.release, selection(view, &work.release));
-                if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
-                    capabilities.enable_for(&apply.payload, &payload);
-                }
-                self.write_status(site, cluster_version, now, out);
-                self.adopt(work, payload, cluster_version, now);
-                self.queue.trigger(now);
-            }
-        }
-    }
-
     /// Writes status, unless it is what stands there already.
     fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
@@ -360,25 +287,9 @@ impl Worker {
     }
 }
 
-/// In which frame of mind a release is applied, as history tells.
-fn mode(cluster_version: &Object, image: &str) -> Mode {
-    let history = cluster_version.list("/status/history");
-    let is_completed = |entry: &Value| entry["state"] == "Completed";
-    match history.first() {
-        _ if !history.iter().any(is_completed) => Mode::Initializing,
-        Some(head) if is_completed(head) && head["image"] == image => Mode::Reconciling,
-        _ => Mode::Updating,
-    }
-}
-
 /// Whether a write was meant for this object, and not for another of its name.
 fn is_about(write: &Write, object: &Object) -> bool {
     matches!(&write.operation, Operation::Update(written) if written["metadata"]["uid"] == object.uid())
-}
-
-/// Which manifests of a release this cluster takes.
-fn selection(view: &View, release: &Release) -> Selection {
-    Selection::of(view.get(&FEATURE_GATES, "", "cluster").map(|object| &**object), &release.version)
 }
 
 fn retrieving(version: &str, image: &str) -> Notice {

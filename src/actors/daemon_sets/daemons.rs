@@ -28,6 +28,36 @@ const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
+/// What a node is to a DaemonSet.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// A new daemon may start here.
+    runs: bool,
+    /// One that is here may stay.
+    keeps: bool,
+}
+
+/// The daemons of a DaemonSet as nodes choose among them.
+pub(super) struct Model {
+    /// What its template asks of nodes.
+    template: Object,
+    /// One of its pods.
+    pod: Object,
+}
+
+impl Model {
+    pub(super) fn of(set: &Object, hash: &str) -> Self {
+        let template = Object::new(json!({ "spec": set["spec"]["template"]["spec"] }));
+        Self { template, pod: Object::new(pod(set, hash, "")) }
+    }
+
+    pub(super) fn fit(&self, node: &Object) -> Fit {
+        let chosen = is_chosen(&self.template, node);
+        let lets_in = |effects: &[&str]| chosen && keeps_out(&self.pod, node, effects).is_none();
+        Fit { runs: lets_in(&["NoSchedule", "NoExecute"]), keeps: lets_in(&["NoExecute"]) }
+    }
+}
+
 /// A node, whether it is to have a daemon, and those that are for it.
 struct Place<'v> {
     node: &'v str,
@@ -74,16 +104,10 @@ impl<'v> Daemons<'v> {
             }
         }
         let hash = owners::template_hash(&set["spec"]["template"]);
-        let model = Object::new(pod(set, &hash, ""));
-        let template = Object::new(json!({ "spec": set["spec"]["template"]["spec"] }));
+        let model = Model::of(set, &hash);
         let places = view.list(&NODES).map(|node| {
-            let chosen = is_chosen(&template, node);
-            Place {
-                node: node.name(),
-                runs: chosen && keeps_out(&model, node, &["NoSchedule", "NoExecute"]).is_none(),
-                keeps: chosen && keeps_out(&model, node, &["NoExecute"]).is_none(),
-                pods: pods.remove(node.name()).unwrap_or_default(),
-            }
+            let Fit { runs, keeps } = model.fit(node);
+            Place { node: node.name(), runs, keeps, pods: pods.remove(node.name()).unwrap_or_default() }
         });
         let places = places.collect();
         Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, look_again }

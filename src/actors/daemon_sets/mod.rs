@@ -10,12 +10,12 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-use self::daemons::Daemons;
+use self::daemons::{Daemons, Model};
 use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::Time;
 use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
-use crate::model::{Identity, Key, Object, View, Write};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 /// The DaemonSet controller of kube-controller-manager.
 #[derive(Debug, Default)]
@@ -32,16 +32,9 @@ impl DaemonSetController {
 
     fn notice(&mut self, input: &Input<'_>) {
         let first = !std::mem::replace(&mut self.started, true);
-        // What a node says of its state does not matter, but what it is called and what keeps pods away from it.
-        let node_moved = input.changes.iter().any(|change| {
-            let same = |old: &Object| {
-                old["spec"] == change.object["spec"]
-                    && old["metadata"]["labels"] == change.object["metadata"]["labels"]
-            };
-            change.key.is(&NODES) && !change.old.as_ref().is_some_and(same)
-        });
-        if first || node_moved {
-            for set in input.view.list(&DAEMON_SETS) {
+        let moved: Vec<&Change> = input.changes.iter().filter(|change| may_move_daemons(change)).collect();
+        if first || !moved.is_empty() {
+            for set in input.view.list(&DAEMON_SETS).filter(|set| first || moves_daemons(&moved, set)) {
                 self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
             }
         }
@@ -54,6 +47,26 @@ impl DaemonSetController {
         }
         self.queue.answered(input.answers, input.now);
     }
+}
+
+/// Whether it is a change of a node that some DaemonSet may mind. What a node says of its state does not matter, but what it
+/// is called and what keeps pods away from it.
+fn may_move_daemons(change: &Change) -> bool {
+    let same = |old: &Object| {
+        old["spec"] == change.object["spec"]
+            && old["metadata"]["labels"] == change.object["metadata"]["labels"]
+    };
+    change.key.is(&NODES) && !change.old.as_ref().is_some_and(same)
+}
+
+/// Whether a node is something else to a DaemonSet than it was before one of these changes. Most changes of nodes are nothing
+/// to a DaemonSet, which would look at all nodes for them.
+fn moves_daemons(changes: &[&Change], set: &Object) -> bool {
+    let model = Model::of(set, "");
+    changes.iter().any(|change| {
+        let before = change.old.as_ref().map(|old| model.fit(old)).unwrap_or_default();
+        change.kind == ChangeKind::Deleted || model.fit(&change.object) != before
+    })
 }
 
 impl Reconcile for DaemonSetController {

@@ -6,7 +6,7 @@ use super::DaemonSetController;
 use crate::actors::scheduler::Scheduler;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
-use crate::model::{Object, Write};
+use crate::model::{Change, ChangeKind, Object, Write};
 
 fn prepare(rig: &mut Rig) {
     rig.seat(|| Box::new(DaemonSetController::new()));
@@ -160,4 +160,28 @@ fn revisions_that_no_pod_has_are_kept_to_a_limit() {
         change_template(&mut rig, &json!({ "x": x }));
     }
     assert_eq!(revisions(&rig), ["3: 2", "4: 3"]);
+}
+
+#[test]
+fn a_node_that_changes_is_looked_at_only_where_daemons_mind() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let set = rig.view.get(&DAEMON_SETS, "ns", "d").unwrap();
+    let node = |labels: Value, spec: Value| {
+        Object::new(json!({ "metadata": { "name": "a", "labels": labels }, "spec": spec }))
+    };
+    let linux = || json!({ "os": "linux" });
+    let minds = |old: Option<Object>, new: Object| {
+        let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        let change = Change { key: NODES.key("", "a"), kind, object: new, old };
+        super::may_move_daemons(&change) && super::moves_daemons(&[&change], set)
+    };
+    let taint = |key: &str, effect: &str| json!({ "taints": [{ "key": key, "effect": effect }] });
+    let plain = || node(linux(), json!({}));
+    assert!(minds(None, plain()));
+    assert!(!minds(None, node(json!({ "os": "windows" }), json!({}))));
+    assert!(!minds(Some(plain()), node(linux(), taint("node.kubernetes.io/unschedulable", "NoSchedule"))));
+    assert!(!minds(Some(plain()), node(json!({ "os": "linux", "zone": "z" }), json!({}))));
+    assert!(minds(Some(plain()), node(linux(), taint("own", "NoSchedule"))));
+    assert!(minds(Some(plain()), node(json!({}), json!({}))));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::notice;
-use super::serving::{Server, by_ports, is_managed, metadata, publishes_all, servers};
+use super::serving::{Server, TRIGGER, by_ports, is_managed, metadata, publishes_all, servers};
 use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
@@ -79,6 +79,9 @@ impl Actor for EndpointsController {
 fn endpoints(service: &Object, view: &View) -> Value {
     let mut servers = servers(service, view);
     servers.retain(|server| !server.pod.is_terminating() || publishes_all(service));
+    // An address without a port is told in slices only, unless the Service has none itself.
+    let has_ports = !service.list("/spec/ports").is_empty();
+    servers.retain(|server| !has_ports || !server.ports.is_empty());
     let mut metadata = metadata(service, &servers, &[(MANAGED_BY, SELF)]);
     metadata["name"] = json!(service.name());
     if servers.len() > MOST {
@@ -139,8 +142,14 @@ fn update(told: &Object, wanted: &Value) -> Option<Write> {
         return None;
     }
     let mut updated = told.to_value();
-    for field in ["labels", "annotations"] {
-        updated["metadata"][field] = wanted["metadata"][field].clone();
+    let (new, old) = (&wanted["metadata"], &mut updated["metadata"]);
+    old["labels"] = new["labels"].clone();
+    for annotation in [TRIGGER, OVER_CAPACITY] {
+        match (new["annotations"].get(annotation), old["annotations"].as_object_mut()) {
+            (Some(value), _) => old["annotations"][annotation] = value.clone(),
+            (None, Some(annotations)) => drop(annotations.remove(annotation)),
+            (None, None) => {}
+        }
     }
     updated["subsets"] = wanted["subsets"].clone();
     Some(Write::update(&ENDPOINTS, updated))

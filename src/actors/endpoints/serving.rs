@@ -6,7 +6,7 @@ use crate::base::clock::{Time, rfc3339};
 use crate::model::{Object, View, condition, resources::PODS};
 
 /// The annotation with the time of the change that the addresses follow.
-const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
+pub(super) const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// The label of what belongs to a Service that has no address of its own.
 const HEADLESS: &str = "service.kubernetes.io/headless";
 
@@ -36,14 +36,14 @@ impl Server<'_> {
     }
 }
 
-/// Whether the addresses of a Service are found by its selector.
+/// Whether the addresses of a Service are found by its selector. An empty one is as none.
 pub(super) fn is_managed(service: &Object) -> bool {
-    service["spec"]["selector"].is_object()
+    service["spec"]["selector"].as_object().is_some_and(|selector| !selector.is_empty())
         && service["spec"]["type"] != "ExternalName"
         && !service.is_terminating()
 }
 
-/// Whether the selector of a Service chooses a pod. An empty one chooses all.
+/// Whether the selector of a Service chooses a pod.
 pub(super) fn selects(service: &Object, pod: &Object) -> bool {
     let labels = &pod["metadata"]["labels"];
     service["spec"]["selector"].as_object().is_some_and(|selector| {

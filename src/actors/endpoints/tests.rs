@@ -186,3 +186,38 @@ fn a_port_without_a_name_has_none_in_endpoints_and_an_empty_one_in_slices() {
     let slice = slices.find(|slice| slice.label("kubernetes.io/service-name") == Some("plain")).unwrap();
     assert_eq!(slice.list("/ports"), [json!({ "name": "", "port": 80, "protocol": "TCP" })]);
 }
+
+#[test]
+fn a_service_with_an_empty_selector_is_as_one_without() {
+    let mut rig = rig();
+    let spec = json!({ "selector": {}, "ports": [{ "port": 80 }] });
+    rig.put(&SERVICES, json!({ "metadata": { "namespace": "ns", "name": "open" }, "spec": spec }));
+    put_pod(&mut rig, 1, true, 8080);
+    assert!(rig.view.get(&ENDPOINTS, "ns", "open").is_none());
+    let mut slices = rig.view.list(&ENDPOINT_SLICES);
+    assert!(!slices.any(|slice| slice.label("kubernetes.io/service-name") == Some("open")));
+}
+
+#[test]
+fn a_pod_without_the_port_is_told_in_slices_only() {
+    let mut rig = rig();
+    put_pod(&mut rig, 1, true, 8080);
+    let unnamed =
+        json!({ "spec": { "containers": [{ "ports": [{ "name": "metrics", "containerPort": 9 }] }] } });
+    rig.write(&Write::merge_patch(&PODS, "ns", "p001", unnamed));
+    rig.run(1);
+    assert_eq!(slices(&rig), [": 10.128.0.1"]);
+    assert_eq!(subsets(&rig), json!([]));
+}
+
+#[test]
+fn annotations_of_others_stay_on_endpoints() {
+    let mut rig = rig();
+    let mine = json!({ "metadata": { "annotations": { "mine": "kept" } } });
+    rig.write(&Write::merge_patch(&ENDPOINTS, "ns", "web", mine));
+    put_pod(&mut rig, 1, true, 8080);
+    let endpoints = rig.view.get(&ENDPOINTS, "ns", "web").unwrap();
+    assert_eq!(endpoints.annotation("mine"), Some("kept"));
+    let changed = endpoints.annotation("endpoints.kubernetes.io/last-change-trigger-time");
+    assert_eq!(changed, Some("2024-01-01T00:00:01Z"));
+}

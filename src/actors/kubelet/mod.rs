@@ -107,8 +107,11 @@ impl Kubelet {
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
             let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
-            if self.node_status.was_booted() {
-                memory.exited.extend(worker::running(pod).map(|name| (name, 0)));
+            if let Some(boot) = self.node_status.booted_at() {
+                memory.exited.extend(worker::running_before(pod, boot).map(|name| (name, 0)));
+            } else {
+                // Pods keep their sandboxes, and with these their addresses.
+                memory.address = pod.text("/status/podIP").parse().ok();
             }
             self.queue.add(key_of(pod));
         }

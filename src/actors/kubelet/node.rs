@@ -46,9 +46,9 @@ impl NodeStatus {
         Self { boot, ready_at: None, events: Recorder::of(subject) }
     }
 
-    /// Whether the machine was started since the node was last told of.
-    pub(super) fn was_booted(&self) -> bool {
-        self.boot.is_some()
+    /// When the machine was started; `None`: it has been running all along.
+    pub(super) fn booted_at(&self) -> Option<Time> {
+        self.boot.as_ref().map(|boot| boot.at)
     }
 
     /// What to write now, and when to look again.

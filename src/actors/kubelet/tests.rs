@@ -288,6 +288,35 @@ fn text(value: &Value) -> &str {
 }
 
 #[test]
+fn a_restarted_kubelet_leaves_pods_their_addresses_and_gives_none_twice() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.33.1");
+    let named = |name: &str| {
+        let mut pod = program_pod();
+        pod["metadata"]["name"] = json!(name);
+        pod
+    };
+    for name in ["a", "b", "c"] {
+        rig.put(&PODS, named(name));
+        rig.run(10);
+    }
+    let address = |rig: &Rig, name: &str| pod(rig, name).text("/status/podIP").to_owned();
+    let before = [address(&rig, "b"), address(&rig, "c")];
+    assert!(!before[0].is_empty() && before[0] != before[1]);
+    rig.write(&Write::delete_now(&PODS, "ns", "a"));
+    rig.run(10);
+    rig.restart();
+    rig.put(&PODS, named("d"));
+    // Something for which the kubelet writes their statuses anew.
+    for name in ["b", "c"] {
+        rig.process_ends(&key(name), "main");
+    }
+    rig.run(60);
+    assert_eq!([address(&rig, "b"), address(&rig, "c")], before);
+    assert!(!before.contains(&address(&rig, "d")), "{before:?}");
+}
+
+#[test]
 fn a_restarted_kubelet_comes_to_the_same_end() {
     let end = |rig: &Rig| {
         let pod = pod(rig, "version-x");

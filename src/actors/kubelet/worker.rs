@@ -282,9 +282,9 @@ impl Look<'_> {
     }
 }
 
-/// The containers that the status of `pod` says are running.
-pub(super) fn running(pod: &Object) -> impl Iterator<Item = String> {
-    let runs = |container: &Container| matches!(container.state, State::Running { .. });
+/// The containers that the status of `pod` says are running since before `moment`. It tells whole seconds.
+pub(super) fn running_before(pod: &Object, moment: Time) -> impl Iterator<Item = String> {
+    let runs = move |container: &Container| matches!(container.state, State::Running { since } if since.as_second() < moment.as_second());
     Status::read(pod).containers.into_iter().filter(runs).map(|container| container.name)
 }
 

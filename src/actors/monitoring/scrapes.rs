@@ -41,14 +41,14 @@ impl Scrapes {
     }
 
     /// What the scrapes before `now` found that are not older than `span`.
-    fn within(&self, metric: &str, span: SignedDuration, now: Time) -> Vec<Vec<Sample>> {
+    fn within(&self, metric: &str, span: SignedDuration, now: Time) -> Vec<&[Sample]> {
         let Some(scrapes) = self.by_metric.get(metric) else { return Vec::new() };
         let ends = scrapes.iter().skip(1).map(|(at, _)| *at).chain([now]);
         let found = scrapes
             .iter()
             .zip(ends)
             .filter(|((at, _), next)| *at < now && after(after(*next, -INTERVAL), span) > now);
-        found.map(|((_, samples), _)| samples.clone()).collect()
+        found.map(|((_, samples), _)| samples.as_slice()).collect()
     }
 }
 
@@ -64,7 +64,7 @@ impl Metrics for Scraped<'_> {
         self.moment.collect(metric, taken);
     }
 
-    fn earlier(&self, metric: &str, span: SignedDuration) -> Vec<Vec<Sample>> {
+    fn earlier(&self, metric: &str, span: SignedDuration) -> Vec<&[Sample]> {
         self.scrapes.within(metric, span, self.moment.now)
     }
 

@@ -17,6 +17,15 @@ pub(super) const WELL: &str = "AsExpected";
 /// The message that goes with it.
 pub(super) const WELL_MESSAGE: &str = "All is well";
 
+/// How the message of `Progressing` names the target of a rollout. What it waits for may follow, behind a colon.
+pub(in crate::actors) const WORKING_TOWARDS: &str = "Working towards ";
+
+/// The target that a message of `Progressing` names.
+pub(super) fn target_in(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix(WORKING_TOWARDS)?;
+    Some(rest.split_once(": ").map_or(rest, |(target, _)| target))
+}
+
 /// When a rollout ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::actors) enum Pace {
@@ -91,6 +100,9 @@ impl Health {
         let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         // What was never deployed is not available, whoever says that all is well.
         let deployed = condition::find(&list, "Available").is_some();
+        if let Some(progressing) = self.progressing(&list) {
+            condition::set(&mut list, &progressing, now);
+        }
         for condition in self.conditions(refusal, now) {
             if deployed || condition.kind != "Available" || condition.status == "False" {
                 condition::set(&mut list, &condition, now);
@@ -113,6 +125,23 @@ impl Health {
                 None => self.faulty("Upgradeable", FaultKind::NotUpgradeable, "False", "True"),
             },
         ]
+    }
+
+    /// `Progressing` while a rollout goes on: one that stalls tells what it waits for.
+    fn progressing(&self, list: &[Value]) -> Option<Condition> {
+        let found = condition::find(list, "Progressing").map(Condition::read)?;
+        let target = target_in(&found.message).filter(|_| found.status == "True")?;
+        let stalled = self.fault.as_ref().filter(|fault| fault.kind == FaultKind::Stalled);
+        let [reason, message] =
+            stalled.map_or(["", ""], |fault| [fault.reason.as_str(), fault.message.as_str()]);
+        let reason = if reason.is_empty() { "Progressing" } else { reason };
+        let colon = if message.is_empty() { "" } else { ": " };
+        Some(Condition::new(
+            "Progressing",
+            "True",
+            reason,
+            format!("{WORKING_TOWARDS}{target}{colon}{message}"),
+        ))
     }
 
     fn faulty(&self, kind: &str, fault: FaultKind, bad: &str, good: &str) -> Condition {

@@ -15,6 +15,9 @@ use crate::model::{Change, ChangeKind, Object, View};
 /// How reasons begin that are about kubelets.
 pub(super) const ABOUT: &str = "KubeletMinorVersion_";
 
+/// So many nodes are named; of more their number is told.
+const NAMED_MAX: usize = 3;
+
 /// The versions of all kubelets, by what the nodes tell.
 #[derive(Debug, Default)]
 pub(super) struct Kubelets {
@@ -80,18 +83,21 @@ impl Kubelets {
         let judged = judged.filter_map(|(version, names)| Some((judge(version, release)?, version, names)));
         let judged: Vec<_> = judged.collect();
         let worst = judged.iter().map(|(skew, ..)| *skew).min()?;
+        let bad = || judged.iter().filter(|(skew, ..)| *skew == worst);
+        let count = bad().map(|(.., names)| names.len()).sum();
         let mut nodes: Vec<(&String, &String)> = Vec::new();
-        for (_, version, names) in judged.iter().filter(|(skew, ..)| *skew == worst) {
-            nodes.extend(names.iter().map(|name| (name, *version)));
+        if count <= NAMED_MAX {
+            nodes
+                .extend(bad().flat_map(|(_, version, names)| names.iter().map(move |name| (name, *version))));
+            nodes.sort();
         }
-        nodes.sort();
         let (status, reason) = match worst {
             Skew::TooFarBehind => ("False", "KubeletMinorVersionUnsupported"),
             Skew::Ahead => ("Unknown", "KubeletMinorVersionAhead"),
             Skew::Unknown => ("Unknown", "KubeletVersionUnknown"),
             Skew::NotInNext => ("False", "KubeletMinorVersionUnsupportedNextUpgrade"),
         };
-        let message = format!("KubeletMinorVersionUpgradeable: {}", sentence(worst, &nodes, release));
+        let message = format!("KubeletMinorVersionUpgradeable: {}", sentence(worst, count, &nodes, release));
         Some(Condition::new("Upgradeable", status, &format!("{ABOUT}{reason}"), message))
     }
 }
@@ -117,15 +123,14 @@ fn lowest_skew(minor: u64) -> i64 {
     if minor.is_multiple_of(2) { -2 } else { -1 }
 }
 
-fn sentence(skew: Skew, nodes: &[(&String, &String)], release: &Release) -> String {
-    let (one, several) = (nodes.len() == 1, nodes.len() > 3);
-    let names: Vec<&str> = nodes.iter().map(|(name, _)| name.as_str()).take(4).collect();
+fn sentence(skew: Skew, count: usize, nodes: &[(&String, &String)], release: &Release) -> String {
+    let one = count == 1;
+    let names: Vec<&str> = nodes.iter().map(|(name, _)| name.as_str()).collect();
     let who = match *names.as_slice() {
-        _ if several => format!("{} nodes", nodes.len()),
         [only] => format!("node {only}"),
         [first, second] => format!("nodes {first} and {second}"),
         [first, second, third] => format!("nodes {first}, {second}, and {third}"),
-        _ => String::new(),
+        _ => format!("{count} nodes"),
     };
     let version = nodes.first().map_or("", |(_, version)| version.trim_start_matches('v'));
     let what = if one { format!("version ({version})") } else { "versions".to_owned() };

@@ -34,15 +34,12 @@ use crate::model::resources::{
 };
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
-use health::{Health, Pace};
+use health::{Health, Pace, WORKING_TOWARDS};
 use kubelet_skew::Kubelets;
 use static_pods::Operand;
 
 /// The name in `status.versions` that tells which release an operator has reached.
 const OPERATOR: &str = "operator";
-
-/// How the message of `Progressing` names the target of a rollout.
-const WORKING_TOWARDS: &str = "Working towards ";
 
 /// The operator behind one `ClusterOperator`.
 #[derive(Debug)]
@@ -338,7 +335,7 @@ fn reported_version(object: &Object) -> Option<&str> {
 fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     let progressing =
         condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
-    let target = progressing["message"].as_str()?.strip_prefix(WORKING_TOWARDS)?;
+    let target = health::target_in(progressing["message"].as_str()?)?;
     Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
 }
 

@@ -13,7 +13,7 @@ use crate::model::fault::{Fault, FaultKind};
 use crate::model::release::{self, Account, Architecture, Component, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
 use crate::model::world::World;
-use crate::model::{Object, Write};
+use crate::model::{Object, Write, condition};
 
 const NAME: &str = "kube-apiserver";
 
@@ -203,6 +203,34 @@ fn an_operator_that_was_told_to_stall_ends_its_rollout_when_it_is_told_that_all_
     rig.run(1000);
     assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True", "3:03:20 False"]);
     assert_eq!(versions(&rig), "raw-internal 4.15.2, kube-apiserver 1.28.2, operator 4.15.2");
+}
+
+#[test]
+fn an_operator_that_stalls_tells_what_it_waits_for_and_goes_on_where_it_was() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let fault = Fault {
+        reason: "Hung".to_owned(),
+        message: "a pod: is away".to_owned(),
+        ..Fault::of(FaultKind::Stalled)
+    };
+    rig.write(&update("4.15.2"));
+    rig.run(1);
+    let told = |rig: &Rig| {
+        let object = rig.view.get(&CLUSTER_OPERATORS, "", NAME).unwrap();
+        let found = condition::of(object, "Progressing").unwrap();
+        format!("{} {}", found["reason"].as_str().unwrap(), found["message"].as_str().unwrap())
+    };
+    assert_eq!(told(&rig), "Progressing Working towards 4.15.2");
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(Some(&fault))));
+    rig.run(10_000);
+    assert_eq!(told(&rig), "Hung Working towards 4.15.2: a pod: is away");
+    let begun = rig.log.len();
+    rig.run(10_000);
+    assert_eq!(rig.log.len(), begun, "it is told once");
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(None)));
+    rig.run(1000);
+    assert_eq!(told(&rig), "AsExpected Deployed 4.15.2");
 }
 
 #[test]

@@ -4,47 +4,51 @@ use serde_json::Value;
 
 use super::structural::Structural;
 
-/// Fills in defaults of absent properties, only into objects that are there, top down.
-pub(crate) fn fill(value: &mut Value, schema: &Structural) {
+/// Fills in defaults of absent properties, only into objects that are there, top down. Tells whether there were any.
+pub(crate) fn fill(value: &mut Value, schema: &Structural) -> bool {
     if !schema.has_defaults {
-        return;
+        return false;
     }
+    let mut filled = false;
     match value {
         Value::Object(map) => {
             for (name, property) in schema.properties.iter().filter(|(_, property)| property.has_defaults) {
                 match (map.get_mut(name), &property.default) {
-                    (Some(inner), _) => fill_property(inner, property),
+                    (Some(inner), _) => filled |= fill_property(inner, property),
                     (None, Some(default)) => {
                         let mut inner = default.clone();
                         fill(&mut inner, property);
                         map.insert(name.clone(), inner);
+                        filled = true;
                     }
                     (None, None) => {}
                 }
             }
             if let Some(additional) = schema.additional().filter(|additional| additional.has_defaults) {
                 let others = map.iter_mut().filter(|(name, _)| !schema.properties.contains_key(name));
-                others.for_each(|(_, inner)| fill_property(inner, additional));
+                others.for_each(|(_, inner)| filled |= fill_property(inner, additional));
             }
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
                 for item in items {
-                    fill(item, schema);
+                    filled |= fill(item, schema);
                 }
             }
         }
         _ => {}
     }
+    filled
 }
 
 /// A property that is there; a null that may not be one counts as absent.
-fn fill_property(value: &mut Value, schema: &Structural) {
-    match &schema.default {
-        Some(default) if is_bad_null(value, schema) => *value = default.clone(),
-        _ => {}
+fn fill_property(value: &mut Value, schema: &Structural) -> bool {
+    let bad = schema.default.as_ref().filter(|_| is_bad_null(value, schema));
+    let is_bad = bad.is_some();
+    if let Some(default) = bad {
+        *value = default.clone();
     }
-    fill(value, schema);
+    fill(value, schema) | is_bad
 }
 
 /// Drops nulls of properties that are not nullable; elements of lists stay.

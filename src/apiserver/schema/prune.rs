@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::path::Path;
-use super::structural::{Additional, Structural};
+use super::structural::Structural;
+use crate::apiserver::delta::Delta;
 
 /// Fields that every whole object has, whatever its schema says.
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -15,72 +16,104 @@ static NOTHING: LazyLock<Structural> = LazyLock::new(Structural::default);
 
 /// Prunes a whole object and gives the paths of what was removed, in order.
 pub(crate) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
-    let mut removed = Vec::new();
-    walk(object, Some(schema), true, schema.preserve_unknown, &Path::Root, &mut removed);
-    removed
+    prune_changes(object, schema, &Delta::Other)
+}
+
+/// The same of an object that differs so from one that was pruned by this schema.
+pub(crate) fn prune_changes(object: &mut Value, schema: &Structural, delta: &Delta) -> Vec<String> {
+    let mut walk = Walk { removed: Vec::new() };
+    walk.node(
+        object,
+        Some(schema),
+        Unknown { whole: true, kept: schema.preserve_unknown },
+        &Path::Root,
+        delta,
+    );
+    walk.removed
 }
 
 /// Prunes a value that need not be a whole object, as a default.
 pub(crate) fn prune_value(value: &mut Value, schema: &Structural) {
-    let mut removed = Vec::new();
-    let (whole, keep) = (schema.embedded_resource, schema.preserve_unknown);
-    walk(value, Some(schema), whole, keep, &Path::Root, &mut removed);
+    let mut walk = Walk { removed: Vec::new() };
+    walk.node(value, Some(schema), Unknown::of(schema), &Path::Root, &Delta::Other);
 }
 
-/// One node. `whole`: the node is a whole object; `keep`: unknown fields of this node stay.
-fn walk(
-    value: &mut Value,
-    schema: Option<&Structural>,
+/// Which fields of a node stay that its schema does not know.
+#[derive(Clone, Copy)]
+struct Unknown {
+    /// Those of a whole object.
     whole: bool,
-    keep: bool,
-    path: &Path<'_>,
-    removed: &mut Vec<String>,
-) {
-    match value {
-        Value::Object(map) => {
-            let mut gone: Vec<String> = Vec::new();
-            for (name, inner, property) in schema.unwrap_or(&NOTHING).along(map.iter_mut()) {
-                // Most fields are known, and have nothing in them that could be unknown.
-                let empty = !inner.is_object() && !inner.is_array();
-                if empty && property.is_some() || whole && OBJECT_FIELDS.contains(&name.as_str()) {
-                    continue;
-                }
-                let here = path.key(name);
-                match (property, schema.and_then(|schema| schema.additional.as_ref())) {
-                    (Some(schema), _) => property_of(inner, schema, &here, removed),
-                    (None, Some(Additional::Of(schema))) => property_of(inner, schema, &here, removed),
-                    (None, Some(Additional::Anything)) => walk(inner, None, false, false, &here, removed),
-                    (None, None) if keep => {}
-                    (None, None) => {
-                        removed.push(here.to_string());
-                        gone.push(name.clone());
-                    }
-                }
-            }
-            for name in gone {
-                map.remove(&name);
-            }
-        }
-        Value::Array(items) => {
-            let inner = schema.and_then(|schema| schema.items.as_deref());
-            // Below a node that keeps unknown fields, elements without a schema are kept as they are.
-            if inner.is_none() && keep {
-                return;
-            }
-            let whole = inner.is_some_and(|schema| schema.embedded_resource);
-            let keep = keep || inner.is_some_and(|schema| schema.preserve_unknown);
-            for (index, item) in items.iter_mut().enumerate() {
-                walk(item, inner, whole, keep, &path.index(index), removed);
-            }
-        }
-        _ => {}
+    /// All.
+    kept: bool,
+}
+
+impl Unknown {
+    fn of(schema: &Structural) -> Self {
+        Self { whole: schema.embedded_resource, kept: schema.preserve_unknown }
     }
 }
 
-fn property_of(value: &mut Value, schema: &Structural, path: &Path<'_>, removed: &mut Vec<String>) {
-    // Most values have nothing in them.
-    if value.is_object() || value.is_array() {
-        walk(value, Some(schema), schema.embedded_resource, schema.preserve_unknown, path, removed);
+struct Walk {
+    removed: Vec<String>,
+}
+
+impl Walk {
+    fn node(
+        &mut self,
+        value: &mut Value,
+        schema: Option<&Structural>,
+        unknown: Unknown,
+        path: &Path<'_>,
+        delta: &Delta,
+    ) {
+        if delta.is_same() {
+            return;
+        }
+        match value {
+            Value::Object(map) => {
+                let mut gone: Vec<String> = Vec::new();
+                let along = schema.unwrap_or(&NOTHING).along(map.iter_mut());
+                for (place, (name, inner, property)) in along.enumerate() {
+                    // Most fields are known, and have nothing in them that could be unknown.
+                    let empty = !inner.is_object() && !inner.is_array();
+                    if empty && property.is_some() || unknown.whole && OBJECT_FIELDS.contains(&name.as_str())
+                    {
+                        continue;
+                    }
+                    let (here, delta) = (path.key(name), delta.inner(place));
+                    let known = property.or_else(|| schema?.additional());
+                    match (known, schema.and_then(|schema| schema.additional.as_ref())) {
+                        (Some(schema), _) => {
+                            self.node(inner, Some(schema), Unknown::of(schema), &here, delta);
+                        }
+                        (None, Some(_)) => {
+                            self.node(inner, None, Unknown { whole: false, kept: false }, &here, delta);
+                        }
+                        (None, None) if unknown.kept => {}
+                        (None, None) => {
+                            self.removed.push(here.to_string());
+                            gone.push(name.clone());
+                        }
+                    }
+                }
+                for name in gone {
+                    map.remove(&name);
+                }
+            }
+            Value::Array(items) => {
+                let inner = schema.and_then(|schema| schema.items.as_deref());
+                // Below a node that keeps unknown fields, elements without a schema are kept as they are.
+                if inner.is_none() && unknown.kept {
+                    return;
+                }
+                let own = inner.map_or(Unknown { whole: false, kept: false }, Unknown::of);
+                let below = Unknown { kept: unknown.kept || own.kept, ..own };
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.node(item, inner, below, &path.index(index), delta.inner(index));
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -14,6 +14,8 @@ use serde_json::Value;
 pub(crate) struct Entry {
     /// The revision of its last write.
     pub(super) revision: u64,
+    /// The schema in force when it was written; `None` if that was in another life.
+    epoch: Option<u64>,
     /// As it was written.
     stored: Form,
     /// As it is read under the schema in force, where that differs.
@@ -62,19 +64,24 @@ impl Form {
 
 impl Entry {
     /// An object just written.
-    pub(super) fn new(revision: u64, object: Arc<Value>) -> Self {
-        Self { revision, stored: Form::Tree(object), served: None, owners: None }
+    pub(super) fn new(revision: u64, epoch: u64, object: Arc<Value>) -> Self {
+        Self { revision, epoch: Some(epoch), stored: Form::Tree(object), served: None, owners: None }
     }
 
     /// An object of which nobody remembers the write.
     pub(super) fn restored(revision: u64, object: &Value) -> Self {
         let text = serde_json::to_vec(object).unwrap_or_default();
-        Self { revision, stored: Form::Text(text.into()), served: None, owners: None }
+        Self { revision, epoch: None, stored: Form::Text(text.into()), served: None, owners: None }
     }
 
     /// The same, with what is known of the owners of its fields.
     pub(super) fn with_owners(self, owners: Option<KnownOwners>) -> Self {
         Self { owners, ..self }
+    }
+
+    /// Whether it was written by this schema.
+    pub(crate) fn is_of(&self, epoch: u64) -> bool {
+        self.epoch == Some(epoch)
     }
 
     /// What is known of the owners of its fields.
@@ -115,7 +122,7 @@ mod tests {
     #[test]
     fn an_object_reads_the_same_as_text() {
         let object = Arc::new(json!({ "spec": { "a": [1, 1.0, -3, u64::MAX, "ü\n", null, true] } }));
-        let mut entry = Entry::new(1, Arc::clone(&object));
+        let mut entry = Entry::new(1, 0, Arc::clone(&object));
         entry.serve(Arc::new(json!({ "spec": {} })));
         entry.fold(None);
         assert_eq!(entry.stored(), object);
@@ -125,7 +132,7 @@ mod tests {
     #[test]
     fn an_object_that_nests_deep_reads_the_same_as_text() {
         let object = (0..300).fold(json!(1), |inner, _| json!([inner]));
-        let mut entry = Entry::new(1, Arc::new(object.clone()));
+        let mut entry = Entry::new(1, 0, Arc::new(object.clone()));
         entry.fold(None);
         assert_eq!(*entry.stored(), object);
     }

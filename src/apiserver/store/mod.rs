@@ -145,7 +145,7 @@ impl Store {
         self.revision += 1;
         metadata::of(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
         let object = Arc::new(object);
-        let entry = Entry::new(self.revision, Arc::clone(&object)).with_owners(owners);
+        let entry = Entry::new(self.revision, epoch, Arc::clone(&object)).with_owners(owners);
         let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();
         let old = named.insert(key.name.clone(), entry).map(|entry| entry.served());
         let kind = if old.is_some() { EventKind::Modified } else { EventKind::Added };

@@ -32,6 +32,7 @@ impl ApiServer {
         }
         let kind = patch_type(call)?;
         let (patch, repeated) = read(call, kind)?;
+        self.hold_against(call);
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
         let object = match kind {

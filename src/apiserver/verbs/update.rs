@@ -31,6 +31,7 @@ const KEPT_IF_ABSENT: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePer
 impl ApiServer {
     pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         call.check_subresource()?;
+        self.hold_against(call);
         let body = decode::body(call)?;
         let object = decode::object(call, body, &self.profile)?;
         self.update_object(call, object)
@@ -40,6 +41,9 @@ impl ApiServer {
     pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         check_name(call, &object)?;
+        if object["metadata"].get("namespace").is_some() != kind.resource.namespaced {
+            call.delta = None;
+        }
         validation::match_namespace(call, &mut object)?;
         let entry = match self.entry(call) {
             Ok(entry) => entry.clone(),
@@ -49,12 +53,12 @@ impl ApiServer {
             }
             Err(refused) => return Err(refused),
         };
-        let old = Self::written_form(&kind, &entry);
+        let old = call.known.take().unwrap_or_else(|| Self::written_form(&kind, &entry));
         call.before = Some(Arc::clone(&old));
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
         let attributes =
             Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
-        let mut delta = self.delta(call, &old, &object);
+        let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.owners() };
         let owners = self.owners(call, &object, Some(before));
         self.mutate(call, attributes, Some(&mut object))?;
@@ -80,11 +84,21 @@ impl ApiServer {
         self.store_update(call, &kind, object, owners.known, &entry, &old)
     }
 
-    /// How an object differs from what it was, where somebody will ask: who keeps the owners of fields, and who checks
-    /// the status of a custom resource.
+    /// Has the body of an update of a custom resource held against the object, where somebody will ask how they differ.
+    pub(super) fn hold_against(&self, call: &mut Call<'_>) {
+        let asked = call.kind.custom.is_some() && self.asks_for_delta(call);
+        let entry = self.entry(call).ok().filter(|entry| asked && entry.is_of(call.kind.epoch()));
+        call.known = entry.map(|entry| Self::written_form(&call.kind, entry));
+    }
+
+    /// How an object differs from what it was, where somebody will ask.
     fn delta(&self, call: &Call<'_>, old: &Value, object: &Value) -> Delta {
-        let checked = call.kind.custom.is_some() && call.writes_part();
-        if self.managed_fields || checked { Delta::between(old, object) } else { Delta::Other }
+        if self.asks_for_delta(call) { Delta::between(old, object) } else { Delta::Other }
+    }
+
+    /// Who keeps the owners of fields does, and who checks the status of a custom resource.
+    fn asks_for_delta(&self, call: &Call<'_>) -> bool {
+        self.managed_fields || call.kind.custom.is_some() && call.writes_part()
     }
 
     /// The uid and the resource version that the client knew.

@@ -24,8 +24,8 @@ const PERIOD: Duration = Duration::from_secs(30);
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The alerts of the Prometheus that the arguments name; without one, none is ever told. What could not be asked for leaves
-/// things as they are.
+/// The alerts of the Prometheus that the arguments name, if they name one. What could not be asked for leaves things as they
+/// are.
 ///
 /// # Errors
 /// It cannot be reached by what is given.
@@ -33,10 +33,10 @@ pub(super) async fn stream(
     args: &InsightsArgs,
     config: &Config,
     monitor: &Arc<Monitor>,
-) -> Result<Alerts, String> {
+) -> Result<Option<Alerts>, String> {
     let Some(url) = &args.prometheus else {
         hint("no --prometheus: there are no insights on alerts");
-        return Ok(stream::pending().boxed());
+        return Ok(None);
     };
     let mut config = config.clone();
     config.cluster_url = url.clone();
@@ -50,18 +50,14 @@ pub(super) async fn stream(
     let monitor = Arc::clone(monitor);
     let begun = (client, monitor, Instant::now());
     let told = stream::unfold(begun, async |(client, monitor, mut due)| {
-        loop {
-            sleep_until(due).await;
-            due = Instant::now() + PERIOD;
-            let answer = timeout(PATIENCE, thanos::answer(&client)).await;
-            let answer = answer.unwrap_or_else(|_| Err("no answer".to_owned())).and_then(|body| read(&body));
-            monitor.asked_for_alerts(answer.as_ref().err());
-            if let Ok(alerts) = answer {
-                return Some((alerts, (client, monitor, due)));
-            }
-        }
+        sleep_until(due).await;
+        due = Instant::now() + PERIOD;
+        let answer = timeout(PATIENCE, thanos::answer(&client)).await;
+        let answer = answer.unwrap_or_else(|_| Err("no answer".to_owned())).and_then(|body| read(&body));
+        monitor.asked_for_alerts(answer.as_ref().err());
+        Some((answer, (client, monitor, due)))
     });
-    Ok(told.boxed())
+    Ok(Some(told.boxed()))
 }
 
 /// The certificates in a file, read as those that a kubeconfig names.
@@ -81,5 +77,5 @@ async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
 fn read(body: &str) -> Result<Vec<ActiveAlert>, String> {
     let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     let alerts = answer["data"]["alerts"].as_array().ok_or("expected `data.alerts` in the answer")?;
-    Ok(alerts.iter().filter_map(ActiveAlert::read).collect())
+    Ok(alerts.iter().map(ActiveAlert::read).collect())
 }

@@ -111,7 +111,7 @@ fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, Failure> {
 fn alerts_in(body: &str) -> Vec<ActiveAlert> {
     let answer: Value = serde_json::from_str(body).unwrap_or_default();
     let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
-    alerts.filter_map(ActiveAlert::read).collect()
+    alerts.map(ActiveAlert::read).collect()
 }
 
 /// The minor of the API server at a moment, if it was ever replaced until then.

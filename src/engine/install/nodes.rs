@@ -11,7 +11,6 @@ use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::Streams;
 use crate::model::Object;
 use crate::model::machine::{Disk, StaticPod};
-use crate::model::release::Release;
 use crate::scenario::plan::{ClusterPlan, PastNode};
 
 /// The planned nodes: control plane first.
@@ -29,7 +28,7 @@ fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, PastNode>> {
 pub(super) fn nodes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Object> {
     let pools = pools(plan, installed);
     let nodes = (0..).zip(planned(plan)).map(|(number, planned)| {
-        let mut node = node(&planned, &plan.release, now);
+        let mut node = node(&planned, plan, now);
         if let Some(pools) = &pools {
             mco::annotate_node(&mut node, planned.role(), topology(plan.control_plane_nodes), pools);
         }
@@ -54,10 +53,12 @@ pub(in crate::engine) fn machines(
     planned(plan).into_iter().map(|node| (node.name.clone(), disk(&node), static_pods(&node))).collect()
 }
 
-fn node(planned: &PastNode, release: &Release, now: Time) -> Value {
-    let (name, role) = (&planned.name, planned.role());
+fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
+    let (name, role, release) = (&planned.name, planned.role(), &plan.release);
+    let machine = plan.node_architectures.get(name).copied().unwrap_or(release.architecture).of_machines();
     let mut labels = json!(planned.labels);
     labels["kubernetes.io/hostname"] = json!(name);
+    labels["kubernetes.io/arch"] = json!(machine);
     labels["kubernetes.io/os"] = json!("linux");
     labels[format!("node-role.kubernetes.io/{role}")] = json!("");
     if planned.is_control_plane {
@@ -87,7 +88,7 @@ fn node(planned: &PastNode, release: &Release, now: Time) -> Value {
                 "osImage": release.os_name(),
                 "containerRuntimeVersion": release.container_runtime_version(),
                 "operatingSystem": "linux",
-                "architecture": release.architecture.of_machines(),
+                "architecture": machine,
             },
         },
     })

@@ -56,14 +56,22 @@ pub fn assess(
     insight
 }
 
-/// Whether the control plane updates.
-pub fn is_updating(cluster_version: &Value, now: Time) -> bool {
-    upstream(cluster_version, now).assessment == Assessment::Progressing
+/// Whether the control plane updates, by its own word (`Progressing=True`), as `oc adm upgrade status` asks for it.
+pub fn is_updating(cluster_version: &Value) -> bool {
+    is_true(cluster_version, "Progressing")
 }
 
 /// Since when the update goes on that is on its way, or was the last.
 pub fn started(cluster_version: &Value) -> Option<Time> {
     time(&cluster_version["status"]["history"][0]["startedTime"])
+}
+
+/// The same for alerts: where there is no history, since `Progressing` is what it is.
+pub fn alerts_count_since(cluster_version: &Value) -> Option<Time> {
+    let has_history = cluster_version["status"]["history"][0].is_object();
+    let progressing =
+        || of(cluster_version, "Progressing").and_then(|found| time(&found["lastTransitionTime"]));
+    if has_history { started(cluster_version) } else { progressing() }
 }
 
 /// Assesses a ClusterVersion at the moment `now`, which becomes the transition time of its one condition, `Updating`, as

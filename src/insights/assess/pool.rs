@@ -74,6 +74,11 @@ impl Counts {
         self.paused
     }
 
+    /// How many are not updated.
+    pub fn outdated(&self) -> usize {
+        self.total - self.updated
+    }
+
     /// The pool in one word; the first that fits.
     fn assessment(&self) -> PoolAssessment {
         if self.updated == self.total {
@@ -100,7 +105,7 @@ impl Counts {
             (Type::Total, self.total),
             (Type::Available, self.available),
             (Type::Progressing, self.progressing),
-            (Type::Outdated, self.total - self.updated),
+            (Type::Outdated, self.outdated()),
             (Type::Draining, self.draining),
             (Type::Excluded, self.paused),
             (Type::Degraded, self.degraded),

@@ -20,8 +20,7 @@ fn run_beside<F: Future<Output = ()>>(script: impl FnOnce(Server) -> F) -> Vec<S
         server.put(CLUSTER_VERSIONS, cluster_version("Console"));
         server.serve_minor("31+");
         let clock = VirtualClock::starting_at("2024-01-01T00:00:00Z".parse().unwrap());
-        let alerts = futures::stream::pending().boxed();
-        let parts = Parts { client: server.client(), clock, alerts, observer: Arc::new(()) };
+        let parts = Parts { client: server.client(), clock, alerts: None, observer: Arc::new(()) };
         let controller = tokio::spawn(run(parts));
         script(server.clone()).await;
         assert!(!controller.is_finished(), "the controller ended");
@@ -54,6 +53,11 @@ fn config_map() -> Value {
 /// The keys of the ConfigMap's data.
 fn keys(server: &Server) -> Vec<String> {
     server.get(CONFIG_MAPS)["data"].as_object().map(|data| data.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The seconds at which the ConfigMap was patched.
+fn patches(log: &[String]) -> Vec<&str> {
+    log.iter().filter_map(|line| line.strip_suffix(" PATCH status-api-cm-prototype")).collect()
 }
 
 /// The lists that watches begin with.
@@ -95,13 +99,11 @@ fn nothing_is_written_before_somebody_creates_the_config_map_and_once_after() {
 fn refused_patches_are_tried_again_after_growing_pauses() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
-        server.refuse_patches(8);
+        server.refuse_patches_with(500, 8);
         seconds(250).await;
         assert_eq!(keys(&server), ["usc.cpi.cv-version"]);
     });
-    let patches: Vec<&str> =
-        log.iter().filter_map(|line| line.strip_suffix(" PATCH status-api-cm-prototype")).collect();
-    assert_eq!(patches, ["0", "1", "3", "7", "15", "31", "63", "123", "183"]);
+    assert_eq!(patches(&log), ["0", "1", "3", "7", "15", "31", "63", "123", "183"]);
 }
 
 #[test]
@@ -206,4 +208,62 @@ fn minors_are_read_with_what_vendors_append_to_them() {
         ["27+", "31", "", "+", "99999999999"].map(leading_number),
         [Some(27), Some(31), None, None, None]
     );
+}
+
+#[test]
+fn heartbeats_do_not_put_off_the_question_which_server_answers() {
+    let log = run_beside(async |server| {
+        server.put(CLUSTER_VERSIONS, cluster_version("Build"));
+        for beat in 0..9 {
+            seconds(10).await;
+            let mut beating = node("old");
+            beating["status"] =
+                json!({"conditions": [{"type": "Ready", "lastHeartbeatTime": beat.to_string()}]});
+            server.put(NODES, beating);
+        }
+    });
+    let asked: Vec<&String> = log.iter().filter(|line| line.ends_with(" GET version")).collect();
+    assert_eq!(asked, ["0 GET version", "60 GET version"]);
+}
+
+#[test]
+fn a_config_map_that_takes_nothing_is_left_alone_until_it_or_what_is_known_changes() {
+    let log = run_beside(async |server| {
+        server.put(CONFIG_MAPS, config_map());
+        server.refuse_patches_with(422, 1);
+        seconds(300).await;
+        assert_eq!(keys(&server), [""; 0]);
+        server.put(CONFIG_MAPS, config_map());
+        seconds(1).await;
+        assert_eq!(keys(&server), ["usc.cpi.cv-version"]);
+        server.refuse_patches_with(422, 1);
+        server.put(
+            CLUSTER_VERSIONS,
+            json!({"metadata": {"name": "version"}, "status": {"history": [{"version": "1"}]}}),
+        );
+        seconds(99).await;
+        server.put(
+            CLUSTER_VERSIONS,
+            json!({"metadata": {"name": "version"}, "status": {"history": [{"version": "2"}]}}),
+        );
+        seconds(10).await;
+        assert!(server.get(CONFIG_MAPS)["data"].to_string().contains("version: \\\"2\\\""));
+    });
+    assert_eq!(patches(&log), ["0", "300", "301", "400"]);
+}
+
+#[test]
+fn who_may_not_write_asks_once_a_minute() {
+    let log = run_beside(async |server| {
+        server.put(CONFIG_MAPS, config_map());
+        server.refuse_patches_with(403, 3);
+        seconds(100).await;
+        for beat in 0..5 {
+            server.put(NODES, json!({"metadata": {"name": "n", "labels": {"beat": beat.to_string()}}}));
+            seconds(1).await;
+        }
+        seconds(100).await;
+        assert_eq!(keys(&server), ["usc.cpi.cv-version"]);
+    });
+    assert_eq!(patches(&log), ["0", "60", "120", "180"]);
 }

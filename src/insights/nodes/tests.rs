@@ -314,7 +314,6 @@ fn heartbeats_and_what_no_insight_tells_cost_nothing() {
     bench.node("w0", &beating);
     let mut counted = pool("worker", "worker");
     counted["status"] = json!({"machineCount": 7});
-    counted["spec"]["configuration"] = json!({"name": "new"});
     bench.pool("worker", &counted);
     assert_eq!((bench.nodes.stale.len(), bench.nodes.all_stale), (0, false));
 }

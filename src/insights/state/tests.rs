@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::config_map::ROOM;
 use super::*;
 use crate::base::yaml;
 
@@ -13,6 +14,8 @@ const T2: &str = "2024-01-01T02:00:00Z";
 struct Bench {
     state: State,
     data: Option<BTreeMap<String, String>>,
+    /// How many bytes others keep in the ConfigMap.
+    binary: usize,
     revision: u64,
 }
 
@@ -50,7 +53,8 @@ impl Bench {
         self.revision += 1;
         self.tell();
         assert!(self.state.wants_config_map(), "somebody else wrote it");
-        self.state.config_map_read(Some((self.revision.to_string(), self.data.clone().unwrap())));
+        let data = Data { texts: self.data.clone().unwrap(), binary: self.binary };
+        self.state.config_map_read(Some((self.revision.to_string(), data)));
     }
 
     /// The watch tells its resource version.
@@ -77,7 +81,7 @@ impl Bench {
         self.tell();
         assert!(!self.state.wants_config_map(), "who wrote it knows it");
         assert_eq!(self.state.patch(), None);
-        let data = self.state.config_map.get().map(|(_, data)| data);
+        let data = self.state.config_map.get().map(|(_, data)| &data.texts);
         assert_eq!(data, self.data.as_ref());
         changed.join(" ")
     }
@@ -126,7 +130,7 @@ fn nothing_is_concluded_before_everything_is_known() {
     let data = BTreeMap::from([("usc.cpi.cv-version".to_owned(), "old".to_owned())]);
     state.config_map(Event::InitApply((CONFIG_MAP.to_owned(), "1".to_owned())));
     state.config_map(Event::InitDone);
-    state.config_map_read(Some(("1".to_owned(), data)));
+    state.config_map_read(Some(("1".to_owned(), Data { texts: data, binary: 0 })));
     state.assess(T1.parse().unwrap()).unwrap();
     assert_eq!((state.patch(), state.wants_version()), (None, false));
 }
@@ -270,4 +274,107 @@ fn operators_follow_the_cluster_version_and_the_image_of_the_machine_config_oper
     assert_eq!(bench.round(T1), "+usc.cpi.co-etcd +usc.cpi.cv-version");
     bench.state.operator(Event::Delete(("etcd".to_owned(), Operator::read(&json!({})))));
     assert_eq!(bench.round(T1), "-usc.cpi.co-etcd");
+}
+
+/// Lists one object of each: a pool of workers, and a node of it that is at the release of its MachineConfig.
+fn put_workers(bench: &mut Bench, config_release: &str) {
+    let node = json!({"metadata": {
+        "name": "w0", "labels": {"worker": ""},
+        "annotations": {
+            "machineconfiguration.openshift.io/currentConfig": "rendered",
+            "machineconfiguration.openshift.io/desiredConfig": "rendered",
+            "machineconfiguration.openshift.io/state": "Done",
+        },
+    }});
+    let selector = json!({"matchLabels": {"worker": ""}});
+    let pool = json!({"metadata": {"name": "worker"}, "spec": {"nodeSelector": selector}});
+    listed("w0", Some(Node::read(&node))).for_each(|event| bench.state.node(event));
+    listed("worker", Some(Pool::read(&pool))).for_each(|event| bench.state.pool(event));
+    listed("rendered", Some(Some(config_release.to_owned())))
+        .for_each(|event| bench.state.machine_config(event));
+}
+
+fn firing(name: &str, since: &str) -> ActiveAlert {
+    let labels = json!({"alertname": name, "severity": "warning"});
+    ActiveAlert::read(&json!({"labels": labels, "annotations": {}, "state": "firing", "activeAt": since}))
+}
+
+/// A ClusterVersion whose own update is done.
+fn done() -> Value {
+    let mut done = object("");
+    done["status"]["conditions"] = json!([{"type": "Progressing", "status": "False"}, {"type": "Failing", "status": "True", "reason": "R"}]);
+    done["status"]["history"][0]["state"] = json!("Completed");
+    done
+}
+
+#[test]
+fn what_is_told_of_an_update_is_told_until_the_last_worker_is_through() {
+    let mut bench = Bench::new(Some(done()), None, Some(&[]));
+    put_workers(&mut bench, "4.14.0");
+    bench.state.alerts(vec![firing("KubePodCrashLooping", T2), firing("Earlier", "2024-01-01T00:00:00Z")]);
+    bench.round(T2);
+    let told = |bench: &Bench| -> Vec<Value> {
+        let health = bench.health().into_iter().filter(|(_, insight)| insight["type"] == "Health");
+        let mut told: Vec<String> = health
+            .map(|(_, insight)| insight["health"]["impact"]["summary"].as_str().unwrap().to_owned())
+            .collect();
+        told.sort();
+        told.into_iter().map(Value::from).collect()
+    };
+    let failing = "Cluster Version version is failing to proceed with the update (R)";
+    assert_eq!(told(&bench), ["Alert is firing: KubePodCrashLooping", failing]);
+    bench.state.machine_config(changed("rendered", Some("4.14.1".to_owned())));
+    bench.round("2024-01-01T03:00:00Z");
+    bench.round("2024-01-01T03:01:00Z");
+    assert_eq!(told(&bench), [""; 0], "the cluster is not updating");
+}
+
+#[test]
+fn without_a_history_alerts_count_since_the_update_is_told() {
+    let conditions = json!([{"type": "Progressing", "status": "True", "lastTransitionTime": T1}]);
+    let object = json!({"metadata": {"name": "version"}, "status": {"conditions": conditions}});
+    let mut bench = Bench::new(Some(object), None, Some(&[]));
+    bench.state.alerts(vec![firing("A", T1), firing("B", T2)]);
+    bench.round(T2);
+    let all = serde_json::to_string(&bench.health()).unwrap();
+    assert!(all.contains("Alert is firing: B") && !all.contains("Alert is firing: A"), "{all}");
+}
+
+#[test]
+fn however_many_alerts_fire_pools_and_nodes_have_half_of_the_room() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
+    let alerts = (0..700).map(|number| {
+        let mut alert = firing(&format!("A{number:03}"), T2);
+        alert.alert.annotations.insert("description".to_owned(), "x".repeat(4000));
+        alert
+    });
+    bench.state.alerts(alerts.collect());
+    put_workers(&mut bench, "4.14.1");
+    bench.round(T2);
+    let data = bench.data.as_ref().unwrap();
+    for key in ["usc.cpi.cv-version", "usc.ni.mcp-worker", "usc.ni.node-w0"] {
+        assert!(data.contains_key(key), "no {key} among {}", data.len());
+    }
+    let size = |bench: &Bench| bench.data.as_ref().unwrap().values().map(String::len).sum::<usize>();
+    assert!((ROOM - 10_000..=ROOM).contains(&size(&bench)), "{}", size(&bench));
+    bench.binary = ROOM / 2;
+    bench.show();
+    bench.round(T2);
+    assert!((ROOM / 2 - 10_000..=ROOM / 2).contains(&size(&bench)), "{}", size(&bench));
+    bench.binary = 0;
+    bench.show();
+    bench.round(T2);
+    assert!(size(&bench) > ROOM - 10_000, "there is room again: {}", size(&bench));
+}
+
+#[test]
+fn alerts_of_the_same_labels_are_told_of_one_by_one() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
+    bench.state.alerts(vec![firing("A", T2), firing("A", T2), firing("B", T2)]);
+    bench.round(T2);
+    assert_eq!(bench.health().len(), 3);
+    bench.state.alerts(vec![firing("A", T2), firing("B", T2)]);
+    assert_eq!(bench.round("2024-01-01T02:00:30Z"), "", "one leaves after a while");
+    bench.round("2024-01-01T02:01:30Z");
+    assert_eq!(bench.health().len(), 2);
 }

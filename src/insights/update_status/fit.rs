@@ -99,6 +99,10 @@ fn fit_condition(condition: &mut Value, acquired_at: &str) {
         condition["lastTransitionTime"] = json!(acquired_at);
     }
     let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    if !matches!(text("status").as_str(), "True" | "False") {
+        condition["status"] = json!("Unknown");
+    }
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
     let (reason, message) = (reason(&text("reason"), &text("type")), text("message"));
     condition["reason"] = json!(reason);
     condition["message"] = json!(truncate(&message, CONDITION_MESSAGE_MAX));

@@ -35,12 +35,12 @@ pub(super) fn combine(binary: &Binary, left: Value, right: Value) -> Result<Valu
     }
 }
 
-fn is_comparison(operator: &str) -> bool {
+pub(super) fn is_comparison(operator: &str) -> bool {
     matches!(operator, "==" | "!=" | ">" | "<" | ">=" | "<=")
 }
 
 #[expect(clippy::float_cmp, reason = "PromQL compares so, and NaN equals nothing")]
-fn compute(operator: &str, left: f64, right: f64) -> f64 {
+pub(super) fn compute(operator: &str, left: f64, right: f64) -> f64 {
     let truth = |holds: bool| f64::from(u8::from(holds));
     match operator {
         "+" => left + right,

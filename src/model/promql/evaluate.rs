@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::parser::anchored;
-use super::{Expr, Labels, Matcher, Metrics, Sample, Selector, Test, Value, aggregate, binary};
+use super::{Binary, Expr, Labels, Matcher, Metrics, Sample, Selector, Test, Value, aggregate, binary};
 
 /// The label that holds a metric's name.
 pub const NAME: &str = "__name__";
@@ -12,18 +12,20 @@ pub const NAME: &str = "__name__";
 #[derive(Debug)]
 pub struct Taken<'a> {
     matchers: &'a [Matcher],
+    /// The comparison by which samples are kept, and with what number.
+    filter: Option<(&'a str, f64)>,
     samples: Vec<Sample>,
 }
 
 impl<'a> Taken<'a> {
     /// Takes what fits all matchers.
     fn by(matchers: &'a [Matcher]) -> Self {
-        Self { matchers, samples: Vec::new() }
+        Self { matchers, filter: None, samples: Vec::new() }
     }
 
     /// Takes everything.
     pub fn all() -> Self {
-        Self { matchers: &[], samples: Vec::new() }
+        Self::by(&[])
     }
 
     /// Offers a sample. A label without a value is none, and no label may be given twice.
@@ -33,6 +35,9 @@ impl<'a> Taken<'a> {
 
     /// Offers a sample of a target, which adds labels of its own.
     pub fn offer_of(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
+        if self.filter.is_some_and(|(operator, number)| binary::compute(operator, value, number) == 0.0) {
+            return;
+        }
         let all = || labels.iter().chain(target);
         let of = |name: &str| all().find(|(label, _)| *label == name).map_or("", |(_, value)| value);
         if self.matchers.iter().all(|matcher| fits(matcher, of(&matcher.label))) {
@@ -59,12 +64,15 @@ pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
         Expr::Select(selector) if selector.range.is_some() => {
             Err("a range is no value of one moment".to_owned())
         }
-        Expr::Select(selector) => Ok(Value::Vector(select(selector, metrics))),
+        Expr::Select(selector) => Ok(Value::Vector(select(selector, None, metrics))),
         Expr::Negative(of) => Ok(match evaluate(of, metrics)? {
             Value::Scalar(number) => Value::Scalar(-number),
             Value::Vector(samples) => Value::Vector(nameless(samples, |value| -value)?),
         }),
         Expr::Binary(binary) => {
+            if let Some(filtered) = filtered(binary, metrics) {
+                return distinct(filtered).map(Value::Vector);
+            }
             let left = evaluate(&binary.left, metrics)?;
             if binary.operator == "and" && matches!(&left, Value::Vector(samples) if samples.is_empty()) {
                 return Ok(left);
@@ -127,18 +135,20 @@ fn over_time(
     metrics: &dyn Metrics,
     make: impl Fn(&[f64]) -> f64,
 ) -> Result<Value, String> {
-    let mut series: BTreeMap<Labels, Vec<f64>> = BTreeMap::new();
+    let mut series: BTreeMap<&Labels, Vec<f64>> = BTreeMap::new();
     let span = selector.range.unwrap_or_default();
-    let wanted = |sample: &Sample| {
+    let wanted = |sample: &&Sample| {
         let of = |matcher: &Matcher| sample.labels.get(&matcher.label).map_or("", String::as_str);
         selector.matchers.iter().all(|matcher| fits(matcher, of(matcher)))
     };
     let earlier = metrics.earlier(&selector.metric, span).into_iter().flatten().filter(wanted);
-    for mut sample in earlier.chain(select(selector, metrics)) {
-        sample.labels.remove(NAME);
-        series.entry(sample.labels).or_default().push(sample.value);
+    let mut now = select(selector, None, metrics);
+    now.iter_mut().for_each(|sample| drop(sample.labels.remove(NAME)));
+    for sample in earlier.chain(&now) {
+        series.entry(&sample.labels).or_default().push(sample.value);
     }
-    let made = series.into_iter().map(|(labels, values)| Sample { labels, value: make(&values) });
+    let made =
+        series.into_iter().map(|(labels, values)| Sample { labels: labels.clone(), value: make(&values) });
     distinct(made.collect()).map(Value::Vector)
 }
 
@@ -149,8 +159,15 @@ pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
     }
 }
 
-fn select(selector: &Selector, metrics: &dyn Metrics) -> Vec<Sample> {
-    let mut taken = Taken::by(&selector.matchers);
+/// The samples that a comparison of a metric with a number keeps. Of most metrics that is few: the others are not made.
+fn filtered(binary: &Binary, metrics: &dyn Metrics) -> Option<Vec<Sample>> {
+    let (Expr::Select(selector), Expr::Number(number)) = (&binary.left, &binary.right) else { return None };
+    let filters = binary::is_comparison(&binary.operator) && !binary.returns_bool && selector.range.is_none();
+    filters.then(|| select(selector, Some((&binary.operator, *number)), metrics))
+}
+
+fn select<'a>(selector: &'a Selector, filter: Option<(&'a str, f64)>, metrics: &dyn Metrics) -> Vec<Sample> {
+    let mut taken = Taken { filter, ..Taken::by(&selector.matchers) };
     metrics.collect(&selector.metric, &mut taken);
     for sample in &mut taken.samples {
         sample.labels.insert(NAME.to_owned(), selector.metric.clone());

@@ -29,7 +29,7 @@ pub trait Metrics {
 
     /// The samples that earlier scrapes of the last `span` found, oldest first. Where nothing is remembered, the present
     /// stands for all of it.
-    fn earlier(&self, _metric: &str, _span: SignedDuration) -> Vec<Vec<Sample>> {
+    fn earlier(&self, _metric: &str, _span: SignedDuration) -> Vec<&[Sample]> {
         Vec::new()
     }
 

@@ -1,9 +1,9 @@
 //! What differs between two states of an object, field by field.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// More lines than these are counted only.
 const LINES_MAX: usize = 40;
@@ -27,7 +27,7 @@ const QUIET: &[&str] = &[
 pub(super) struct Line(pub(super) String, pub(super) String, pub(super) String);
 
 /// The fields in which two states differ, in order of their paths; null for an object that is not there. Items of lists
-/// are told apart by their type or name where they have one.
+/// are told apart by their type, name, key or uid where that does.
 pub(super) fn between(before: &Value, after: &Value) -> Vec<Line> {
     let mut lines = Vec::new();
     if !after.is_null() {
@@ -50,7 +50,7 @@ fn collect(before: &Value, after: &Value, path: &str, into: &mut Vec<Line>) {
     let (old, new) = (named(before), named(after));
     let (old, new) = match (old, new) {
         (Some(old), Some(new)) => (old, new),
-        (None, Some(new)) if before.is_null() => (Vec::new(), new),
+        (None, Some(new)) if before.is_null() => (BTreeMap::new(), new),
         _ => {
             let (old, new) = (text(before), text(after));
             let (old, new) = without_same_lines(&old, &new);
@@ -58,31 +58,26 @@ fn collect(before: &Value, after: &Value, path: &str, into: &mut Vec<Line>) {
             return;
         }
     };
-    let find = |all: &[(String, &'_ Value)], name: &str| all.iter().position(|(own, _)| own == name);
-    let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     for name in names {
-        let pick = |all: &[(String, _)]| find(all, name).map(|index| all[index].1);
-        let (old, new) = (pick(&old).unwrap_or(NOTHING), pick(&new).unwrap_or(NOTHING));
+        let (old, new) = (old.get(name).unwrap_or(&NOTHING), new.get(name).unwrap_or(&NOTHING));
         let dot = if path.is_empty() || name.starts_with('[') { "" } else { "." };
         collect(old, new, &format!("{path}{dot}{name}"), into);
     }
 }
 
-/// The fields of an object, or the items of a list that have names, each once; `None` for anything else.
-fn named(value: &Value) -> Option<Vec<(String, &Value)>> {
+/// What items of lists are told apart by, where each has it and no two have the same.
+const NAMES: [&str; 4] = ["type", "name", "key", "uid"];
+
+/// The fields of an object, or the items of a list that can be told apart; `None` for anything else.
+fn named(value: &Value) -> Option<BTreeMap<String, &Value>> {
     match value {
         Value::Object(fields) => Some(fields.iter().map(|(name, value)| (name.clone(), value)).collect()),
-        Value::Array(items) if !items.is_empty() => {
-            let name = |item: &Map<String, Value>| {
-                let name = ["type", "name", "key"].into_iter().find_map(|field| item.get(field)?.as_str());
-                name.map(|name| format!("[{name}]"))
-            };
-            let named: Option<Vec<_>> =
-                items.iter().map(|item| Some((name(item.as_object()?)?, item))).collect();
-            let named = named?;
-            let names: BTreeSet<&String> = named.iter().map(|(name, _)| name).collect();
-            (names.len() == named.len()).then_some(named)
-        }
+        Value::Array(items) if !items.is_empty() => NAMES.iter().find_map(|field| {
+            let name = |item: &Value| item.get(field)?.as_str().map(|name| format!("[{name}]"));
+            let named: Option<BTreeMap<_, _>> = items.iter().map(|item| Some((name(item)?, item))).collect();
+            named.filter(|named| named.len() == items.len())
+        }),
         _ => None,
     }
 }
@@ -121,7 +116,7 @@ fn cut(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 
@@ -149,6 +144,9 @@ mod tests {
             &json!({"b": "x", "l": [1, 2]}),
             &[("a", "1", ""), ("b", "", "x"), ("l", "[1]", "[1,2]")],
         );
+        let insights =
+            |state: &str| json!([{"uid": "a", "type": "Node"}, {"uid": "b", "type": "Node", "is": state}]);
+        check(&insights("x"), &insights("y"), &[("[b].is", "x", "y")]);
         check(&json!({"a": 1}), &Value::Null, &[]);
         check(&Value::Null, &json!({"a": {"b": true}}), &[("a.b", "", "true")]);
     }

@@ -8,7 +8,10 @@ use super::states::{self, HISTORY, Place};
 use crate::base::clock::Time;
 use crate::model::alert::{Alert, AlertState};
 use crate::model::fault::Fault;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES, PODS};
+use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, MACHINE_CONFIG_POOLS, NODES, PODS,
+};
 use crate::model::{Key, Object, View, pod};
 use crate::record::{ADMINISTRATOR, Event as Happened, Record, WriteEvent};
 use crate::report::insights;
@@ -173,6 +176,11 @@ impl Follower<'_> {
         }
     }
 
+    /// Whether insights stand in the ConfigMap, where they are told of in full.
+    fn has_config_map(&self) -> bool {
+        self.view.get(&CONFIG_MAPS, NAMESPACE, CONFIG_MAP).is_some()
+    }
+
     /// The insights changed: each is an event of its own, but those that are told of together.
     fn published(&mut self, at: i64, write: &WriteEvent, news: &[changes::Change]) {
         let mut events: Vec<(&str, usize)> = Vec::new();
@@ -216,7 +224,7 @@ impl Follower<'_> {
         event: &dyn Fn(&str) -> Option<usize>,
     ) -> bool {
         let own = event("");
-        if insights::is_home(key) {
+        if insights::is_home(key) || insights::is_update_status(key) && !self.has_config_map() {
             let null = Value::Null;
             let (old, new) = (before.map_or(&null, |object| object), after.map_or(&null, |object| object));
             for (key, (group, name), state) in states::of_insights(old, new) {

@@ -4,12 +4,11 @@ use serde_json::Value;
 
 use super::lanes::{Group, State, Tone};
 use crate::base::text::truncate;
-use crate::base::yaml;
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
 use crate::model::node_phase::Phase;
 use crate::model::{Object, View};
-use crate::report::insights;
+use crate::report::insights::{self, Told};
 use crate::status::nodes::{self, Assessment};
 
 /// Which lane.
@@ -121,31 +120,32 @@ pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
 
 /// A lane for each insight whose document is not the one of before, with `None` for those that are gone.
 pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, Option<State>)> {
+    let (old, new) = (insights::of(before), insights::of(after));
     let mut found = Vec::new();
-    for (key, document) in published::documents(after) {
-        if before["data"][key] != after["data"][key]
-            && let Some((name, state)) = of_insight(key, document)
+    for (key, told) in &new {
+        if old.get(key) != Some(told)
+            && let Some((name, state)) = of_insight(key, *told)
         {
-            found.push((key.to_owned(), (Group::Insights, name), Some(state)));
+            found.push((key.to_string(), (Group::Insights, name), Some(state)));
         }
     }
-    for (key, document) in published::documents(before) {
-        if after["data"].get(key).is_none()
-            && let Some((name, _)) = of_insight(key, document)
+    for (key, told) in &old {
+        if !new.contains_key(key)
+            && let Some((name, _)) = of_insight(key, *told)
         {
-            found.push((key.to_owned(), (Group::Insights, name), None));
+            found.push((key.to_string(), (Group::Insights, name), None));
         }
     }
     found
 }
 
-fn of_insight(key: &str, document: &str) -> Option<(String, State)> {
+fn of_insight(key: &str, told: Told<'_>) -> Option<(String, State)> {
     /// Summaries are cut, and told apart by the last letters of their keys.
     const SUMMARY: usize = 60;
     const TAIL: usize = 6;
-    let insight = yaml::from_str::<Value>(document).ok()?;
+    let insight = told.read()?;
     let (kind, content) = published::content(&insight)?;
-    let short = insights::in_short(document);
+    let short = insights::in_short(told);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if kind == "Health" {
         let impact = &content["impact"];
@@ -182,6 +182,7 @@ fn of_insight(key: &str, document: &str) -> Option<(String, State)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::yaml;
 
     fn object(text: &str) -> Object {
         Object::new(yaml::from_str::<Value>(text).unwrap())
@@ -224,5 +225,14 @@ mod tests {
         assert_eq!((&**key, &**name), ("usc.cpi.dns", "ClusterOperator dns"));
         assert_eq!(state.as_ref().unwrap().tone, Tone::Busy);
         assert_eq!(of_insights(&before, &Value::Null)[0].2, None);
+        let part = |status: &str| {
+            let insight = yaml::from_str::<Value>(&document(status)).unwrap();
+            let informers = serde_json::json!([{"name": "cpi", "insights": [insight]}]);
+            serde_json::json!({"status": {"controlPlane": {"informers": informers}}})
+        };
+        let (key, (_, name), state) = &of_insights(&part("False"), &part("True"))[0];
+        assert_eq!((&**key, &**name), ("usc.cpi.co-dns", "ClusterOperator dns"));
+        assert_eq!(state.as_ref().unwrap().tone, Tone::Busy);
+        assert!(of_insights(&part("True"), &part("True")).is_empty());
     }
 }

@@ -10,7 +10,7 @@ use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
 use crate::model::{Object, pod, resources};
 use crate::record::WriteEvent;
-use crate::report::insights;
+use crate::report::insights::{self, Told};
 
 /// One thing that changed.
 #[derive(Debug)]
@@ -224,12 +224,12 @@ fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
         if old == Some(document) {
             continue;
         }
-        if old.is_none() && insights::is_all_well(document) {
+        if old.is_none() && insights::is_all_well(Told::Document(document)) {
             quiet += 1;
             continue;
         }
-        let text = insights::in_short(document);
-        if old.map(insights::in_short).as_ref() != Some(&text) {
+        let text = insights::in_short(Told::Document(document));
+        if old.map(|old| insights::in_short(Told::Document(old))).as_ref() != Some(&text) {
             found.push(change(key, format!("{key} {text}")));
         }
     }

@@ -257,6 +257,22 @@ fn the_last_insights_of_a_record_are_rendered() {
 }
 
 #[test]
+fn without_a_config_map_the_last_insights_are_those_of_the_update_status() {
+    let mut history = History::new();
+    let of = |uid: &str, reason: &str| {
+        let conditions = json!([{"type": "Updating", "status": "False", "reason": reason}]);
+        json!({"uid": uid, "type": "Node", "node": {"name": uid, "conditions": conditions}})
+    };
+    let insights = json!([of("node-a", "Completed"), of("node-b", "Pending")]);
+    let pools = json!([{"name": "worker", "informers": [{"name": "ni", "insights": insights}]}]);
+    let status = json!({"status": {"workerPools": pools}});
+    history.write("usc", &resources::UPDATE_STATUSES, "", "cluster", status);
+    let text = crate::report::insights::at_the_end(&history.record);
+    assert!(text.starts_with("usc.ni.node-a: Updating=False Completed\nusc.ni.node-b:\n    "), "{text}");
+    assert!(text.contains("\n      conditions:\n") && text.contains("reason: Pending"), "{text}");
+}
+
+#[test]
 fn of_lines_that_differ_only_in_digits_the_first_and_the_last_before_another_stay() {
     let mut history = History::new();
     for message in ["1 of 9", "2 of 9", "3 of 9", "waiting", "4 of 9", "waiting", "waiting", "5 of 9"] {

@@ -22,6 +22,25 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
 }
 
 #[test]
+fn machines_of_another_architecture_are_of_nodes_that_there_are_and_of_a_release_for_several() {
+    let file = |cluster: &str| {
+        format!("name: n\ncluster: {{version: 4.14.1, {cluster}}}\ntimeline: [clear-update]\n")
+    };
+    check(
+        &file("nodes: {workers: 1, architectures: {worker-0: arm64}}"),
+        "s.yaml:2:63: a release for amd64 runs on no other machines; say `architecture: multi` of the cluster",
+    );
+    check(
+        &file("architecture: multi, nodes: {workers: 1, architectures: {worker-1: arm64, master-0: multi}}"),
+        "s.yaml:2:85: expected one of `master-0`, `master-1`, `master-2`, `worker-0`, found `worker-1`; did you mean `worker-0`?\n\
+         s.yaml:2:112: expected one of `amd64`, `arm64`, `ppc64le`, `s390x`, found `multi`",
+    );
+    let text = file("architecture: multi, nodes: {workers: 1, architectures: {worker-0: arm64}}");
+    let cluster = plan(&text).unwrap().cluster;
+    assert_eq!(cluster.node_architectures["worker-0"].name(), "arm64");
+}
+
+#[test]
 fn a_command_is_looked_at_before_it_runs() {
     check_step("  - run: oc adm upgrade --to-image=$(image 4.14.8)", "");
     check_step(
@@ -83,7 +102,7 @@ fn the_cluster_is_checked_against_its_release() {
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
              s.yaml:3:63: expected a whole number from 0 to 5000, found `1.5`\n\
-             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `leases`",
+             s.yaml:3:68: nodes has no key `infra`; it may have `control-plane`, `workers`, `architectures`, `leases`",
     );
     check_cluster(
         "{version: 4.14.1, kubernetes: v1.33, feature-set: TechPreview}",
@@ -132,6 +151,46 @@ fn faults_are_of_an_operator_a_node_or_pods() {
 }
 
 #[test]
+fn what_would_be_lost_on_a_fault_is_told() {
+    let check_fault = |fault: &str, problem: &str| check_step(&format!("  - fault: {{{fault}}}"), problem);
+    check_fault(
+        "node: w, is: not-ready, times: 3",
+        "s.yaml:5:45: `times` does nothing to a fault `not-ready` of a node: say `message`",
+    );
+    check_fault(
+        "node: w, is: degraded, by: 3m, reason: R",
+        "s.yaml:5:52: `reason` does nothing to a fault `degraded` of a node: say `message`\n\
+         s.yaml:5:40: `by` does nothing to a fault `degraded` of a node: say `message`",
+    );
+    check_fault(
+        "process: p, is: watch-stale, write: {verb: get}",
+        "s.yaml:5:49: `write` does nothing to a fault `watch-stale` of a process: there is nothing to say of it",
+    );
+    check_fault(
+        "process: p, is: watch-dropped, for: 3m",
+        "s.yaml:5:48: `for` does nothing to a fault `watch-dropped`: it is over at once",
+    );
+    check_fault(
+        "api: all, is: conflict, retry-after: 3s",
+        "s.yaml:5:50: `retry-after` does nothing to a fault `conflict` of requests: say `message`, `nth`, `times`",
+    );
+    check_fault(
+        "pod: a/b, is: unready, reason: R",
+        "s.yaml:5:44: `reason` does nothing to a fault `unready` of a pod: say `message`",
+    );
+    for well in [
+        "operator: dns, is: stalled, reason: R, message: m",
+        "node: w, is: clock-ahead, by: 3m",
+        "node: w, is: reboot-loop, times: 3",
+        "process: p, is: lease-lost, for: 3m",
+        "pool: p, is: render-flips, times: 3",
+        "api: all, is: too-many-requests, retry-after: 3s, nth: 2, message: m",
+    ] {
+        check_fault(well, "");
+    }
+}
+
+#[test]
 fn steps_say_what_is_wrong_with_them() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
@@ -158,7 +217,7 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

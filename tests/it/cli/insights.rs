@@ -1,7 +1,7 @@
 //! `windtunnel insights` beside a served cluster that updates.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -235,4 +235,72 @@ fn what_keeps_the_controller_from_its_work_is_told() {
     check(&[&bare[..], &["--listen", &address]].concat(), 2, &format!("error: --listen {address}: "));
     check(&[&bare[..], &["--once", "--dry-run"]].concat(), 1, "error: cluster");
     check(&["--once", "--dry-run", "--output", "text"], 2, "[possible values: yaml, json]");
+}
+
+/// A Prometheus that answers to every question but the first few, and what it was asked for.
+struct Prometheus {
+    url: String,
+    asked: std::sync::mpsc::Receiver<String>,
+}
+
+impl Prometheus {
+    fn start(refusals: usize, alerts: &Value) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
+        let body = json!({"status": "success", "data": {"alerts": alerts}}).to_string();
+        let (told, asked) = std::sync::mpsc::channel();
+        // It ends with the process of the tests.
+        std::thread::spawn(move || {
+            for (number, stream) in socket.incoming().enumerate() {
+                let mut stream = stream.unwrap();
+                let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+                let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+                let (status, body) = if number < refusals {
+                    ("503 Service Unavailable", "not yet")
+                } else {
+                    ("200 OK", body.as_str())
+                };
+                let length = body.len();
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                );
+                if told.send(head.join("\n")).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { url, asked }
+    }
+}
+
+#[test]
+fn alerts_of_a_prometheus_become_insights_while_the_cluster_updates() {
+    let labels =
+        json!({"alertname": "KubeNodeNotReady", "severity": "warning", "namespace": "openshift-monitoring"});
+    let annotations = json!({"summary": "Node is not ready."});
+    // Any clock of the cluster is before this.
+    let since = "2999-01-01T00:00:00Z";
+    let alert = |state: &str| json!({"labels": labels, "annotations": annotations, "state": state, "activeAt": since});
+    let environment = TestEnvironment::new();
+    let arguments = ["--version", "4.18.3", "--speed", "20x", "--kubeconfig", "admin"];
+    let _served = Served::start(&environment, &arguments);
+    run(async {
+        let _cluster = updating(&environment).await;
+        let look = |prometheus: &Prometheus| {
+            let once = ["insights", "--kubeconfig", "config", "--once", "--dry-run", "-o", "json"];
+            environment.run(&[&once[..], &["--prometheus", &prometheus.url]].concat())
+        };
+        let firing = Prometheus::start(0, &json!([alert("firing")]));
+        until("told", async || look(&firing).stdout.contains("Alert is firing: Node is not ready.")).await;
+        let asked = firing.asked.recv().unwrap();
+        assert!(asked.starts_with("GET /api/v1/alerts"), "{asked}");
+        assert!(asked.to_lowercase().contains("authorization: bearer "), "{asked}");
+        let output = look(&Prometheus::start(0, &json!([alert("pending")])));
+        assert!(!output.stdout.contains("Alert is firing"), "{output}");
+        let output = look(&Prometheus::start(usize::MAX, &json!([])));
+        assert_eq!(output.code, Some(0), "{output}");
+        assert!(output.stderr.contains("alerts: "), "{output}");
+        assert!(output.stdout.contains("usc.cpi.cv-version"), "{output}");
+    });
 }

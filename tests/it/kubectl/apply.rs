@@ -65,6 +65,8 @@ fn the_manifests_for_clusters_of_others_are_taken_as_they_are_written() {
         for kind in ["job.batch/windtunnel-suite", "job.batch/windtunnel-exploration"] {
             assert!(applied.contains(&format!("{kind} created\n")), "{applied}");
         }
+        // As OpenShift has it.
+        kubectl.run("create namespace openshift-cluster-version");
         let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/update-status-controller"));
         assert!(applied.contains("deployment.apps/update-status-controller created\n"), "{applied}");
         let again =

@@ -63,6 +63,12 @@ fn what_is_kept_stands_in_later_steps_and_steps_are_retried_until_they_pass() {
         "- keep: {as: x, object: ConfigMap/default/none, field: data}",
         "n.yaml:5:3: keep data of ConfigMap/default/none as x: there is no ConfigMap/default/none",
     );
+    let version =
+        "- keep: {as: target, object: ClusterVersion/version, field: 'status.availableUpdates[0].version'}\n";
+    check(&format!("- advance: 5m\n{version}- run: oc adm upgrade --to $(kept target)"), "");
+    let asked =
+        "- expect: {object: ClusterVersion/version, fields: {spec.desiredUpdate.version: $(kept target)}}";
+    check(&format!("- advance: 5m\n{version}- run: 'oc adm upgrade \"--to=$(kept target)\"'\n{asked}"), "");
     let retry = |what: &str| {
         format!(
             "- retry:\n    within: 5m\n    steps:\n    - run: {{command: oc get nodes, prints: /{what}/}}\n    \

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use futures::future::select;
 use kube::Client;
 use serde_json::{Value, json};
@@ -116,8 +115,7 @@ async fn audit(objects: &[Value]) -> Vec<Answered> {
         Election::new(client.clone(), NAMESPACE, "a".to_owned(), terms, clock.clone(), observer.clone());
     let work = async {
         election.won().await;
-        let alerts = futures::stream::pending().boxed();
-        let run = insights::run(Parts { client, clock, alerts, observer });
+        let run = insights::run(Parts { client, clock, alerts: None, observer });
         select(std::pin::pin!(election.lost()), std::pin::pin!(run)).await;
     };
     let _ = timeout(Duration::from_secs(60), work).await;

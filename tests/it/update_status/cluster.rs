@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -47,9 +46,8 @@ impl Cluster {
             "state": "Completed", "version": "4.18.3", "image": "i", "verified": true,
             "startedTime": "2023-12-31T00:00:00Z", "completionTime": "2023-12-31T01:00:00Z",
         }]);
-        let conditions = json!([{
-            "type": "Progressing", "status": "False", "lastTransitionTime": "2023-12-31T01:00:00Z",
-        }]);
+        let condition = |kind: &str| json!({"type": kind, "status": "False", "lastTransitionTime": "2023-12-31T01:00:00Z"});
+        let conditions = [condition("Progressing"), condition("Failing")];
         let desired = json!({"version": "4.18.3", "image": "i"});
         cluster
             .create(json!({
@@ -66,10 +64,16 @@ impl Cluster {
     }
 
     pub(crate) fn start(&self) -> JoinHandle<()> {
-        let (client, clock) = (self.client.clone(), Arc::clone(&self.clock));
+        self.start_as(self.client.clone())
+    }
+
+    /// Starts the controller as somebody who may not do everything.
+    pub(crate) fn start_as(&self, client: Client) -> JoinHandle<()> {
+        let clock = Arc::clone(&self.clock);
         tokio::spawn(async move {
-            let alerts = futures::stream::pending().boxed();
-            insights::run(insights::Parts { client, clock, alerts, observer: Arc::new(()) }).await.unwrap();
+            insights::run(insights::Parts { client, clock, alerts: None, observer: Arc::new(()) })
+                .await
+                .unwrap();
         })
     }
 

@@ -72,6 +72,13 @@ fn moving(done: u32, failures: Vec<Failure>, waited_minutes: i64) -> Situation {
 #[test]
 fn progress_is_told_in_whole_percent() {
     check(moving(0, vec![], 0), "True Working towards 4.16.3", "False");
+    let waiting = || vec![of_operator("ClusterOperatorUpdating", "etcd")];
+    check(
+        moving(0, waiting(), 0),
+        "True ClusterOperatorUpdating Working towards 4.16.3: waiting on etcd",
+        "False",
+    );
+    check(moving(799, vec![], 0), "True Working towards 4.16.3: 799 of 800 done (99% complete)", "False");
     check(moving(107, vec![], 0), "True Working towards 4.16.3: 107 of 800 done (13% complete)", "False");
 }
 
@@ -299,4 +306,73 @@ fn conditions_begin_in_the_operators_order_and_the_generation_is_that_of_the_wor
     let progressing = Condition::read(condition::of(&invalid, "Progressing").unwrap());
     assert_eq!((progressing.status.as_str(), progressing.reason.as_str()), ("True", "InvalidClusterVersion"));
     assert_eq!(progressing.message, "Reconciling 4.16.3: the cluster version is invalid");
+}
+
+#[test]
+fn an_invalid_spec_goes_before_everything_else_that_progressing_could_tell() {
+    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
+    let mut apply = begin(work, Mode::Reconciling, now());
+    apply.progress.failure = Some(of_operator("ClusterOperatorDegraded", "etcd"));
+    let told = progressing(&apply, VERSION, true, now());
+    let expected = ("False", "InvalidClusterVersion", "Stopped at 4.16.3: the cluster version is invalid");
+    assert_eq!((&*told.status, &*told.reason, &*told.message), expected);
+    apply.mode = Mode::Updating;
+    let told = progressing(&apply, VERSION, true, now());
+    let expected = ("True", "InvalidClusterVersion", "Reconciling 4.16.3: the cluster version is invalid");
+    assert_eq!((&*told.status, &*told.reason, &*told.message), expected);
+}
+
+#[test]
+fn without_a_clock_a_degraded_operator_has_had_its_time_and_a_slow_one_has_not() {
+    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let behaviour = Behaviour::of(&release);
+    let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
+    let mut apply = begin(work, Mode::Updating, now());
+    let mut status = |reason: &str| {
+        apply.progress.failure = Some(of_operator(reason, "etcd"));
+        failing(&apply, behaviour, now()).status
+    };
+    assert_eq!(
+        (status("ClusterOperatorDegraded"), status("ClusterOperatorUpdating")),
+        ("True".into(), "False".into())
+    );
+}
+
+#[test]
+fn the_cluster_stays_available_whatever_becomes_of_it_later() {
+    let release = Release::find(&VERSION.parse().unwrap()).unwrap();
+    let available = |done: Value| {
+        let mut object =
+            json!({ "metadata": { "name": "version" }, "spec": {}, "status": { "conditions": [done] } });
+        let work = Work {
+            release: release.clone(),
+            generation: 5,
+            force: false,
+            verified: false,
+            accepted_risks: None,
+        };
+        let mut apply = begin(work, Mode::Updating, now());
+        apply.progress.failure = Some(of_operator("ClusterOperatorNotAvailable", "etcd"));
+        let mut conditions = take_list(&mut object["status"], "conditions");
+        let (load, upgradeable, updates) =
+            (Load::Untried, Upgradeable::default(), Updates::new(SignedDuration::from_mins(3)));
+        let report = Report {
+            apply: &apply,
+            load: &load,
+            capabilities: &Capabilities::at_start(&release, &json!({})),
+            behaviour: Behaviour::of(&release),
+            updates: &updates,
+            upgradeable: &upgradeable,
+            previews: false,
+            invalid: &[],
+        };
+        set_conditions(&mut conditions, &report, None, VERSION, now());
+        let found = Condition::read(condition::find(&conditions, "Available").unwrap());
+        format!("{} {}", found.status, found.message)
+    };
+    let before = json!({ "type": "Available", "status": "True", "message": "Done applying 4.16.1" });
+    assert_eq!(available(before), "True Done applying 4.16.1");
+    let dropped = json!({ "type": "Available", "status": "False" });
+    assert_eq!(available(dropped), "False ", "until a pass is completed");
 }

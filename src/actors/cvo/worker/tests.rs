@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::actors::cvo::behaviour::Behaviour;
@@ -113,4 +113,39 @@ fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
     let broken_off = "True Could not update namespace \"openshift-cluster-version\" (1 of ";
     assert!(told[1].starts_with(broken_off), "{told:?}");
     assert_eq!((told.len(), &*told[0], &*told[2]), (3, "False ", "False "));
+}
+
+/// `observedGeneration` of the last status that a process writes once spec, of generation 1 so far, has these fields.
+fn observed_after(fields: &Value) -> i64 {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let mut view = seen("first", &Value::Null);
+    let mut observed = 0;
+    for round in 0..4 {
+        if round == 2 {
+            let mut object = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().to_value();
+            object["metadata"]["generation"] = json!(2);
+            for (name, value) in fields.as_object().unwrap() {
+                object["spec"][name] = value.clone();
+            }
+            let (key, object) = (CLUSTER_VERSIONS.key("", "version"), Object::new(object));
+            view.apply(&Change { key, kind: ChangeKind::Modified, object, old: None });
+            worker.queue.trigger(now());
+        }
+        worker.run(&mut site, &view, &[], now(), &mut out);
+        for write in statuses(&mut out) {
+            let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
+            observed = object["status"]["observedGeneration"].as_i64().unwrap();
+            let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
+            worker.status_answered(&site, &answer, &view, now(), &mut out);
+        }
+    }
+    observed
+}
+
+#[test]
+fn what_is_applied_otherwise_is_of_the_generation_that_asks_for_it() {
+    let dns =
+        json!({ "kind": "Deployment", "group": "apps", "namespace": "a", "name": "b", "unmanaged": true });
+    assert_eq!(observed_after(&json!({ "overrides": [dns] })), 2);
+    assert_eq!(observed_after(&json!({ "channel": "another" })), 1, "that asks for nothing to be applied");
 }

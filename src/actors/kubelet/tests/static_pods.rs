@@ -1,7 +1,7 @@
 //! Pods that run from files.
 
 use super::*;
-use crate::model::machine::StaticPod;
+use crate::model::machine::{Boot, StaticPod};
 
 fn file(revision: &str) -> StaticPod {
     let manifest = json!({
@@ -112,4 +112,32 @@ fn a_restarted_kubelet_shows_the_same() {
         let pod = mirror(rig);
         format!("{} {:?}", pod.text("/status/phase"), pod.annotation("kubernetes.io/config.mirror"))
     });
+}
+
+/// A pod that ran before its machine was booted is started once, however often the kubelet is.
+#[test]
+fn what_was_started_since_the_boot_runs_on_when_the_kubelet_is_restarted() {
+    let story = |rig: &mut Rig| {
+        let registry = Registry { images: BTreeMap::from([("sha256:aaaa".to_owned(), Image::default())]) };
+        let world = Arc::new(World { registry, ..World::default() });
+        rig.put(&NODES, json!({ "metadata": { "name": "m" } }));
+        let mut pod = program_pod();
+        pod["spec"]["nodeName"] = json!("m");
+        let running = json!({ "running": { "startedAt": "2023-12-31T00:00:00Z" } });
+        pod["status"] = json!({
+            "phase": "Running",
+            "startTime": "2023-12-31T00:00:00Z",
+            "containerStatuses": [{ "name": "main", "restartCount": 0, "state": running }],
+        });
+        rig.put(&PODS, pod);
+        let boot = Boot { id: "boot".to_owned(), os_image: String::new(), at: rig.now };
+        rig.seat(move || Box::new(Kubelet::booted("m", boot.clone(), Arc::clone(&world), &Streams::new(7))));
+        rig.run(120);
+    };
+    let restarts =
+        |rig: &Rig| pod(rig, "program")["status"]["containerStatuses"][0]["restartCount"].to_string();
+    check_recovery(story, restarts);
+    let mut rig = Rig::new();
+    story(&mut rig);
+    assert_eq!(restarts(&rig), "1");
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pools;
+use crate::actors::operators::health::WORKING_TOWARDS;
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
 use crate::model::manifests::Line;
@@ -108,9 +109,6 @@ fn conditions(
     }
     all
 }
-
-/// How the message of `Progressing` names the target of an update.
-pub(super) const WORKING_TOWARDS: &str = "Working towards ";
 
 /// Paused pools do not stand in the way.
 fn upgradeable(view: &View, line: Line) -> Condition {

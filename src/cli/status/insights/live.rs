@@ -58,8 +58,8 @@ pub(super) fn made(
             Some(at) => Arc::new(Stopped(at)),
             None => Arc::new(WallClock),
         };
-        let alerts = stream::iter([alerts]).chain(stream::pending()).boxed();
-        let parts = Parts { client, clock, alerts, observer: Arc::new(()) };
+        let alerts = stream::iter([Ok(alerts)]).chain(stream::pending()).boxed();
+        let parts = Parts { client, clock, alerts: Some(alerts), observer: Arc::new(()) };
         let look = once(parts, false).await;
         Ok(look.map_err(|error| plain(&error.to_string()))?.insights)
     })?

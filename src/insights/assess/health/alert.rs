@@ -1,5 +1,7 @@
 //! An alert that began to fire during the update, or that is known to stand in the way of updates.
 
+use std::collections::BTreeMap;
+
 use crate::base::clock::Time;
 use crate::model::alert::{ActiveAlert, AlertState};
 use crate::model::insight::{ImpactLevel, ImpactType, ResourceRef};
@@ -17,9 +19,21 @@ pub(super) const FIRING: Cause = Cause {
 /// Alerts that stand in the way of updates whenever they began.
 const KNOWN: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
 
-/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`.
+/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`; `None`: nobody
+/// knows when, so that any may have to do with it.
 pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Findings<'_>) {
-    for active in alerts.iter().filter(|active| active.alert.state == AlertState::Firing) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for active in alerts {
+        let labels: Vec<String> =
+            active.alert.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let labels = labels.join("\n");
+        // Of two rules the alerts may have the same labels. Prometheus tells them in the order of the rules.
+        let count = seen.entry(labels.clone()).or_default();
+        let apart = if *count == 0 { labels } else { format!("{labels}\n#{count}") };
+        *count += 1;
+        if active.alert.state != AlertState::Firing {
+            continue;
+        }
         let name = active.alert.name();
         let level = match active.alert.label("severity") {
             "warning" => ImpactLevel::Warning,
@@ -27,7 +41,7 @@ pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Find
             _ => continue,
         };
         let is_known = KNOWN.contains(&name);
-        let is_of_update = started.is_some_and(|started| active.active_at.is_some_and(|at| at > started));
+        let is_of_update = active.active_at.is_some_and(|at| started.is_none_or(|started| at > started));
         if name.is_empty() || !(is_known || is_of_update) {
             continue;
         }
@@ -36,11 +50,11 @@ pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Find
             (true, false) => "Alert known to affect updates has been firing since before the update started.",
             (false, _) => "Alert started firing during the update.",
         };
-        add(active, level, why, findings);
+        add(active, level, why, &apart, findings);
     }
 }
 
-fn add(active: &ActiveAlert, level: ImpactLevel, why: &str, findings: &mut Findings<'_>) {
+fn add(active: &ActiveAlert, level: ImpactLevel, why: &str, apart: &str, findings: &mut Findings<'_>) {
     let alert = &active.alert;
     let summary = match alert.annotation("summary") {
         "" => alert.name(),
@@ -55,12 +69,11 @@ fn add(active: &ActiveAlert, level: ImpactLevel, why: &str, findings: &mut Findi
     } else {
         format!("The alert description is: {}", texts.join(" | "))
     };
-    let labels: Vec<String> = alert.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let resource =
         ResourceRef { namespace: alert.label("namespace").to_owned(), ..ResourceRef::alert(alert.name()) };
     findings.add(Draft {
         level,
-        apart: &labels.join("\n"),
+        apart,
         reference: alert.annotation("runbook_url"),
         summary: format!("Alert is firing: {summary}"),
         description: format!("{why} {told}"),

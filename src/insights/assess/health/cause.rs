@@ -127,11 +127,6 @@ impl<'a> Findings<'a> {
         Outcome { insights: insights.collect(), look_again: self.look_again }
     }
 
-    /// The current moment.
-    pub(super) fn now(&self) -> Time {
-        self.sight.now
-    }
-
     /// Whether more than `span` has passed since then, or nobody knows since when. If not, it is to be looked at again.
     pub(super) fn is_older(&mut self, since: Option<Time>, span: SignedDuration) -> bool {
         let Some(over) = since.map(|since| after(since, span)) else { return true };
@@ -141,6 +136,13 @@ impl<'a> Findings<'a> {
         // Times of the API are in whole seconds; the next one is the first that is later.
         self.look_at(after(over, SignedDuration::from_secs(1)));
         false
+    }
+
+    /// Whether `span` has passed since then, or nobody knows since when. If not, it is to be looked at again.
+    pub(super) fn lasts(&mut self, since: Option<Time>, span: SignedDuration) -> bool {
+        let over = since.map_or(self.sight.now, |since| after(since, span));
+        self.look_at(over);
+        self.sight.now >= over
     }
 
     /// Looks again at this moment, if not earlier.

@@ -34,8 +34,12 @@ pub(super) const PARTIAL: Cause = Cause {
 };
 
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
-    if facts.is_updating(findings.now()) {
-        failing(facts, findings);
+    if !facts.is_of_update() {
+        return;
+    }
+    failing(facts, findings);
+    let is_through = facts.progress.is_some_and(|progress| progress.updated == progress.total);
+    if !is_through {
         partial(facts, findings);
     }
 }

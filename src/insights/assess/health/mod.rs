@@ -22,7 +22,7 @@ pub use pool::assess as of_pool;
 use serde_json::Value;
 
 use super::progress::Progress;
-use crate::base::clock::Time;
+use crate::model::condition::of;
 
 /// All causes, in the order of the table in `docs/insights.md`.
 pub const CAUSES: &[&Cause] = &[
@@ -61,20 +61,37 @@ pub struct Facts<'a> {
     pub progress: Option<&'a Progress>,
     /// What the pods that fetch payloads suffer from.
     pub version_pods: &'a [String],
+    /// Whether a pool of workers has nodes that are not updated.
+    pub workers_lag: bool,
 }
 
 impl<'a> Facts<'a> {
     /// Of this ClusterVersion, with nothing else known.
     pub fn of(cluster_version: &'a Value) -> Self {
-        Self { cluster_version, crd: None, kubernetes_minor: None, progress: None, version_pods: &[] }
+        Self {
+            cluster_version,
+            crd: None,
+            kubernetes_minor: None,
+            progress: None,
+            version_pods: &[],
+            workers_lag: false,
+        }
     }
 
     fn name(&self) -> &'a str {
         self.cluster_version["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    fn is_updating(&self, now: Time) -> bool {
-        super::cluster_version::is_updating(self.cluster_version, now)
+    /// Whether the control plane updates.
+    fn is_updating(&self) -> bool {
+        super::cluster_version::is_updating(self.cluster_version)
+    }
+
+    /// Whether the cluster updates: its control plane, or its workers after it. While it does, `oc adm upgrade status`
+    /// tells more than that the cluster is not updating.
+    pub fn is_of_update(&self) -> bool {
+        let is_told = || of(self.cluster_version, "Progressing").is_some();
+        self.is_updating() || self.workers_lag && is_told()
     }
 }
 

@@ -4,8 +4,9 @@
 use jiff::SignedDuration;
 
 use crate::base::clock::Time;
+use crate::base::go_quote::quote;
 use crate::insights::assess::dated::Dated;
-use crate::insights::assess::node::{Lack, Node, Pool, Standing, failure};
+use crate::insights::assess::node::{CORDONED, Lack, Node, Pool, Standing, failure};
 use crate::model::insight::{ImpactLevel, ImpactType, ResourceRef, ScopeType};
 use crate::model::node_phase::Phase;
 
@@ -79,6 +80,10 @@ pub fn assess(
     away(node, pool, standing, rebooting_since, findings);
 }
 
+fn is_on_its_way(node: &Node, pool: &Pool, standing: Standing) -> bool {
+    standing.is_on_its_way() && pool.wants(node)
+}
+
 fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
     Draft {
         scope: ScopeType::of(pool.is_control_plane()),
@@ -88,29 +93,29 @@ fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
 }
 
 fn unavailable(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
-    if standing.is_available || standing.is_on_its_way() {
+    if standing.is_available || is_on_its_way(node, pool, standing) {
         return;
     }
     let tolerated = |lack| if lack == Lack::Ready { NOT_READY_FOR } else { PRESSED_FOR };
-    let serious: Vec<&(Lack, Dated)> =
-        node.lacks.iter().filter(|(lack, found)| findings.is_older(found.since, tolerated(*lack))).collect();
-    if serious.is_empty() {
+    // Each is asked, so that each is looked at again when it is due.
+    let serious = node.lacks.iter().filter(|(lack, found)| findings.lasts(found.since, tolerated(*lack)));
+    if serious.count() == 0 {
         return;
     }
+    let cordon = node.unschedulable.then(|| CORDONED.to_owned());
+    let joined = |words: &dyn Fn(Lack, &Dated) -> String| {
+        let lacks = node.lacks.iter().map(|(lack, found)| words(*lack, found));
+        lacks.chain(cordon.clone()).collect::<Vec<_>>().join(" | ")
+    };
     let name = &node.name;
-    let summaries: Vec<String> = serious
-        .iter()
-        .map(|(lack, _)| match lack {
+    findings.add(Draft {
+        summary: joined(&|lack, _| match lack {
             Lack::Ready => format!("Node {name} is not ready"),
             Lack::DiskSpace => format!("Node {name} has disk pressure"),
             Lack::Network => format!("Node {name} has unavailable network"),
-        })
-        .collect();
-    let descriptions: Vec<String> = serious.iter().map(|(lack, found)| described(*lack, found)).collect();
-    findings.add(Draft {
-        summary: summaries.join(" | "),
-        description: descriptions.join(" | "),
-        since: serious.iter().filter_map(|(_, found)| found.since).min(),
+        }),
+        description: failure(node).map_or_else(|| joined(&described), str::to_owned),
+        since: node.lacks.iter().filter_map(|(_, found)| found.since).min(),
         ..draft(&UNAVAILABLE, node, pool)
     });
 }
@@ -121,7 +126,8 @@ fn described(lack: Lack, found: &Dated) -> String {
         Lack::DiskSpace => ("DiskPressure!=False", "Disk pressure"),
         Lack::Network => ("NetworkUnavailable!=False", "Network unavailable"),
     };
-    format!("Node has a {condition} condition with Reason {reason:?} and message {:?}", found.message)
+    let message = quote(&found.message);
+    format!("Node has a {condition} condition with Reason \"{reason}\" and message {message}")
 }
 
 /// A drain goes on since pods are kept away from the node, which is the first thing that a drain does.
@@ -154,7 +160,8 @@ fn away(
     rebooting_since: Option<Time>,
     findings: &mut Findings<'_>,
 ) {
-    let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready).filter(|_| standing.is_on_its_way());
+    let is_away = is_on_its_way(node, pool, standing);
+    let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready).filter(|_| is_away);
     let not_ready_since = lack.and_then(|(_, ready)| ready.since);
     let Some(since) = [not_ready_since, rebooting_since].into_iter().flatten().min() else { return };
     if !findings.is_older(Some(since), AWAY_FOR) {

@@ -18,7 +18,7 @@ pub(super) const STALLED: Cause = Cause {
 /// The insight while the control plane updates and is over its estimate by more than ten minutes, which `oc adm upgrade
 /// status` calls stalled.
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
-    let Some(progress) = facts.progress.filter(|_| facts.is_updating(findings.now())) else { return };
+    let Some(progress) = facts.progress.filter(|_| facts.is_updating()) else { return };
     if !progress.is_stalled() {
         return progress.stalls_at.into_iter().for_each(|at| findings.look_at(at));
     }

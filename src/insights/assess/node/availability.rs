@@ -4,7 +4,8 @@ use super::facts::{Lack, Node, Pool};
 use super::{condition, has_failed};
 use crate::model::insight::InsightCondition;
 
-const CORDONED: &str = "Node is marked unschedulable";
+/// That pods are kept away from it, in the words of the API and of `oc`.
+pub const CORDONED: &str = "Node is marked unschedulable";
 const IN_WORK: &str = "Machine Config Daemon is processing the node";
 
 /// The condition `Available` of a node that cannot run pods, since the first of what it lacks. A node whose image is not

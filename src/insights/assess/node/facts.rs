@@ -31,7 +31,8 @@ pub struct Node {
     labels: Value,
     /// Annotations of the machine-config operator, without their prefix.
     annotations: BTreeMap<String, String>,
-    pub(super) unschedulable: bool,
+    /// Whether pods are kept away from it.
+    pub(in crate::insights) unschedulable: bool,
     /// Since when pods are kept away from it, by the taint that follows from being unschedulable.
     pub(in crate::insights) cordoned_since: Option<Time>,
     /// What it lacks by its conditions, in their order, each with its condition.
@@ -115,6 +116,8 @@ pub struct Pool {
     pub name: String,
     selector: Value,
     pub(super) paused: bool,
+    /// The MachineConfig that its nodes shall have; empty where it names none.
+    wanted: String,
     /// The image that its nodes shall run where the operating system comes in layers of somebody's own; empty where not.
     pub(super) image: String,
     /// What the pool says of itself while it is degraded.
@@ -131,6 +134,7 @@ impl Pool {
             name: metadata["name"].as_str().unwrap_or_default().to_owned(),
             selector: spec["nodeSelector"].clone(),
             paused: spec["paused"] == true,
+            wanted: spec["configuration"]["name"].as_str().unwrap_or_default().to_owned(),
             image: image.as_str().filter(|_| layered).unwrap_or_default().to_owned(),
             degraded: of(pool, "Degraded").map(Dated::read).filter(|found| found.is("True")),
         }
@@ -141,6 +145,12 @@ impl Pool {
         self.paused
     }
 
+    /// Whether a node that is on its way goes where the pool is to be. Where the pool goes on meanwhile, nobody moves the node
+    /// any further before it has come back.
+    pub(in crate::insights) fn wants(&self, node: &Node) -> bool {
+        self.wanted.is_empty() || self.wanted == node.annotation("desiredConfig")
+    }
+
     /// Whether it is the pool of the control plane.
     pub fn is_control_plane(&self) -> bool {
         self.name == MASTER
@@ -148,7 +158,7 @@ impl Pool {
 
     /// Whether it is all the same for nodes if this pool becomes `other`.
     pub fn is_same_for_nodes(&self, other: &Self) -> bool {
-        let of_nodes = |pool: &Self| (pool.selector.clone(), pool.paused, pool.image.clone());
+        let of_nodes = |pool: &'_ Self| Self { degraded: None, ..pool.clone() };
         of_nodes(self) == of_nodes(other)
     }
 }

@@ -12,6 +12,7 @@ use crate::base::clock::Time;
 use crate::model::insight::{InsightCondition, NodeStatusInsight, ResourceRef, ScopeType};
 use crate::model::node_phase::Phase;
 
+pub use availability::CORDONED;
 pub use facts::{Lack, Node, Pool, pool_of, release_of};
 
 /// Where a node stands, as its pool counts it.

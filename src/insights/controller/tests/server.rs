@@ -30,7 +30,8 @@ struct Inner {
     origin: Instant,
     revision: u64,
     minor: &'static str,
-    refusals: u32,
+    /// The answer to patches, for so many of them.
+    refusals: (u16, u32),
     hangs: bool,
     objects: BTreeMap<String, Value>,
     watches: Vec<(String, mpsc::UnboundedSender<Bytes>)>,
@@ -45,7 +46,7 @@ impl Server {
             origin: Instant::now(),
             revision: 0,
             minor: "",
-            refusals: 0,
+            refusals: (500, 0),
             hangs: false,
             objects: BTreeMap::new(),
             watches: Vec::new(),
@@ -85,8 +86,9 @@ impl Server {
         self.inner().minor = minor;
     }
 
-    pub(super) fn refuse_patches(&self, count: u32) {
-        self.inner().refusals = count;
+    /// The next patches are answered with this status code.
+    pub(super) fn refuse_patches_with(&self, code: u16, count: u32) {
+        self.inner().refusals = (code, count);
     }
 
     /// The next patch is never answered.
@@ -151,9 +153,10 @@ impl Inner {
         let status =
             |code: u16| json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code});
         let Some(mut object) = self.objects.get(collection).cloned() else { return reply(404, &status(404)) };
-        if self.refusals > 0 {
-            self.refusals -= 1;
-            return reply(500, &status(500));
+        let (code, left) = &mut self.refusals;
+        if *left > 0 {
+            *left -= 1;
+            return reply(*code, &status(*code));
         }
         let patch: Value = serde_json::from_slice(body).unwrap();
         if patch["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {

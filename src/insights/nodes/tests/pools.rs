@@ -51,7 +51,7 @@ fn what_nodes_and_pools_suffer_from_comes_in_time_and_leaves_after_a_while() {
     bench.node("w0", &away);
     bench.round("02");
     assert_eq!(bench.ailments(), [""; 0]);
-    assert_eq!(bench.nodes.look_again().unwrap().to_string(), "2024-01-01T02:05:01Z");
+    assert_eq!(bench.nodes.look_again().unwrap().to_string(), "2024-01-01T02:05:00Z");
     bench.round("03");
     assert_eq!(bench.ailments(), ["Warning Node w0 is not ready"]);
     bench.node("w0", &node("old"));
@@ -80,6 +80,95 @@ fn what_a_node_suffered_from_leaves_with_the_node() {
     assert_eq!(bench.ailments(), [""; 0]);
 }
 
+/// A node whose daemon failed.
+fn broken() -> Value {
+    let mut broken = node("old");
+    broken["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
+    broken
+}
+
+#[test]
+fn what_a_node_suffered_from_before_leaves_with_the_node_too() {
+    let mut bench = Bench::behind();
+    bench.node("w0", &broken());
+    bench.node("w1", &broken());
+    bench.round("02");
+    bench.node("w0", &node("old"));
+    bench.node("w1", &node("old"));
+    bench.round("02");
+    assert_eq!(bench.ailments(), ["Error Node w0 is degraded", "Error Node w1 is degraded"], "for a while");
+    bench.nodes.node(of(Event::Delete(("w0".to_owned(), json!({}))), Node::read));
+    bench.round("02");
+    assert_eq!(bench.ailments(), ["Error Node w1 is degraded"]);
+    for event in [Event::Init, Event::InitApply(("w2".to_owned(), node("old"))), Event::InitDone] {
+        bench.nodes.node(of(event, Node::read));
+    }
+    bench.round("02");
+    assert_eq!(bench.ailments(), [""; 0], "a list without it");
+}
+
+#[test]
+fn of_what_an_earlier_process_told_nothing_stays_about_nodes_that_are_gone() {
+    let mut old = Bench::behind();
+    old.node("w0", &broken());
+    old.round("02");
+    let mut bench =
+        Bench { data: old.data, informer: Informer::new("ni"), nodes: old.nodes, room: usize::MAX };
+    bench.nodes.node(of(Event::Delete(("w0".to_owned(), json!({}))), Node::read));
+    bench.nodes.all_stale = true;
+    bench.round("02");
+    assert_eq!(bench.ailments(), [""; 0]);
+}
+
+#[test]
+fn a_node_of_an_old_name_does_not_inherit_a_reboot() {
+    let mut bench = Bench::behind();
+    bench.config("new", &config("4.18.7"));
+    let mut rebooting = node("old");
+    for (name, text) in [("desiredConfig", "new"), ("state", "Working"), ("post-config-action", "Rebooting")]
+    {
+        rebooting["metadata"]["annotations"][format!("{PREFIX}{name}")] = json!(text);
+    }
+    bench.node("w0", &rebooting);
+    bench.round("02");
+    for event in [Event::Init, Event::InitDone] {
+        bench.nodes.node(of(event, Node::read));
+    }
+    bench.round("03");
+    bench.node("w0", &rebooting);
+    bench.round("04");
+    assert_eq!(bench.ailments(), [""; 0]);
+    bench.round("05");
+    assert_eq!(bench.ailments(), ["Warning Node w0 does not come back from its reboot"]);
+}
+
+#[test]
+fn a_node_that_lacks_anything_for_long_is_told_with_all_that_it_lacks() {
+    let mut bench = Bench::behind();
+    let mut away = node("old");
+    let lack = |kind: &str, status: &str, since: &str| json!({"type": kind, "status": status, "lastTransitionTime": since, "message": "it \u{1f}is"});
+    away["status"]["conditions"] = json!([
+        lack("Ready", "False", "2024-01-01T01:59:00Z"),
+        lack("DiskPressure", "True", "2024-01-01T01:58:59Z")
+    ]);
+    away["spec"]["unschedulable"] = json!(true);
+    bench.node("w0", &away);
+    bench.round("02");
+    assert_eq!(
+        bench.ailments(),
+        ["Warning Node w0 is not ready | Node w0 has disk pressure | Node is marked unschedulable"]
+    );
+    let health = bench.data.values().find(|text| text.contains("type: Health")).unwrap();
+    let health: Value = yaml::from_str(health).unwrap();
+    assert_eq!(health["health"]["startedAt"], "2024-01-01T01:58:59Z");
+    assert_eq!(
+        health["health"]["impact"]["description"],
+        "Node has a Ready!=True condition with Reason \"Not ready\" and message \"it \\x1fis\" | Node has a \
+         DiskPressure!=False condition with Reason \"Disk pressure\" and message \"it \\x1fis\" | Node is marked \
+         unschedulable"
+    );
+}
+
 #[test]
 fn a_node_whose_drain_does_not_end_is_told_of_twice_as_loud() {
     let mut bench = Bench::behind();
@@ -103,4 +192,26 @@ fn a_node_whose_drain_does_not_end_is_told_of_twice_as_loud() {
     assert_eq!(bench.nodes.look_again().unwrap().to_string(), "2024-01-01T02:05:01Z");
     bench.round("03");
     assert_eq!(bench.ailments(), ["Error Node w0 drains for too long"]);
+}
+
+#[test]
+fn a_node_on_its_way_to_where_its_pool_goes_no_more_is_unavailable() {
+    let mut bench = Bench::behind();
+    bench.config("new", &config("4.18.7"));
+    let mut away = node("old");
+    for (name, text) in [("desiredConfig", "new"), ("state", "Working")] {
+        away["metadata"]["annotations"][format!("{PREFIX}{name}")] = json!(text);
+    }
+    let since = "2024-01-01T01:50:00Z";
+    away["status"]["conditions"] = json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
+    bench.node("w0", &away);
+    let mut wanting = pool("worker", "worker");
+    wanting["spec"]["configuration"] = json!({"name": "new"});
+    bench.pool("worker", &wanting);
+    bench.round("02");
+    assert_eq!(bench.ailments(), [""; 0], "it reboots");
+    wanting["spec"]["configuration"] = json!({"name": "newer"});
+    bench.pool("worker", &wanting);
+    bench.round("02");
+    assert_eq!(bench.ailments(), ["Warning Node w0 is not ready"]);
 }

@@ -59,6 +59,55 @@ fn a_cluster_is_there_and_updates_itself_when_it_is_asked_to() {
 }
 
 #[test]
+fn the_operators_metrics_are_read_through_the_api_server() {
+    let environment = TestEnvironment::new();
+    let _served = Served::start(&environment, &["--version", "4.18.3", "--kubeconfig", "config"]);
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let namespace = "/api/v1/namespaces/openshift-cluster-version";
+        let get = async |path: String| {
+            let request = http::Request::get(format!("{namespace}/{path}")).body(Vec::new()).unwrap();
+            match client.request_text(request).await {
+                Ok(text) => (200, text),
+                Err(kube::Error::Api(status)) => (status.code, status.message.clone()),
+                Err(other) => panic!("{path}: {other}"),
+            }
+        };
+        let service = |id: &str| format!("services/{id}/proxy/metrics");
+        let (code, metrics) = get(service("https:cluster-version-operator:metrics")).await;
+        assert_eq!(code, 200, "{metrics}");
+        for wanted in [
+            "# TYPE cluster_operator_up gauge\n",
+            "\ncluster_operator_conditions{condition=\"Available\",name=\"etcd\",reason=\"AsExpected\"} 1\n",
+            "\ncluster_version_capability{name=\"Build\"} 1\n",
+        ] {
+            assert!(metrics.contains(wanted), "{wanted} is not in {metrics}");
+        }
+        assert!(!metrics.contains("job="), "what a scrape adds is not there");
+        let by_number = get(service("https:cluster-version-operator:9099")).await;
+        assert_eq!(by_number.0, 200);
+        let pods: Api<DynamicObject> = Api::namespaced_with(
+            client.clone(),
+            "openshift-cluster-version",
+            &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod")),
+        );
+        let pod = pods.list(&ListParams::default()).await.unwrap().items.remove(0).metadata.name.unwrap();
+        assert_eq!(get(format!("pods/https:{pod}:9099/proxy/metrics")).await.0, 200);
+        // Metrics are served by HTTPS alone, by one port, at one path.
+        assert_eq!(get(service("cluster-version-operator:9099")).await.0, 400);
+        assert_eq!(get(format!("pods/https:{pod}:9099/proxy/healthz")).await.0, 404);
+        let (code, why) = get(format!("pods/https:{pod}:80/proxy/metrics")).await;
+        assert!(code == 503 && why.ends_with(":80: connect: connection refused"), "{code} {why}");
+        let (code, why) = get(service("https:cluster-version-operator:80")).await;
+        assert_eq!(
+            (code, &*why),
+            (503, "no service port \"80\" found for service \"cluster-version-operator\"")
+        );
+        assert_eq!(get(service("https:nobody:9099")).await.0, 404);
+    });
+}
+
+#[test]
 fn a_scenarios_cluster_is_served_without_its_timeline() {
     let text = "name: n\ncluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}\nreleases: {4.14.8: {}}\n\
                 timeline:\n- update: {to: 4.14.8}\n";

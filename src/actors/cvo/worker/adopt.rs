@@ -1,0 +1,116 @@
+//! What a worker takes up: its own release, a payload that was accepted, and how administrators want it applied.
+
+use serde_json::Value;
+
+use super::Worker;
+use crate::actors::cvo::apply::{ApplyLoop, Mode, Work};
+use crate::actors::cvo::capabilities::Capabilities;
+use crate::actors::cvo::load::Load;
+use crate::actors::cvo::outbox::Outbox;
+use crate::actors::cvo::overrides::Overrides;
+use crate::actors::cvo::payload::Payload;
+use crate::actors::cvo::retrieve::Site;
+use crate::base::clock::Time;
+use crate::model::payload::Selection;
+use crate::model::release::Release;
+use crate::model::resources::FEATURE_GATES;
+use crate::model::{Object, View};
+
+impl Worker {
+    /// The first work of a process: its own release, from its own image. Where spec asks for that by force, the second
+    /// look at it begins it anew.
+    pub(super) fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
+        self.capabilities = Some(Capabilities::at_start(&self.own, cluster_version));
+        self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
+    }
+
+    /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew, and it
+    /// is true.
+    pub(super) fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) -> bool {
+        let Some(apply) = &mut self.apply else { return false };
+        let mut changed = apply.set_overrides(Overrides::of(cluster_version));
+        if let Some(capabilities) = &mut self.capabilities {
+            let before = capabilities.clone();
+            capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
+            changed |= before.status() != capabilities.status();
+        }
+        let selection = selection(view, &apply.work.release);
+        if selection != apply.payload.selection {
+            apply.reload(Payload::load(&apply.work.release, selection));
+            changed = true;
+        }
+        if changed {
+            apply.restart(now);
+        }
+        changed
+    }
+
+    /// Makes the operator's own release the work: a local payload, which nobody verifies and no risk is taken for.
+    pub(super) fn take_up_own(
+        &mut self,
+        generation: i64,
+        force: bool,
+        cluster_version: &Object,
+        view: &View,
+        now: Time,
+    ) {
+        let release = self.own.clone();
+        let payload = Payload::load(&release, selection(view, &release));
+        let work = Work { release, generation, force, verified: false, accepted_risks: None };
+        self.adopt(work, payload, cluster_version, now);
+    }
+
+    /// Makes an accepted payload the work of the apply loop.
+    fn adopt(&mut self, work: Work, payload: Payload, cluster_version: &Object, now: Time) {
+        self.load = Load::loaded(&work.release, &self.own);
+        let mode = mode(cluster_version, &work.release.image);
+        let mut apply = ApplyLoop::new(work, mode, payload, self.pace.clone(), now);
+        apply.set_overrides(Overrides::of(cluster_version));
+        self.apply = Some(apply);
+    }
+
+    /// A retrieval ended. That a payload was accepted is told before the apply loop reports its release.
+    pub(super) fn retrieved(
+        &mut self,
+        accepted: Result<Work, Load>,
+        site: &Site,
+        view: &View,
+        cluster_version: &Object,
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        match accepted {
+            Err(load) => {
+                self.load = load;
+                self.write_status(site, cluster_version, now, out);
+                self.queue.news(now);
+            }
+            Ok(work) => {
+                self.load = Load::loaded(&work.release, &self.own);
+                let payload = Payload::load(&work.release, selection(view, &work.release));
+                if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
+                    capabilities.enable_for(&apply.payload, &payload);
+                }
+                self.write_status(site, cluster_version, now, out);
+                self.adopt(work, payload, cluster_version, now);
+                self.queue.trigger(now);
+            }
+        }
+    }
+}
+
+/// In which frame of mind a release is applied, as history tells.
+fn mode(cluster_version: &Object, image: &str) -> Mode {
+    let history = cluster_version.list("/status/history");
+    let is_completed = |entry: &Value| entry["state"] == "Completed";
+    match history.first() {
+        _ if !history.iter().any(is_completed) => Mode::Initializing,
+        Some(head) if is_completed(head) && head["image"] == image => Mode::Reconciling,
+        _ => Mode::Updating,
+    }
+}
+
+/// Which manifests of a release this cluster takes.
+fn selection(view: &View, release: &Release) -> Selection {
+    Selection::of(view.get(&FEATURE_GATES, "", "cluster").map(|object| &**object), &release.version)
+}

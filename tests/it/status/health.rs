@@ -1,0 +1,147 @@
+//! Health insights of recorded clusters against the update health that the real client printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windtunnel::base::clock::Time;
+use windtunnel::base::text::truncate;
+use windtunnel::dump::{Dump, Source};
+use windtunnel::insights::snapshot;
+use windtunnel::model::alert::ActiveAlert;
+use windtunnel::model::insight::{Detail, HealthInsight};
+use windtunnel::model::{Object, Resource};
+use windtunnel::status::Inputs;
+
+use super::{RECORDED, changed, files, folders, golden};
+
+/// What is told: summary, level, impact, reference, resource and description.
+type Told = [String; 6];
+
+/// The entries below the title of the section.
+fn printed(output: &str) -> Option<BTreeSet<Told>> {
+    let section = output.split_once("= Update Health =\n")?.1;
+    let entries =
+        section.split("\n\nMessage: ").map(|entry| entry.strip_prefix("Message: ").unwrap_or(entry));
+    Some(entries.filter(|entry| entry.contains("\n  Since:")).map(|text| renamed(entry(text))).collect())
+}
+
+fn entry(text: &str) -> Told {
+    let (summary, rest) = text.split_once("\n  Since:").unwrap();
+    let labels = ["Level:", "Impact:", "Reference:", "Resources:\n", "Description: "];
+    let (mut fields, mut rest) = (Vec::new(), rest);
+    for label in labels {
+        let (field, after) = rest.split_once(&format!("\n  {label}")).unwrap();
+        fields.push(field.trim().to_owned());
+        rest = after;
+    }
+    let [_, level, impact, reference, resource] = <[String; 5]>::try_from(fields).unwrap();
+    let description = rest.trim_end_matches('\n').replace("\n               , ", "\n");
+    [truncate(summary, 256), level, impact, truncate(&reference, 512), resource, truncate(&description, 4096)]
+}
+
+fn told(insight: &HealthInsight) -> Told {
+    let words = |value: Value| value.as_str().unwrap().to_owned();
+    let about = &insight.scope.resources[0];
+    let kind = [about.resource.as_str(), about.group.as_str()].join(".");
+    let name = [about.namespace.as_str(), about.name.as_str()].join("/");
+    let resource = format!("{}: {}", kind.trim_end_matches('.'), name.trim_start_matches('/'));
+    [
+        insight.impact.summary.clone(),
+        words(json!(insight.impact.level)),
+        words(json!(insight.impact.kind)),
+        insight.remediation.reference.clone(),
+        resource,
+        insight.impact.description.clone(),
+    ]
+}
+
+/// Whether the client has such a thing to tell too. What nobody described it leaves out.
+fn is_of_client(told: &Told) -> bool {
+    let [summary, .., description] = told;
+    let others = [
+        "Forced health insight",
+        "The payload of release",
+        "Nobody who is trusted",
+        "The cluster does not meet",
+        "Release ",
+        "The update of the control plane",
+        "ClusterVersion ",
+        "Pool '",
+    ];
+    let of_nodes = [" drains for too long", " does not come back from its reboot"];
+    let is_described = description != "<no message>" || summary.starts_with("Cluster Operator ");
+    is_described
+        && !others.iter().any(|start| summary.starts_with(start))
+        && !of_nodes.iter().any(|end| summary.ends_with(end))
+}
+
+/// The API has no ClusterVersion of another name, which the client does not mind in a file.
+fn named(object: &Object) -> Object {
+    let mut object: Value = Value::clone(object);
+    if object["kind"] == "ClusterVersion" {
+        object["metadata"]["name"] = json!("version");
+    }
+    Object::new(object)
+}
+
+/// The same of what the client told.
+fn renamed(mut told: Told) -> Told {
+    let [summary, .., resource, _] = &mut told;
+    let kind = "clusterversions.config.openshift.io: ";
+    if let Some(name) = resource.strip_prefix(kind) {
+        *summary = summary.replace(&format!("Cluster Version {name} "), "Cluster Version version ");
+        *resource = format!("{kind}version");
+    }
+    told
+}
+
+/// What a controller tells of these files that the client tells too. The client judges nodes by the wall clock.
+fn health(files: &BTreeMap<String, String>) -> BTreeSet<Told> {
+    let sources = files.iter().map(|(path, text)| Source { path: path.clone(), text: text.clone() });
+    let dump = Dump::read(sources, snapshot::KINDS).unwrap();
+    let list = |resource: &Resource| -> Vec<Object> { dump.list(resource).map(named).collect() };
+    let alerts: Value =
+        dump.alerts.as_deref().map_or(Value::Null, |body| serde_json::from_str(body).unwrap_or_default());
+    let alerts = alerts["data"]["alerts"].as_array().cloned().unwrap_or_default();
+    let alerts: Vec<ActiveAlert> = alerts.iter().map(ActiveAlert::read).collect();
+    let at = |now: Time, of_nodes: bool| {
+        let insights = snapshot::of_objects(list, alerts.clone(), 33, now).unwrap();
+        let health = insights.into_values().filter_map(|insight| match insight.detail {
+            Detail::Health(health) => Some(told(&health)),
+            _ => None,
+        });
+        health.filter(move |told| told[4].starts_with("nodes: ") == of_nodes).collect::<Vec<_>>()
+    };
+    let now = Inputs::gather(list).unwrap().mock_now();
+    let all = at(now, false).into_iter().chain(at(RECORDED.parse().unwrap(), true));
+    all.filter(is_of_client).collect()
+}
+
+/// Compares what is told of a cluster; what differs goes to `found`.
+fn compare(folder: &Path, files: &BTreeMap<String, String>, found: &mut Vec<String>) {
+    let output = fs::read_to_string(folder.join("detailed-output")).unwrap();
+    let Some(theirs) = printed(&output) else { return };
+    let ours = health(files);
+    for (who, one, other) in [("client", &theirs, &ours), ("controller", &ours, &theirs)] {
+        for told in one.difference(other) {
+            found.push(format!("{}: only the {who} tells {told:#?}", folder.display()));
+        }
+    }
+}
+
+#[test]
+fn health_insights_are_what_the_client_tells_of_recorded_clusters() {
+    let (mut found, mut compared) = (Vec::new(), 0);
+    for group in ["upgrade-status", "upgrade-status-made", "upgrade-status-variants"] {
+        let Some(path) = golden(group) else { continue };
+        for folder in folders(&path) {
+            let files = if group.ends_with("variants") { changed(&folder) } else { files(&folder) };
+            compare(&folder, &files, &mut found);
+            compared += 1;
+        }
+        assert!(compared > 0, "nothing compared in {group}");
+    }
+    assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+}
