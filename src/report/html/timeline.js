@@ -33,9 +33,9 @@ class Timeline extends Drawing {
     this.renumber();
   }
 
-  // Pods of one owner differ in their last letters: a name that does not fit loses its middle.
+  // Pods of one owner differ in their last letters: a name of one word that does not fit loses its middle.
   named(name) {
-    const end = Math.max(name.length - 6, 0);
+    const end = name.includes(" ") ? name.length : Math.max(name.length - 6, 0);
     return make("div", { className: "name", title: name },
       make("span", { textContent: name.slice(0, end) }), make("span", { textContent: name.slice(end) }));
   }
