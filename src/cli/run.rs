@@ -25,6 +25,8 @@ use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 struct Played {
     result: ScenarioResult,
     record: Option<Record>,
+    /// Of the record: it takes a while, and is made where the scenario was played.
+    hash: String,
     snapshots: Vec<Snapshot>,
     wall: Duration,
 }
@@ -144,7 +146,13 @@ fn play_unless(
     if let Some(why) = why {
         let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, why);
         let result = result.of_scenario(None, &plan.tags, &written(plan));
-        return Played { result, record: None, snapshots: Vec::new(), wall: Duration::ZERO };
+        return Played {
+            result,
+            record: None,
+            hash: String::new(),
+            snapshots: Vec::new(),
+            wall: Duration::ZERO,
+        };
     }
     let mut played = play(place, plan, args, args.seed);
     if played.result.failed() {
@@ -175,14 +183,14 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
         Ok(outcome) => outcome,
         Err(SessionError::Unable(why)) => {
             let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, &why);
-            return Played { result, record: None, snapshots: Vec::new(), wall };
+            return Played { result, record: None, hash: String::new(), snapshots: Vec::new(), wall };
         }
         Err(error) => {
             let result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, seed);
             let mut result = result.of_scenario(None, &plan.tags, &written(plan));
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             result.failed_at = error.place();
-            return Played { result, record: None, snapshots: Vec::new(), wall };
+            return Played { result, record: None, hash: String::new(), snapshots: Vec::new(), wall };
         }
     };
     let result = ScenarioResult::of(&outcome.record, &plan.file);
@@ -202,7 +210,8 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
             result.failure = Some(format!("the same seed gave two different records: {difference}"));
         }
     }
-    Played { result, record: Some(outcome.record), snapshots: outcome.snapshots, wall }
+    let hash = outcome.record.hash();
+    Played { result, record: Some(outcome.record), hash, snapshots: outcome.snapshots, wall }
 }
 
 /// The first line in which two records differ.
@@ -226,9 +235,9 @@ fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
         }
     }
     say(&summary::scenario(&played.result));
-    if let Some(record) = &played.record {
+    if played.record.is_some() {
         let millis = played.wall.as_secs_f64() * 1000.0;
-        say(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, record.hash()));
+        say(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, played.hash));
     }
     say("\n");
 }

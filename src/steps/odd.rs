@@ -70,13 +70,13 @@ mod tests {
     #[test]
     fn names_and_words_that_nobody_has_are_odd() {
         let text = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    When operator etdc degrades\n    \
-                    Then ClusterVersion condition Progresing is False\n    And for 5 minutes there is no insight Health\n";
+                    Then ClusterVersion condition Progresing is False\n    And throughout 5 minutes there is no health insight\n";
         assert_eq!(
             warnings(text),
             [
                 "f:4:5: no release of this scenario has an operator etdc; did you mean `etcd`?",
                 "f:5:5: no ClusterVersion has a condition `Progresing`; did you mean `Progressing`?",
-                "f:6:5: nobody publishes insights by now, so none is there: begin with `insights: true`",
+                "f:6:5: nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)",
             ]
         );
     }

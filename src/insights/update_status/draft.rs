@@ -32,7 +32,7 @@ impl From<Value> for Draft<'_> {
     }
 }
 
-impl<'a> Draft<'a> {
+impl Draft<'_> {
     /// The operations of a JSON patch that make `old` at a path this.
     pub(in crate::insights) fn changes(&self, path: &str, old: &Value) -> Vec<Value> {
         let mut operations = Vec::new();
@@ -76,7 +76,7 @@ impl<'a> Draft<'a> {
         match (old, self) {
             (Value::Object(old), Self::Map(new)) => of_members(path, old, new, operations),
             (Value::Array(old), Self::List(new)) if in_order(old, new) => {
-                of_items(path, old, new, operations)
+                of_items(path, old, new, operations);
             }
             (Value::Null, _) => operations.push(json!({"op": "add", "path": path, "value": self.value()})),
             _ => operations.push(json!({"op": "replace", "path": path, "value": self.value()})),

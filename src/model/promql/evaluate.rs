@@ -143,7 +143,9 @@ fn over_time(
     };
     let earlier = metrics.earlier(&selector.metric, span).into_iter().flatten().filter(wanted);
     let mut now = select(selector, None, metrics);
-    now.iter_mut().for_each(|sample| drop(sample.labels.remove(NAME)));
+    for sample in &mut now {
+        sample.labels.remove(NAME);
+    }
     for sample in earlier.chain(&now) {
         series.entry(&sample.labels).or_default().push(sample.value);
     }

@@ -33,6 +33,13 @@ class Timeline extends Drawing {
     this.renumber();
   }
 
+  // Pods of one owner differ in their last letters: a name of one word that does not fit loses its middle.
+  named(name) {
+    const end = name.includes(" ") ? name.length : Math.max(name.length - 6, 0);
+    return make("div", { className: "name", title: name },
+      make("span", { textContent: name.slice(0, end) }), make("span", { textContent: name.slice(end) }));
+  }
+
   group(group) {
     const { end } = this.data;
     const isLoud = ({ tone }) => tone === "bad" || tone === "warn";
@@ -80,7 +87,7 @@ class Timeline extends Drawing {
   row(lane, tall) {
     const canvas = make("canvas");
     const row = make("div", { className: tall ? "row tall" : "row", tabIndex: -1 },
-      make("div", { className: "name", textContent: lane.name, title: lane.name }), canvas);
+      this.named(lane.name), canvas);
     row.setAttribute("role", "group");
     row.ariaLabel = `${lane.name}: ${count(lane.spans.length, "span")}, ${count(lane.marks.length, "mark")}`;
     row.lane = { ...lane, row, canvas, tall };

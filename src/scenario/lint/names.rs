@@ -85,8 +85,7 @@ impl Names {
             }
             // What nobody publishes is absent, whatever it is called.
             What::NoInsight(insight, checks) | What::NeverInsight(insight, checks) => {
-                let nobody =
-                    "nobody publishes insights by now, so none is there: begin with `insights: true`";
+                let nobody = "nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)";
                 found.extend((!self.publishes).then(|| nobody.to_owned()));
                 found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
                 found.extend(words_of_insight(insight, checks));

@@ -86,7 +86,7 @@ fn that_insights_are_absent_is_odd_where_nobody_publishes_any() {
     let absent = "- expect: {insight: Health, absent: true}\n";
     check(
         &format!("{HEAD}timeline:\n{absent}"),
-        "s.yaml:4:3: nobody publishes insights by now, so none is there: begin with `insights: true`",
+        "s.yaml:4:3: nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)",
     );
     check(&format!("{HEAD}timeline:\n- publish-insights\n{absent}"), "");
 }

@@ -326,7 +326,7 @@ fn expectations_say_what_is_wrong_with_them() {
     );
     check_step(
         "  - expect: {writes: [{verb: put, code: 42, object: Nod/a, who: me}]}",
-        "s.yaml:5:30: expected one of `create`, `update`, `patch`, `delete`, found `put`; did you mean `update`?\n\
+        "s.yaml:5:30: expected one of `create`, `update`, `patch`, `delete`, found `put`\n\
              s.yaml:5:41: expected a whole number from 200 to 599, found `42`\n\
              s.yaml:5:53: unknown kind `Nod`; did you mean `Node`?\n\
              s.yaml:5:60: a write has no key `who`; it may have `by`, `verb`, `object`, `subresource`, `code`, `message`, `condition`, `conditions`, `fields`",

@@ -115,7 +115,7 @@ fn all_problems_of_all_files_come_at_once_and_name_the_nearest() {
         error: s/keys.yaml:5:10: expected nodes (a map), found `many`
         error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
         error: s/values.yaml:1:7: expected a name, found a list
-        error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340` or `release#50743`, found `JIRA-1`
+        error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
         error: s/values.yaml:3:20: unknown release 4.99.0: there are facts for 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
         error: s/values.yaml:3:40: expected a Kubernetes minor from "1.24" to "1.36", found `newest`
         error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
