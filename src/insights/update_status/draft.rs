@@ -52,7 +52,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn value(&self) -> Value {
+    /// The whole of it.
+    pub(super) fn value(&self) -> Value {
         match self {
             Self::Value(value) => value.clone().into_owned(),
             Self::List(items) => items.iter().map(Self::value).collect(),

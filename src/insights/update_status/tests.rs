@@ -54,7 +54,7 @@ fn told(control_plane: Vec<Insight>, nodes: Vec<Insight>) -> Value {
     informers[0].replace(control_plane, now()).unwrap();
     informers[1].replace(nodes, now()).unwrap();
     let [control_plane, nodes] = &informers;
-    status([control_plane, nodes], &Value::Null, ROOM, now()).unwrap()
+    status([control_plane, nodes], &Value::Null, ROOM, now()).unwrap().value()
 }
 
 #[test]
