@@ -34,7 +34,11 @@ fn cases() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (file, text) in scenarios.iter().chain(&features) {
         let ids = id.find_iter(text).map(|id| id.as_str().to_owned());
-        let plans = if file.ends_with(".yaml") { plans(file, text) } else { Vec::new() };
+        let plans = if Path::new(file).extension().is_some_and(|kind| kind == "yaml") {
+            plans(file, text)
+        } else {
+            Vec::new()
+        };
         let risks = plans.iter().flat_map(|plan| &plan.ids).filter_map(|id| id.strip_prefix("risk#"));
         for case in ids.chain(risks.map(str::to_owned)) {
             found.entry(case).or_default().insert(file.clone());

@@ -56,6 +56,7 @@ fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "how much was compared")]
 fn every_recorded_command_reads_as_oc_prints_it() {
     let Some(text) = golden() else {
         crate::skipped::skipped("no ../shared/golden/oc-upgrade-transcripts.txt beside the checkout");

@@ -67,6 +67,7 @@ fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "how much was compared")]
 fn check(folder: &str, inputs_of: impl Fn(&Path) -> Inputs) {
     let Some(path) = golden(folder) else {
         crate::skipped::skipped(&format!("no ../shared/golden/{folder} beside the checkout"));

@@ -86,7 +86,10 @@ impl ApiServer {
 
     /// Has the body of an update of a custom resource held against the object, where somebody will ask how they differ.
     pub(super) fn hold_against(&self, call: &mut Call<'_>) {
-        let asked = call.kind.custom.is_some() && self.asks_for_delta(call);
+        // Where defaults are filled in, it would have to be done again afterwards.
+        let lacks_defaults =
+            call.kind.custom.as_ref().is_some_and(|custom| !custom.version.schema.has_defaults);
+        let asked = lacks_defaults && self.asks_for_delta(call);
         let entry = self.entry(call).ok().filter(|entry| asked && entry.is_of(call.kind.epoch()));
         call.known = entry.map(|entry| Self::written_form(&call.kind, entry));
     }

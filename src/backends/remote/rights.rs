@@ -23,7 +23,7 @@ const BINDING: &str = "windtunnel:nodes";
 /// # Errors
 /// The server does not tell, or takes no binding.
 pub(crate) fn let_kubelets_work(wire: &Arc<Wire>, run: &str) -> Result<(), BackendError> {
-    if may_work(wire).map_err(failed)? {
+    if may_work(wire).map_err(|refusal| failed(&refusal))? {
         return Ok(());
     }
     let binding = json!({
@@ -36,7 +36,7 @@ pub(crate) fn let_kubelets_work(wire: &Arc<Wire>, run: &str) -> Result<(), Backe
     wire.change(Method::POST, &CLUSTER_ROLE_BINDINGS.path("", ""), &binding)
         .checked()
         .map(drop)
-        .map_err(failed)
+        .map_err(|refusal| failed(&refusal))
 }
 
 /// Whether a kubelet may tell how its node is, which each does first.
@@ -56,6 +56,6 @@ fn may_work(wire: &Arc<Wire>) -> Result<bool, Refusal> {
     Ok(answer["status"]["allowed"] == true)
 }
 
-fn failed(refusal: Refusal) -> BackendError {
+fn failed(refusal: &Refusal) -> BackendError {
     BackendError::Failed(format!("whether kubelets may work: {}", refusal.message))
 }

@@ -30,7 +30,8 @@ fn cluster() -> ApiServer {
     put(Write::create(&resources::PODS, pod));
     let address = json!({ "status": { "podIP": "10.1.2.3" } });
     put(Write::merge_patch_status(&resources::PODS, "default", "p", address));
-    let ports = json!([{ "name": "metrics", "port": 80, "targetPort": 9099 }, { "name": "none", "port": 81 }]);
+    let ports =
+        json!([{ "name": "metrics", "port": 80, "targetPort": 9099 }, { "name": "none", "port": 81 }]);
     for name in ["s", "empty"] {
         let metadata = json!({ "namespace": "default", "name": name });
         put(Write::create(&resources::SERVICES, json!({ "metadata": metadata, "spec": { "ports": ports } })));
@@ -65,7 +66,11 @@ fn a_request_is_led_to_the_pod_by_its_name_or_that_of_a_service() {
         ("pods/https:p:9099/proxy/a/b", 200, "https p /a/b of 1"),
         ("services/https:s:metrics/proxy/metrics", 200, "https p /metrics of 1"),
         ("services/s:80/proxy/metrics", 200, "http p /metrics of 1"),
-        ("pods/p:80/proxy/", 503, "error trying to reach service: dial tcp 10.1.2.3:80: connect: connection refused"),
+        (
+            "pods/p:80/proxy/",
+            503,
+            "error trying to reach service: dial tcp 10.1.2.3:80: connect: connection refused",
+        ),
         ("pods/p:x/proxy/", 400, "invalid port \"x\""),
         ("pods/ftp:p:1/proxy/", 400, "invalid pod request \"ftp:p:1\""),
         ("pods/q/proxy/", 404, "pods \"q\" not found"),

@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::{Served, TestEnvironment};
 
 /// Clusters that were recorded, with the texts of the real `oc`, where they lie beside the checkout.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn goldens() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden");
     let mut found = Vec::new();
