@@ -259,17 +259,17 @@ fn the_last_insights_of_a_record_are_rendered() {
 #[test]
 fn without_a_config_map_the_last_insights_are_those_of_the_update_status() {
     let mut history = History::new();
-    let of = |uid: &str, reason: &str| {
-        let conditions = json!([{"type": "Updating", "status": "False", "reason": reason}]);
+    let of = |uid: &str, kind: &str, reason: &str| {
+        let conditions = json!([{"type": kind, "status": "False", "reason": reason}]);
         json!({"uid": uid, "type": "Node", "node": {"name": uid, "conditions": conditions}})
     };
-    let insights = json!([of("node-a", "Completed"), of("node-b", "Pending")]);
+    let insights = json!([of("node-a", "Updating", "Completed"), of("node-b", "Available", "NotReady")]);
     let pools = json!([{"name": "worker", "informers": [{"name": "ni", "insights": insights}]}]);
     let status = json!({"status": {"workerPools": pools}});
     history.write("usc", &resources::UPDATE_STATUSES, "", "cluster", status);
     let text = crate::report::insights::at_the_end(&history.record);
     assert!(text.starts_with("usc.ni.node-a: Updating=False Completed\nusc.ni.node-b:\n    "), "{text}");
-    assert!(text.contains("\n      conditions:\n") && text.contains("reason: Pending"), "{text}");
+    assert!(text.contains("\n      conditions:\n") && text.contains("reason: NotReady"), "{text}");
 }
 
 #[test]
