@@ -262,6 +262,10 @@ fn the_help_of_test_tells_of_each_option() {
                   
                   [default: 0]
 
+              --record <FILE>
+                  Write the record of the run to FILE; of several scenarios, one record each into the folder
+                  FILE
+
               --junit <FILE>
                   Write results as JUnit XML
 

@@ -66,7 +66,7 @@ async fn a_run_whose_cluster_is_stopped_fails_and_says_why() {
     }
     let boxed = Boxed::start().await;
     let endless = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 1 worker\n    \
-                   When 100000 hours pass\n";
+                   When 87000 hours pass\n";
     boxed.environment.write("endless.feature", endless);
     let child = begun(&boxed, "endless.feature").await;
     boxed.container.stop().await.unwrap();
