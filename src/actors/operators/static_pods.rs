@@ -158,12 +158,12 @@ impl Operand {
         for (part, node) in (1..).zip(&nodes) {
             let pod = self.pod_on(node, view);
             let is_there = pod.is_some_and(|pod| pod.label(REVISION) == Some(&revision.to_string()));
-            if is_there && pod.is_some_and(|pod| condition::is_true(pod, "Ready")) {
+            if is_there && pod.is_some_and(|pod| is_ready(pod, node)) {
                 continue;
             }
             let turn = after(start, takes / parts * part);
             if is_there {
-                return Rollout::default();
+                return Rollout { look_again: Some(after(now, AGAIN)), ..Rollout::default() };
             }
             if turn > now {
                 return Rollout { look_again: Some(turn), ..Rollout::default() };
@@ -189,6 +189,15 @@ impl Operand {
         let is_of_release = last.text("/spec/containers/0/image") == release.image_of(self.image);
         if is_of_release { revision(last) } else { revision(last) + 1 }
     }
+}
+
+/// Whether a pod is ready. That of a node that was silent for a while is said not to be, though its containers are, and goes
+/// on being so when the node is back.
+fn is_ready(pod: &Object, node: &Object) -> bool {
+    let mut containers = pod.list("/status/containerStatuses").iter().map(|container| &container["ready"]);
+    let back =
+        condition::is_true(node, "Ready") && containers.len() > 0 && containers.all(|ready| *ready == true);
+    condition::is_true(pod, "Ready") || back
 }
 
 fn is_control_plane(node: &Object) -> bool {
