@@ -6,7 +6,7 @@ use kube::api::{Api, ListParams, PostParams};
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 use windtunnel::apiserver::service::Shared;
-use windtunnel::apiserver::{ApiServer, Body, Method, Request};
+use windtunnel::apiserver::{ApiServer, Body, Method, ReplyBody, Request};
 use windtunnel::base::clock::{Time, VirtualClock};
 use windtunnel::model::{Identity, Resource, Write, resources};
 
@@ -155,8 +155,12 @@ fn update_all(server: &mut ApiServer, statuses: &mut [Value]) -> Result<(), Stri
         object["metadata"]["resourceVersion"] = json!(version);
         let mut request = Request::new(Method::Put, &path, &admin);
         request.body = Body::Value(object);
-        let written = server.handle(&request, now()).into_object().map_err(|refusal| refusal.message)?;
-        written.resource_version().clone_into(&mut version);
+        match server.handle(&request, now()).body {
+            ReplyBody::Object(written) if written["metadata"]["resourceVersion"] != version => {
+                written["metadata"]["resourceVersion"].as_str().unwrap_or_default().clone_into(&mut version);
+            }
+            other => return Err(format!("answered with {other:?}")),
+        }
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::nodes::exponent;
 /// Nodes that change in hundreds, as in a cluster in which a tenth of the nodes may be away.
 const IN_HUNDREDS: &[u32] = &[500, 1_000, 2_000, 5_000];
 /// Nodes that change one after the other, each of which is published alone.
-const ONE_BY_ONE: &[u32] = &[500, 1_000, 5_000];
+const ONE_BY_ONE: &[u32] = &[500, 1_000];
 /// How long it is until the next ones change. What changed by then has been published.
 const PAUSE: Duration = Duration::from_secs(2);
 /// The same where it matters only that everything works.

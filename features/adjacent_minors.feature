@@ -17,6 +17,7 @@ Feature: Every pair of adjacent minors, forward and back
 
     Examples:
       | older   | newer  | minor |
+      | 4.11.10 | 4.12.4 | 4.12  |
       | 4.12.10 | 4.13.4 | 4.13  |
       | 4.13.10 | 4.14.4 | 4.14  |
       | 4.14.10 | 4.15.4 | 4.15  |
@@ -27,6 +28,7 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.19.10 | 4.20.4 | 4.20  |
       | 4.20.10 | 4.21.4 | 4.21  |
       | 4.21.10 | 4.22.4 | 4.22  |
+      | 4.22.10 | 5.0.1  | 5.0   |
 
   # release#43984
   Scenario Outline: From <older> to <newer> with capabilities that become implicit
@@ -45,6 +47,7 @@ Feature: Every pair of adjacent minors, forward and back
 
     Examples:
       | older   | newer  | baseline | first                  | implicit                                  |
+      | 4.11.10 | 4.12.4 | v4.11    | CSISnapshot            | CSISnapshot, Console, Insights, Storage   |
       | 4.12.10 | 4.13.4 | v4.12    | NodeTuning             | NodeTuning                                |
       | 4.13.10 | 4.14.4 | v4.13    | Build                  | Build, DeploymentConfig, ImageRegistry    |
       | 4.14.10 | 4.15.4 | v4.14    | CloudCredential        | CloudCredential, OperatorLifecycleManager |
@@ -69,6 +72,7 @@ Feature: Every pair of adjacent minors, forward and back
 
     Examples:
       | older   | newer  | foreign         |
+      | 4.11.10 | 4.12.4 | CSISnapshot     |
       | 4.12.10 | 4.13.4 | NodeTuning      |
       | 4.13.10 | 4.14.4 | MachineAPI      |
       | 4.14.10 | 4.15.4 | CloudCredential |
@@ -91,6 +95,7 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.19.10 | 4.20.4 |
       | 4.20.10 | 4.21.4 |
       | 4.21.10 | 4.22.4 |
+      | 4.22.10 | 5.0.1  |
 
   # The kube-apiserver of 4.18 carries the fix that ratchets status writes, that of 4.17 does not.
   Scenario: From 4.18.4 back to 4.17.10, which goes well until the kube-apiserver is the older one as well

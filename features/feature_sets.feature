@@ -47,3 +47,18 @@ Feature: Feature sets that no other release promises to know
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "FeatureGates_RestrictedFeatureGates_TechPreviewNoUpgrade"
     When I update to 4.20.5
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
+
+  Scenario: The cluster-version operator ends for another feature set, and begins anew with it
+    Given a 4.20.1 cluster
+    When 5 minutes pass
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: FeatureGate
+      metadata: {name: cluster}
+      spec: {featureSet: TechPreviewNoUpgrade}
+      """
+    Then within 1 minute Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"
+    And Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].lastState.terminated.exitCode" is "0"
+    And within 1 minute Lease/openshift-cluster-version/version field "spec.holderIdentity" is /./
+    And throughout 30 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"

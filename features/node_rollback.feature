@@ -19,7 +19,8 @@ Feature: Nodes on their way back
   Scenario: Nodes go back to the very configuration that they had
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And release 4.18.7 exists
-    When I update to 4.18.7
+    When I keep Node/worker-0 field "metadata.annotations['machineconfiguration.openshift.io/currentConfig']" as "had"
+    And I update to 4.18.7
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And within 1 hour node worker-0 is Updated
     When I update to 4.18.3 by force
@@ -27,6 +28,7 @@ Feature: Nodes on their way back
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
     And within 1 hour MachineConfigPool/worker condition Updated is True
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.3"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/currentConfig" is "$(kept had)"
     And node worker-0 was Updated, Pending, Draining, Updating, Draining, Updating, Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
 
   # NODES-80, NODES-85

@@ -7,13 +7,18 @@ Feature: Nodes on their way to another release
   Scenario: Every pool gets one configuration, and every node takes its turn
     Given a 4.18.3 cluster
     And release 4.18.7 exists
-    When I update to 4.18.7
+    When I keep MachineConfigPool/worker field "status.configuration.name" as "before"
+    And I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker condition Updating is True with message matching /^All nodes are updating to MachineConfig rendered-worker-[0-9a-f]{32}$/
     And MachineConfigPool/worker condition Updated is False
     And MachineConfigPool/worker field "status.updatedMachineCount" is "0"
-    And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "1"
+    When I keep MachineConfigPool/worker field "spec.configuration.name" as "after"
+    Then within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "1"
     And within 30 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    # It is of the pool what all of its nodes have.
+    And MachineConfigPool/worker field "status.configuration.name" is "$(kept before)"
     And within 30 minutes MachineConfigPool/worker condition Updated is True with message matching /^All nodes are updated with MachineConfig rendered-worker-/
+    And MachineConfigPool/worker field "status.configuration.name" is "$(kept after)"
     And MachineConfigPool/worker field "status.readyMachineCount" is "3"
     And MachineConfigPool/worker field "status.unavailableMachineCount" is "0"
     And condition Updated of MachineConfigPool/worker was True, False, True in turn

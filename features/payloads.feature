@@ -23,6 +23,13 @@ Feature: Payloads that come late, come broken or are not what was asked for
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:RegistryUnavailable"
     And within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /pod version-4\.20\.5-\w{5} failed with reason "DeadlineExceeded" and message "Pod was active on the node longer than the specified deadline" and status initcontainer cleanup is waiting with reason "ImagePullBackOff" and message "Back-off pulling image \\"\S+\\": RegistryUnavailable: /
 
+  Scenario: A registry that has another manifest than was asked for
+    Given a 4.20.1 cluster
+    And release 4.20.5 exists
+    And pulling release 4.20.5 finds another digest
+    When I update to 4.20.5
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /reason "DeadlineExceeded" .* waiting with reason "ImagePullBackOff" and message ".*Manifest does not match provided manifest digest sha256:[0-9a-f]{64}"$/
+
   Scenario: An image name that no registry can have
     Given a 4.20.1 cluster
     When I update to image "quay.io/openshift-release-dev/ocp,release:4.20.5" by force
@@ -85,6 +92,7 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.5"
     And ClusterVersion field "status.desired.image" is "mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
     And ClusterVersion field "status.history[0].image" is "mirror.example.com:5000/ocp/release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
+    And ClusterVersion field "status.desired.channels" is /stable-4\.20/
     And ClusterVersion field "status.history[0].verified" is "true"
     And ClusterVersion field "status.history[1].version" is "4.20.1"
     And ClusterVersion field "status.history[2]" is ""

@@ -97,10 +97,34 @@ Feature: What stands in the way of another minor
       | are no harm  | 5.0.0  | 5.0.3  | ClusterVersionOverrides    | True     | status.history[0].acceptedRisks | Retarget from 5\\.0\\.0 to 5\\.0\\.3 is not blocked by                   |
 
   # OTA-861
-  Scenario: While an update is under way there is no other, from 4.19 on
-    Given a 4.19.3 cluster
-    And release 4.19.9 exists
-    When I update to 4.19.9
-    Then within 30 minutes ClusterVersion condition Upgradeable is False with reason "UpdateInProgress" and message "An update is already in progress and the details are in the Progressing condition"
-    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.19.9"
+  Scenario Outline: While an update of <from> is under way there is no other, from 4.19 on
+    Given a <from> cluster
+    And release <to> exists
+    When I update to <to>
+    Then within 5 minutes ClusterVersion condition Progressing is True
+    And within <time> ClusterVersion condition Upgradeable is False with reason "<reason>" and message "An update is already in progress and the details are in the Progressing condition<end>"
+    And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <to>"
     And alert "ClusterNotUpgradeable" is not firing
+
+    Examples:
+      | from   | to     | time      | reason                 | end |
+      | 4.19.3 | 4.19.9 | 5 minutes | UpdateInProgress       |     |
+      | 5.0.0  | 5.0.3  | 5 seconds | ClusterVersionUpdating | .   |
+
+  Scenario: From 4.23 on whatever speaks against another minor is told of at once
+    Given a 5.0.0 cluster
+    When 10 minutes pass
+    And operator cloud-credential becomes not upgradeable with reason "MissingUpgradeableAnnotation" and message "Annotate the cluster object."
+    Then within 5 seconds ClusterVersion condition Upgradeable is False with reason "RiskNameNotCompatibleWithReasonProperty" and message "Annotate the cluster object."
+    When operator cloud-credential recovers
+    Then within 5 seconds ClusterVersion has no condition Upgradeable
+    When I apply this object:
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: admin-gates, namespace: openshift-config-managed}
+      data: {ack-5.0-apis: Some APIs go away.}
+      """
+    Then within 5 seconds ClusterVersion condition Upgradeable is False with message "Some APIs go away."
+    When I delete ConfigMap/openshift-config/admin-acks
+    Then within 5 seconds ClusterVersion condition Upgradeable is False with reason "AdminAckUnknown" and message containing "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap "

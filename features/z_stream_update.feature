@@ -43,3 +43,14 @@ Feature: A z-stream update
       | cluster-version-operator | update | Lease/openshift-cluster-version/version                       |        | 200  |
       | replicaset-controller    | create | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 201  |
       | cluster-version-operator | update | ClusterVersion                                                | status | 200  |
+
+  Scenario: It comes half way, then all the way, then back
+    When I update to 4.14.8
+    And the update reaches 45% of operators
+    Then the status contains /Completion: +(4[5-9]|5[0-9])% /
+    And within 3 hours the update is complete
+    And ClusterVersion field "status.history[0].version" is "4.14.8"
+    When I roll back
+    Then within 3 hours the update is complete
+    And ClusterVersion field "status.history[0].version" is "4.14.1"
+    And ClusterVersion field "status.history[1].version" is "4.14.8"

@@ -13,6 +13,7 @@ use super::options::{self, WriteOptions};
 use super::profile::Profile;
 use super::request::{Method, Request, ResourcePath};
 use super::status::{Outcome, Refused};
+use super::store::Stored;
 use super::view::View;
 use crate::base::clock::Time;
 use crate::model::Key;
@@ -43,13 +44,13 @@ pub(crate) struct Call<'a> {
     /// Paths of fields that the body has more than once; the last one counts.
     pub(crate) duplicates: Vec<String>,
     /// The object before and after, for the log.
-    pub(crate) before: Option<Arc<Value>>,
-    pub(crate) after: Option<Arc<Value>>,
+    pub(crate) before: Option<Stored>,
+    pub(crate) after: Option<Stored>,
     /// The name of an object that is being created: from its metadata, or made from a `generateName`.
     pub(crate) new_name: Option<String>,
     pub(crate) owners: Owners,
     /// What the body is held against while it is decoded: the object that is updated, of the schema in force.
-    pub(crate) known: Option<Arc<Value>>,
+    pub(crate) known: Option<Stored>,
     /// How the decoded body differs from that.
     pub(crate) delta: Option<Delta>,
     /// What webhooks said to this request.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::kinds::Kind;
 use super::status::{Outcome, Refused};
+use super::store::{Owned, joined};
 use crate::model::Key;
 
 /// The longest request that etcd takes (`--max-request-bytes`), in bytes.
@@ -35,19 +36,20 @@ const MAPS: [&str; 12] = [
     "used",
 ];
 
-/// Refuses an object that is too long to be stored under its key. `owners` is the weight of its `metadata.managedFields`,
-/// if that is known.
+/// Refuses an object that is too long to be stored under its key with these owners of its fields.
 ///
 /// # Errors
 /// The error of etcd, or of its client, passed on as it is: an internal error without a reason.
-pub(crate) fn check(kind: &Kind, key: &Key, object: &Value, owners: Option<usize>) -> Outcome<()> {
-    if owners.map_or_else(|| weight(object), |owners| weight_beside(object, owners)) < TAKEN / WORST {
+pub(crate) fn check(kind: &Kind, key: &Key, object: &Value, owners: &Owned) -> Outcome<()> {
+    let entries = owners.entries.as_deref();
+    let beside = owners.known.map_or_else(|| entries.map_or(0, weight), |known| known.weight);
+    if weight(object) + beside + NAMES < TAKEN / WORST {
         return Ok(());
     }
     // Custom resources are stored as JSON with a line's end, others in protobuf with a short head.
     let value = match &kind.custom {
-        Some(_) => object.to_string().len() + 1,
-        None => message(object, "") + 32,
+        Some(_) => joined(object, entries).to_string().len() + 1,
+        None => message(&joined(object, entries), "") + 32,
     };
     let request = transaction(path(kind, key).len(), value);
     if request > SENT {
@@ -76,14 +78,6 @@ fn transaction(key: usize, value: usize) -> usize {
 fn field(length: usize) -> usize {
     let digits = (usize::BITS - length.leading_zeros()).div_ceil(7).max(1) as usize;
     1 + digits + length
-}
-
-/// The weight of an object whose owners of fields weigh that much.
-fn weight_beside(object: &Value, owners: usize) -> usize {
-    let Some(metadata) = object["metadata"].as_object() else { return weight(object) };
-    let others = object.as_object().into_iter().flatten().filter(|(name, _)| *name != "metadata");
-    let metadata = metadata.iter().filter(|(name, _)| *name != "managedFields");
-    others.chain(metadata).map(weight_of_field).sum::<usize>() + owners + NAMES
 }
 
 /// All texts of an object, and a little for everything else: quickly counted, and not much less than its length.
@@ -137,8 +131,5 @@ mod tests {
     fn the_quick_count_is_never_so_low_that_a_long_object_passes_unseen() {
         let object = json!({ "spec": { "list": ["\u{1}".repeat(1000), null, 1.5, true] } });
         assert!(weight(&object) * WORST >= object.to_string().len());
-        let owners = json!([{ "manager": "m", "fieldsV1": { "f:spec": {} } }]);
-        let object = json!({ "metadata": { "name": "n", "managedFields": owners }, "spec": { "a": "b" } });
-        assert!(weight_beside(&object, weight(&owners)) >= weight(&object));
     }
 }

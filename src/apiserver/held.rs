@@ -3,17 +3,15 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::kinds::Kind;
 use super::server::ApiServer;
-use super::store::Entry;
+use super::store::{Entry, Stored};
 
 /// One object.
 #[derive(Debug, Clone)]
 pub(crate) enum Held {
     /// As it is shown.
-    Shown(Arc<Value>),
+    Shown(Stored),
     /// As it is stored; the kind says how it is shown.
     Stored(Arc<Kind>, Entry),
 }
@@ -28,9 +26,9 @@ impl Held {
     }
 
     /// The object as it is shown.
-    pub(crate) fn tree(&self) -> Arc<Value> {
+    pub(crate) fn tree(&self) -> Stored {
         match self {
-            Self::Shown(object) => Arc::clone(object),
+            Self::Shown(object) => object.clone(),
             Self::Stored(kind, entry) => ApiServer::served(kind, entry),
         }
     }

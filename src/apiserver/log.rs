@@ -1,16 +1,13 @@
 //! Outcomes of writes, for whoever records a run.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use super::call::Call;
 use super::reply::{Reply, ReplyBody};
 use super::request::{Method, Via};
 use super::server::ApiServer;
+use super::store::Stored;
 use crate::base::clock::Time;
 use crate::model::{Key, Object};
+use std::collections::VecDeque;
 
 /// What came of one request to change something.
 #[derive(Debug, Clone)]
@@ -82,8 +79,7 @@ impl WriteLog {
             ReplyBody::Text(text) => text,
             _ => "",
         };
-        let object =
-            |object: &Option<Arc<Value>>| object.as_ref().map(|object| Object::from(Arc::clone(object)));
+        let object = |object: &Option<Stored>| object.as_ref().map(|object| Object::from(object.whole()));
         if self.outcomes.len() >= self.limit {
             self.outcomes.pop_front();
         }

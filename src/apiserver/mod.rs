@@ -105,7 +105,7 @@ pub use profile::{Profile, StatusScope, TooLong};
 pub use reply::{List, Reply, ReplyBody};
 pub use request::{Body, Method, Query, Request, ResourcePath, Target, Via};
 pub use server::{ApiServer, Forgotten};
-pub use store::{Event, EventKind};
+pub use store::{Event, EventKind, Stored};
 pub use table::Table;
 pub use upstream::{Answered, Asked, Upstream};
 pub use watch::{Poll, Watch};

@@ -1,15 +1,14 @@
 //! An answer as data; only the edge of the server turns it into bytes.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 
 use super::accept::{Media, PARTIAL_LIST};
 use super::held::Held;
 use super::status::Refused;
+use super::store::Stored;
 use super::table::{Partial, Table};
 use super::watch::Watch;
 use crate::model::{Object, Refusal};
@@ -28,7 +27,7 @@ pub struct Reply {
     /// `Retry-After` in seconds.
     pub retry_after: Option<u32>,
     /// The last state of an object that is gone by this request.
-    pub removed: Option<Arc<Value>>,
+    pub removed: Option<Stored>,
     /// What the body is written in, if it is not bytes or text already.
     pub media: Media,
     /// Headers beside those of the fields above and `Content-Type`, by their names in lower case.
@@ -39,7 +38,7 @@ pub struct Reply {
 #[derive(Debug)]
 pub enum ReplyBody {
     /// An object, shared with the store.
-    Object(Arc<Value>),
+    Object(Stored),
     /// JSON made for this answer, such as a Status.
     Value(Value),
     /// A list whose items are shared with the store.
@@ -74,7 +73,7 @@ pub struct List {
 
 impl List {
     /// The objects with their `apiVersion` and `kind`, in order of namespace and name. Each is made when it is asked for.
-    pub fn items(&self) -> impl Iterator<Item = Arc<Value>> {
+    pub fn items(&self) -> impl Iterator<Item = Stored> {
         self.items.iter().map(Held::tree)
     }
 
@@ -109,7 +108,7 @@ impl Serialize for Items<'_> {
             if let Some(version) = self.0.metadata_only {
                 seq.serialize_element(&Partial(&item, version))?;
             } else if self.0.typed_items {
-                seq.serialize_element(&*item)?;
+                seq.serialize_element(&item)?;
             } else {
                 seq.serialize_element(&Untyped(&item))?;
             }
@@ -118,12 +117,12 @@ impl Serialize for Items<'_> {
     }
 }
 
-struct Untyped<'a>(&'a Value);
+struct Untyped<'a>(&'a Stored);
 
 impl Serialize for Untyped<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Some(object) = self.0.as_object() else { return self.0.serialize(serializer) };
-        serializer.collect_map(object.iter().filter(|(key, _)| *key != "apiVersion" && *key != "kind"))
+        self.0.serialize_fields(object, |name| name != "apiVersion" && name != "kind", serializer)
     }
 }
 
@@ -140,7 +139,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn object(code: u16, object: Arc<Value>) -> Self {
+    pub(crate) fn object(code: u16, object: Stored) -> Self {
         Self::new(code, ReplyBody::Object(object))
     }
 
@@ -167,7 +166,7 @@ impl Reply {
         match &self.body {
             ReplyBody::Table(table) => serde_json::to_value(table).ok(),
             ReplyBody::Bytes { bytes, .. } => serde_json::from_slice(bytes).ok(),
-            ReplyBody::Object(object) => Some((**object).clone()),
+            ReplyBody::Object(object) => Some(object.to_value()),
             ReplyBody::Value(value) => Some(value.clone()),
             ReplyBody::List(list) => serde_json::to_value(list).ok(),
             ReplyBody::Text(_) | ReplyBody::Watch(_) => None,
@@ -177,7 +176,7 @@ impl Reply {
     /// The body as it goes over the wire, with its `Content-Type`; `None` for watches.
     pub fn encode(&self) -> Option<(Cow<'static, str>, Bytes)> {
         let bytes = match &self.body {
-            ReplyBody::Object(object) => self.media.encode(&**object),
+            ReplyBody::Object(object) => self.media.encode(object),
             ReplyBody::Value(value) => self.media.encode(value),
             ReplyBody::List(list) => self.media.encode(list),
             ReplyBody::Table(table) => self.media.encode(table),
@@ -197,10 +196,10 @@ impl Reply {
             return Err(self.into_refusal());
         }
         if let Some(removed) = self.removed {
-            return Ok(Object::from(removed));
+            return Ok(Object::from(removed.whole()));
         }
         Ok(match self.body {
-            ReplyBody::Object(object) => Object::from(object),
+            ReplyBody::Object(object) => Object::from(object.whole()),
             ReplyBody::Value(value) => Object::new(value),
             _ => Object::new(Value::Null),
         })

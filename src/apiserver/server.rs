@@ -224,7 +224,7 @@ impl ApiServer {
         let kind = self.catalog.find(&resource.group, &resource.version, &resource.plural)?;
         let namespace = if resource.namespaced { namespace } else { "" };
         let entry = self.store.get(kind.table, namespace, name)?;
-        Some(Object::from(Self::served(kind, entry)))
+        Some(Object::from(Self::served(kind, entry).whole()))
     }
 
     /// All objects as they are read in the version that they are stored in, by kind, namespace and name.
@@ -233,7 +233,7 @@ impl ApiServer {
         kinds.dedup_by_key(|kind| kind.table);
         kinds.into_iter().flat_map(move |kind| {
             self.store.list(kind.table, "").map(move |(namespace, name, entry)| {
-                (kind.resource.key(namespace, name), Object::from(entry.served()))
+                (kind.resource.key(namespace, name), Object::from(entry.served().whole()))
             })
         })
     }

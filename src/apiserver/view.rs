@@ -1,9 +1,7 @@
 //! How one client sees objects: whole, their metadata alone, or as Tables; in answers and in the lines of watches.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
 use super::held::Held;
@@ -11,7 +9,7 @@ use super::kinds::Kind;
 use super::reply::{Reply, ReplyBody};
 use super::request::Query;
 use super::status::{Outcome, Refused};
-use super::store;
+use super::store::{self, Stored};
 use super::table::{Include, Partial, Printer};
 use crate::base::clock::Time;
 
@@ -48,7 +46,7 @@ impl View {
         };
         reply.body = match (reply.body, self.shape) {
             (ReplyBody::Object(object), Shape::Metadata(version)) => {
-                ReplyBody::Object(Arc::new(metadata(&object, version)))
+                ReplyBody::Object(metadata(&object, version))
             }
             (ReplyBody::List(mut list), Shape::MetadataList(version)) => {
                 list.show_metadata(version.api_version());
@@ -60,7 +58,7 @@ impl View {
                 let table = printer.table(
                     version,
                     &object["metadata"],
-                    [Held::Shown(Arc::clone(&object))],
+                    [Held::Shown(object.clone())],
                     self.include,
                     now,
                 );
@@ -79,9 +77,9 @@ impl View {
     }
 
     /// A line of a watch. `first` is whether it is the first one, which tells the columns of a Table.
-    pub(crate) fn line(self, kind: &Kind, event: &str, object: &Arc<Value>, first: bool, now: Time) -> Bytes {
+    pub(crate) fn line(self, kind: &Kind, event: &str, object: &Stored, first: bool, now: Time) -> Bytes {
         match self.shape {
-            Shape::Whole => store::line(event, &**object),
+            Shape::Whole => store::line(event, object),
             Shape::Metadata(version) | Shape::MetadataList(version) => {
                 store::line(event, &Partial(object, version.api_version()))
             }
@@ -91,7 +89,7 @@ impl View {
                 let table = printer.table(
                     version,
                     &object["metadata"],
-                    [Held::Shown(Arc::clone(object))],
+                    [Held::Shown(object.clone())],
                     self.include,
                     now,
                 );
@@ -102,8 +100,9 @@ impl View {
 }
 
 /// An object of which only the metadata is left.
-fn metadata(object: &Value, version: MetaVersion) -> Value {
-    json!({ "kind": PARTIAL, "apiVersion": version.api_version(), "metadata": object["metadata"] })
+fn metadata(object: &Stored, version: MetaVersion) -> Stored {
+    let metadata = &object["metadata"];
+    object.with(json!({ "kind": PARTIAL, "apiVersion": version.api_version(), "metadata": metadata }))
 }
 
 /// The Go type that a real server holds objects of a kind in.

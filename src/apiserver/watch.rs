@@ -15,7 +15,7 @@ use super::kinds::catalog::Catalog;
 use super::paths::Watching;
 use super::selector::Selector;
 use super::status::Refused;
-use super::store::{self, Event, EventKind, Store, TableId};
+use super::store::{self, Event, EventKind, Store, Stored, TableId};
 use super::view::View;
 use crate::base::clock::Time;
 
@@ -269,7 +269,7 @@ impl Watch {
         })
     }
 
-    fn shown(&mut self, kind: &str, object: &Arc<Value>, now: Time) -> Bytes {
+    fn shown(&mut self, kind: &str, object: &Stored, now: Time) -> Bytes {
         let first = !self.begun;
         self.begun = true;
         self.view.line(&self.kind, kind, object, first, now)
@@ -278,9 +278,10 @@ impl Watch {
     /// The line of an object that stopped matching: its last matching state, with the revision of the change.
     fn left(&mut self, event: &Event, now: Time) -> Bytes {
         let old = event.old.as_ref().unwrap_or(&event.object);
-        let mut last = (*read_anew(&self.kind, event, old)).clone();
+        let shown = read_anew(&self.kind, event, old);
+        let mut last = (*shown).clone();
         last["metadata"]["resourceVersion"] = json!(event.revision.to_string());
-        self.shown("DELETED", &Arc::new(last), now)
+        self.shown("DELETED", &shown.with(last), now)
     }
 
     /// A BOOKMARK line; `end` marks the end of the initial events.
@@ -293,7 +294,7 @@ impl Watch {
         if end {
             object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
-        self.shown("BOOKMARK", &Arc::new(object), now)
+        self.shown("BOOKMARK", &Stored::new(object, None), now)
     }
 
     /// Whether the definition that the kind came from was replaced or removed.
@@ -317,15 +318,15 @@ fn is_as_written(kind: &Kind, event: &Event) -> bool {
 }
 
 /// An object of an event as the kind reads it today.
-pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Arc<Value>) -> Arc<Value> {
+pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Stored) -> Stored {
     match &kind.custom {
-        Some(custom) if custom.family.conversion.is_some() => Arc::new(kind.convert(object)),
+        Some(custom) if custom.family.conversion.is_some() => Stored::split(kind.convert(&object.to_value())),
         Some(custom) if !is_as_written(kind, event) => {
             let group = &kind.resource.group;
             let stored = custom.family.storage.read_stored(object, group);
-            Arc::new(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })
+            object.with(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })
         }
-        Some(_) => Arc::clone(object),
+        Some(_) => object.clone(),
         None => kind.shown(object),
     }
 }

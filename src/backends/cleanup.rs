@@ -1,6 +1,7 @@
 //! What has to be undone whatever happens: at the end of a run, when it fails or panics, and when somebody interrupts it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
@@ -23,6 +24,22 @@ struct Pending {
 pub struct Guard {
     all: Cleanups,
     number: u64,
+}
+
+/// Whether runs are to end where they are, and clean up.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on they are.
+    pub fn tell(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether they are.
+    pub fn is_told(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 impl Cleanups {

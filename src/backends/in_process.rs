@@ -97,8 +97,9 @@ impl Door for InProcess {
         changes
     }
 
-    fn serve_kubernetes(&mut self, minor: u32) {
+    fn serve_kubernetes(&mut self, minor: u32) -> Result<(), String> {
         self.shared.with(|server| server.set_kubernetes_minor(minor));
+        Ok(())
     }
 
     fn answer_behind(&mut self, upstream: Arc<dyn Upstream>) {
@@ -153,8 +154,8 @@ fn change(event: &Event) -> Change {
     Change {
         key: event.key.clone(),
         kind,
-        object: Object::from(Arc::clone(&event.object)),
-        old: event.old.as_ref().map(|old| Object::from(Arc::clone(old))),
+        object: Object::from(event.object.whole()),
+        old: event.old.as_ref().map(|old| Object::from(old.whole())),
     }
 }
 

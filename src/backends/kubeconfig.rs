@@ -1,5 +1,6 @@
 //! A cluster that is there: others use it, too, so nothing of theirs is touched, and nothing of ours stays.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +8,10 @@ use kube::Config;
 use serde_json::Value;
 
 use super::remote::{self, Link, Remote, Stamp, Terms, Wire, runs, sweep};
-use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Tell};
+use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Stop, Tell};
 use crate::base::clock::{Clock as _, Time, WallClock};
-use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
+use crate::model::manifests;
+use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
 
 /// How long the cluster may take to be ready, and how often it is asked.
 const READY_WITHIN: Duration = Duration::from_secs(120);
@@ -28,10 +30,12 @@ pub struct Use {
     pub writes_per_second: u32,
     /// Whether what a run made stays.
     pub keep: bool,
-    /// How people get rid of what stays.
+    /// How people reach what stays, and get rid of it.
     pub removal: String,
     /// Whether the cluster is known to come with nodes and controllers of its own, for which a young one is given time.
     pub has_kubelets: bool,
+    /// Has runs end where they are, and clean up.
+    pub stop: Stop,
 }
 
 /// A cluster that somebody named, one run at a time.
@@ -55,6 +59,7 @@ impl Existing {
         }
         check(&wire)?;
         remove_remains(&wire, &tell)?;
+        check_definitions(&wire)?;
         Ok(Self { cluster, cleanups: cleanups.clone(), tell })
     }
 }
@@ -79,6 +84,7 @@ impl Backend for Existing {
         let wire = connect(&self.cluster)?;
         check(&wire)?;
         remove_remains(&wire, &self.tell)?;
+        check_definitions(&wire)?;
         let run = runs::new_id();
         let controllers = has_controllers(&wire)?;
         let stamp = Stamp { run: Some(run.clone()), beside_others: has_nodes(&wire)? };
@@ -87,7 +93,6 @@ impl Backend for Existing {
             virtual_time: false,
             request_faults: false,
             any_kubernetes: false,
-            restart: false,
             real_kubelets: stamp.beside_others,
             controllers,
             speed: whole(self.cluster.speed),
@@ -99,9 +104,11 @@ impl Backend for Existing {
             let removal = self.cluster.removal.clone();
             self.cleanups.add(move || {
                 link.close();
+                // It is done also where the run was told to stop.
+                let wire = wire.unstopped();
                 if keep {
                     lease.keep(&wire);
-                    tell(&format!("run {run} was left as it is; to remove it: {removal}"));
+                    tell(&format!("run {run} was left as it is; {removal}"));
                 } else if let Err(error) = remove(&wire, &lease, &tell) {
                     tell(&error.to_string());
                 }
@@ -133,8 +140,8 @@ fn whole(speed: f64) -> i32 {
 }
 
 fn connect(cluster: &Use) -> Result<Arc<Wire>, BackendError> {
-    let wire = Wire::new(Wire::threads()?, cluster.config.clone(), Some(cluster.writes_per_second))?;
-    Ok(Arc::new(wire))
+    let (config, stop) = (cluster.config.clone(), cluster.stop.clone());
+    Ok(Arc::new(Wire::new(Wire::threads()?, config, Some(cluster.writes_per_second), stop)?))
 }
 
 /// Waits until the API server is ready.
@@ -207,17 +214,37 @@ fn check(wire: &Arc<Wire>) -> Result<(), BackendError> {
     }
 }
 
+/// Refuses a cluster with definitions of others that a run would put its own in the place of.
+fn check_definitions(wire: &Arc<Wire>) -> Result<(), BackendError> {
+    let all = wire.get(&CUSTOM_RESOURCE_DEFINITIONS.path("", "")).checked();
+    let all = all.map_err(|refusal| BackendError::Failed(refusal.message))?;
+    let names = manifests::crds((u64::MAX, 0)).filter_map(|own| own["metadata"]["name"].as_str());
+    let own: BTreeSet<&str> = names.collect();
+    let others = all["items"].as_array().into_iter().flatten().filter_map(|found| {
+        let name = found["metadata"]["name"].as_str()?;
+        (found["metadata"]["labels"][RUN].is_null() && own.contains(name)).then_some(name)
+    });
+    let others: Vec<&str> = others.collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(BackendError::Refused(format!(
+        "this cluster has CustomResourceDefinitions that a run would overwrite and windtunnel did not write: {}",
+        others.join(", ")
+    )))
+}
+
 /// Removes what a killed run left.
 fn remove_remains(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
     match runs::holding(wire)? {
         None => Ok(()),
         // Runs of this process come one after the other.
-        Some(run) if run.kept && run.holder != runs::holder() => Err(BackendError::Refused(format!(
+        Some(run) if run.kept && !run.lease.is_of_this_process() => Err(BackendError::Refused(format!(
             "run {} was left here as it is (--keep): remove it by `windtunnel clean` with the same --kubeconfig and \
              --context",
             run.lease.run
         ))),
-        Some(run) if run.alive && run.holder != runs::holder() => Err(at_work(&run)),
+        Some(run) if run.alive && !run.lease.is_of_this_process() => Err(at_work(&run)),
         Some(run) => {
             if !run.kept {
                 tell(&format!("run {} of {} ended without cleaning up", run.lease.run, run.holder));

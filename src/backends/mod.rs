@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 pub use crate::apiserver::{Answered, Asked, Upstream};
-pub use cleanup::{Cleanups, Guard};
+pub use cleanup::{Cleanups, Guard, Stop};
 #[cfg(feature = "live")]
 pub use remote::{RUN, SIMULATED};
 
@@ -45,7 +45,10 @@ pub trait Door: Send {
     fn changes(&mut self, known: &View) -> Vec<Change>;
 
     /// Rolls the kube-apiserver to Kubernetes 1.`minor`.
-    fn serve_kubernetes(&mut self, minor: u32);
+    ///
+    /// # Errors
+    /// That cannot be, and the one that is there behaves otherwise.
+    fn serve_kubernetes(&mut self, minor: u32) -> Result<(), String>;
 
     /// What kube clients asked to change since the last call, with the answers and when, for the record.
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)>;
@@ -92,8 +95,6 @@ pub struct Capabilities {
     pub request_faults: bool,
     /// Its API server can be rolled to any Kubernetes minor.
     pub any_kubernetes: bool,
-    /// Its API server can be stopped and started.
-    pub restart: bool,
     /// It has nodes of its own, with kubelets that run containers.
     pub real_kubelets: bool,
     /// It has the controllers of Kubernetes, so that simulated ones must not run beside them.
@@ -108,7 +109,6 @@ impl Capabilities {
         virtual_time: true,
         request_faults: true,
         any_kubernetes: true,
-        restart: false,
         real_kubelets: false,
         controllers: false,
         speed: 1,

@@ -7,7 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use super::in_process::server;
 use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
-use super::{Backend, BackendError, Capabilities, Door, Order};
+use super::{Backend, BackendError, Capabilities, Door, Order, Stop};
 use crate::apiserver::https::{self, Serving, Settings};
 use crate::apiserver::service::Shared;
 use crate::base::clock::{Clock as _, SetClock};
@@ -53,7 +53,7 @@ impl Backend for Served {
         });
         let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
         let (serving, config) = told.recv().map_err(|error| failed(&error))??;
-        let wire = Arc::new(Wire::new(threads, config, None)?);
+        let wire = Arc::new(Wire::new(threads, config, None, Stop::default())?);
         let (link, inbox) = Link::new(wire, Stamp::default(), Some(clock));
         let terms = Terms {
             clock: order.clock.clone(),

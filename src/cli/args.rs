@@ -26,7 +26,7 @@ pub(super) use self::status::StatusArgs;
 #[command(
     version,
     after_help = "Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable \
-                  input, or a server that cannot be served."
+                  input, or a server that cannot be served, 130 and 143 a run that SIGINT or SIGTERM ended."
 )]
 pub(super) struct Args {
     /// What to do.

@@ -3,23 +3,21 @@
 #[cfg(feature = "live")]
 use std::path::PathBuf;
 use std::sync::Arc;
-#[cfg(feature = "live")]
-use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "live")]
 use super::args::CleanArgs;
 use super::args::{BackendKind, PlaceArgs};
+use super::interrupt::Interrupt;
 #[cfg(feature = "live")]
 use super::{
     Exit, hint,
     live::{self, connection::Connection},
-    signal::Signal,
 };
+use crate::backends::Backend;
 use crate::backends::in_process::Here;
-use crate::backends::{Backend, Cleanups};
 #[cfg(feature = "live")]
 use crate::backends::{
-    Tell,
+    Stop, Tell,
     kubeconfig::{self, Existing, Use},
     tools::{self, Make, Maker, Recipe},
 };
@@ -27,7 +25,7 @@ use crate::backends::{
 /// A place for runs; dropping it takes away what was made for it.
 pub(super) struct Place {
     backend: Arc<dyn Backend>,
-    cleanups: Cleanups,
+    interrupt: Interrupt,
 }
 
 impl Place {
@@ -50,32 +48,34 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.cleanups.run();
+        self.interrupt.cleanups().run();
+        self.interrupt.end_soon(false);
     }
 }
 
 /// Makes the place that the arguments name.
-pub(super) fn make(args: &PlaceArgs) -> Result<Place, String> {
-    let cleanups = Cleanups::default();
-    #[cfg(feature = "live")]
-    if args.backend != BackendKind::InProcess {
-        clean_up_on_signals(&cleanups)?;
+/// Whoever interrupts finds `interrupt` told, and cleans up where it is still being made.
+pub(super) fn make(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Place, String> {
+    args.check()?;
+    if args.is_far() {
+        interrupt.end_at_once();
     }
-    let backend = backend(args, &cleanups);
-    // What was begun is undone by `cleanups` if there is no place.
-    let place = |backend| Place { backend, cleanups: cleanups.clone() };
-    match backend {
-        Ok(backend) => Ok(place(backend)),
+    match backend(args, interrupt) {
+        Ok(backend) => {
+            interrupt.end_soon(args.is_far());
+            Ok(Place { backend, interrupt: interrupt.clone() })
+        }
         Err(error) => {
-            cleanups.run();
+            // What was begun is undone if there is no place.
+            interrupt.cleanups().run();
             Err(error)
         }
     }
 }
 
-fn backend(args: &PlaceArgs, cleanups: &Cleanups) -> Result<Arc<dyn Backend>, String> {
+fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, String> {
     #[cfg(not(feature = "live"))]
-    let _ = cleanups;
+    let _ = interrupt;
     match args.backend {
         BackendKind::InProcess => Ok(Arc::new(Here)),
         #[cfg(all(feature = "live", feature = "serve"))]
@@ -88,15 +88,17 @@ fn backend(args: &PlaceArgs, cleanups: &Cleanups) -> Result<Arc<dyn Backend>, St
                 speed: args.speed,
                 writes_per_second: args.writes_per_second,
                 keep: args.keep,
+                stop: interrupt.stop().clone(),
             };
             let debug: Tell = if args.debug { Arc::new(hint) } else { Arc::new(|_| {}) };
             let tell: Tell = Arc::new(hint);
-            let place = tools::make(&make, cleanups, &tell, &debug);
+            let place = tools::make(&make, interrupt.cleanups(), &tell, &debug);
             Ok(Arc::new(place.map_err(|error| error.to_string())?))
         }
         #[cfg(feature = "live")]
         BackendKind::Kubeconfig => {
-            let place = Existing::reach(existing(args)?, cleanups, Arc::new(hint));
+            let place =
+                Existing::reach(existing(args, interrupt.stop())?, interrupt.cleanups(), Arc::new(hint));
             Ok(Arc::new(place.map_err(|error| error.to_string())?))
         }
     }
@@ -142,6 +144,7 @@ pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
         keep: false,
         removal: String::new(),
         has_kubelets: false,
+        stop: Stop::default(),
     };
     kubeconfig::clean(&cluster, &tell).map_err(|error| error.to_string())?;
     Ok(Exit::Passed)
@@ -153,7 +156,7 @@ pub(super) const WRITES_PER_SECOND: u32 = 50;
 
 /// The cluster that the arguments name, and how it is used.
 #[cfg(feature = "live")]
-fn existing(args: &PlaceArgs) -> Result<Use, String> {
+fn existing(args: &PlaceArgs, stop: &Stop) -> Result<Use, String> {
     let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
     if args.context.is_none() {
         let contexts = connection.contexts().map_err(|said| unprefixed(&said.stderr))?;
@@ -168,10 +171,17 @@ fn existing(args: &PlaceArgs) -> Result<Use, String> {
     }
     let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
     let file = args.kubeconfig.as_ref().map(|path| path.display().to_string());
-    let mut line = vec!["windtunnel", "clean"];
-    line.extend(file.iter().flat_map(|file| ["--kubeconfig", file]));
-    line.extend(["--context", args.context.as_deref().unwrap_or_default()]);
-    let removal = shlex::try_join(line).map_err(|error| error.to_string())?;
+    let which = file.iter().flat_map(|file| ["--kubeconfig", file]);
+    let which: Vec<_> = which.chain(["--context", args.context.as_deref().unwrap_or_default()]).collect();
+    let line = |words: &[&str], rest: &[&str]| {
+        let words = [words, &which[..], rest].concat();
+        shlex::try_join(words).map_err(|error| error.to_string())
+    };
+    let removal = format!(
+        "to reach it: {}; to remove it: {}",
+        line(&["kubectl"], &["get", "clusterversion"])?,
+        line(&["windtunnel", "clean"], &[])?
+    );
     Ok(Use {
         config,
         speed: args.speed,
@@ -179,6 +189,7 @@ fn existing(args: &PlaceArgs) -> Result<Use, String> {
         keep: args.keep,
         removal,
         has_kubelets: false,
+        stop: stop.clone(),
     })
 }
 
@@ -186,34 +197,4 @@ fn existing(args: &PlaceArgs) -> Result<Use, String> {
 #[cfg(feature = "live")]
 fn unprefixed(said: &str) -> String {
     said.strip_prefix("error: ").unwrap_or(said).trim_end().to_owned()
-}
-
-/// What a signal has to clean up: that of the place that was made last. There is one at a time.
-#[cfg(feature = "live")]
-static TO_CLEAN_UP: Mutex<Option<Cleanups>> = Mutex::new(None);
-
-/// Has SIGINT and SIGTERM clean up before they end the process.
-#[cfg(feature = "live")]
-fn clean_up_on_signals(cleanups: &Cleanups) -> Result<(), String> {
-    let current = || TO_CLEAN_UP.lock().unwrap_or_else(PoisonError::into_inner);
-    if current().replace(cleanups.clone()).is_some() {
-        // Somebody listens already.
-        return Ok(());
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("signals cannot be received: {error}"))?;
-    let guard = runtime.enter();
-    let signal = Signal::new()?;
-    drop(guard);
-    std::thread::spawn(move || {
-        let code = runtime.block_on(signal.received());
-        hint("interrupted: cleaning up");
-        if let Some(cleanups) = current().clone() {
-            cleanups.run_last();
-        }
-        std::process::exit(code);
-    });
-    Ok(())
 }

@@ -7,6 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::payload::{METADATA, RELEASE};
+use crate::record::Record;
+use crate::report::ScenarioResult;
 
 /// A file that was read: its name as the user would write it, and its text.
 pub(super) type Source = (String, String);
@@ -168,6 +170,15 @@ pub(super) fn record_paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf
         to.join(format!("{stem}{number}.jsonl"))
     });
     paths.collect()
+}
+
+/// Writes the records of the scenarios that were begun into a file or a folder; tells of each that cannot be written.
+pub(super) fn write_records(to: Option<&Path>, told: &[(&ScenarioResult, Option<&Record>)]) -> Vec<String> {
+    let Some(to) = to else { return Vec::new() };
+    let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
+    let paths = record_paths(to, &named);
+    let begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
+    begun.filter_map(|(path, record)| write(path, &record.to_lines()).err()).collect()
 }
 
 /// Writes a file whole or not at all.

@@ -2,7 +2,7 @@
 //! clock.
 //!
 //! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed, or `oc` would have refused; 2
-//! wrong usage, unreadable input, or a server that cannot be served; 130 a run that was interrupted before its end.
+//! wrong usage, unreadable input, or a server that cannot be served; 130 and 143 a run that SIGINT or SIGTERM ended.
 
 #[cfg(feature = "live")]
 mod adm;
@@ -65,18 +65,18 @@ enum Exit {
     Failed,
     /// Wrong usage, or input that cannot be read.
     Usage,
-    /// Somebody wanted it to end before everything was played.
-    Interrupted,
+    /// Somebody wanted it to end before everything was played; the code tells by which signal, as shells do.
+    Interrupted(u8),
 }
 
 impl Exit {
-    /// As the process tells it; for who was interrupted, what shells say of one that SIGINT ended.
+    /// As the process tells it.
     fn code(self) -> u8 {
         match self {
             Self::Passed => 0,
             Self::Failed => 1,
             Self::Usage => 2,
-            Self::Interrupted => 130,
+            Self::Interrupted(code) => code,
         }
     }
 }

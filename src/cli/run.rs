@@ -83,12 +83,17 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
 }
 
 fn once(args: &RunArgs) -> Result<Exit, String> {
+    if args.check_determinism && args.place.is_far() {
+        return Err("--check-determinism is for backends in virtual time: in-process and served".to_owned());
+    }
     let plans = read(args)?;
-    let interrupt = if args.look.watches() { Interrupt::default() } else { Interrupt::listen() };
-    let named: Vec<_> = plans.iter().map(|plan| (plan.file.as_str(), plan.name.as_str())).collect();
-    let records = args.record.as_deref().map(|to| files::record_paths(to, &named)).unwrap_or_default();
+    let interrupt = match args.look.watches() {
+        true if args.place.is_far() => Interrupt::listen_to_end(),
+        true => Interrupt::default(),
+        false => Interrupt::listen(),
+    };
     let failed = AtomicBool::new(false);
-    let place = backend::make(&args.place)?;
+    let place = backend::make(&args.place, &interrupt)?;
     let at_a_time = place.runs_at_a_time();
     let progress = Progress::of(plans.len());
     let (played, wall) = timed(|| {
@@ -100,20 +105,15 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     });
     progress.end();
     drop(place);
-    // What cannot be written must not hide how the run came out.
-    let mut unwritten = Vec::new();
     let for_people = args.reports.format == Format::Text;
-    for (index, (plan, played)) in plans.iter().zip(&played).enumerate() {
-        if for_people {
-            tell(plan, played, args);
-        }
-        if let (Some(path), Some(record)) = (records.get(index), &played.record) {
-            unwritten.extend(files::write(path, &record.to_lines()).err());
-        }
+    if for_people {
+        plans.iter().zip(&played).for_each(|(plan, played)| tell(plan, played, args));
     }
     let kept = played.iter().flat_map(|played| &played.snapshots);
-    unwritten.extend(snapshots::write(kept).err());
     let told: Vec<_> = played.iter().map(|played| (&played.result, played.record.as_ref())).collect();
+    // What cannot be written must not hide how the run came out.
+    let mut unwritten = files::write_records(args.record.as_deref(), &told);
+    unwritten.extend(snapshots::write(kept).err());
     let options = html::payload_options(&args.payload);
     unwritten.extend(reports::write(&args.reports, "windtunnel run", "scenarios", &told, &options).err());
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
@@ -123,11 +123,8 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
     }
-    Ok(match results.iter().any(ScenarioResult::failed) {
-        _ if interrupt.is_told() => Exit::Interrupted,
-        true => Exit::Failed,
-        false => Exit::Passed,
-    })
+    let failed = results.iter().any(ScenarioResult::failed);
+    Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
 }
 
 /// Plays a scenario, unless none is to be begun any more; one that fails again, with other seeds.
@@ -156,7 +153,8 @@ fn play_unless(
     }
     let mut played = play(place, plan, args, args.seed);
     if played.result.failed() {
-        let mut seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
+        let seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
+        let mut seeds = seeds.take_while(|_| !interrupt.is_told());
         played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed).result.passed());
     }
     failed.fetch_or(played.result.failed(), Ordering::Relaxed);

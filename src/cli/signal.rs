@@ -24,6 +24,11 @@ impl Signal {
 
     /// Waits for one; the exit code of a process that it ends, as shells tell it.
     pub(super) async fn received(mut self) -> i32 {
+        self.next().await
+    }
+
+    /// The same, for who waits for another afterwards.
+    pub(super) async fn next(&mut self) -> i32 {
         match select(std::pin::pin!(self.0.recv()), std::pin::pin!(self.1.recv())).await {
             Either::Left(_) => 143,
             Either::Right(_) => 130,
@@ -43,7 +48,12 @@ impl Signal {
     }
 
     /// Waits for it; the exit code of a process that it ends.
-    pub(super) async fn received(self) -> i32 {
+    pub(super) async fn received(mut self) -> i32 {
+        self.next().await
+    }
+
+    /// The same, for who waits for another afterwards.
+    pub(super) async fn next(&mut self) -> i32 {
         let _ = tokio::signal::ctrl_c().await;
         130
     }

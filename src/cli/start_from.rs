@@ -21,13 +21,12 @@ use crate::scenario::plan::{
     Action, ClusterPlan, PLATFORMS, Past, PastNode, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
 };
 
-/// Labels that every node has anyway.
-const OWN_LABELS: [&str; 5] = [
+/// Labels that every node has anyway. One of the control plane may be a worker as well.
+const OWN_LABELS: [&str; 4] = [
     "kubernetes.io/hostname",
     "kubernetes.io/os",
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/control-plane",
-    "node-role.kubernetes.io/worker",
 ];
 
 /// What a run takes from a dump.

@@ -1,7 +1,5 @@
 //! `windtunnel test`: plays Gherkin features.
 
-use std::path::Path;
-
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
 use super::interrupt::{INTERRUPTED, Interrupt};
@@ -38,27 +36,19 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
     let told: Vec<(&ScenarioResult, Option<&Record>)> =
         results.iter().zip(&played).map(|(result, played)| (result, played.record.as_ref())).collect();
-    let unwritten = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
+    let reports = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
-    let records = args.record.as_deref().map_or(Ok(()), |to| write_records(to, &told));
+    let mut unwritten = files::write_records(args.record.as_deref(), &told);
+    unwritten.extend([kept, reports, cucumber].into_iter().filter_map(Result::err));
     if for_people {
         say(&summary::run(&results, wall));
     }
-    kept.and(unwritten).and(cucumber).and(records)?;
-    Ok(match results.iter().any(ScenarioResult::failed) {
-        _ if interrupt.is_told() => Exit::Interrupted,
-        true => Exit::Failed,
-        false => Exit::Passed,
-    })
-}
-
-/// Writes the records of the scenarios that were begun.
-fn write_records(to: &Path, told: &[(&ScenarioResult, Option<&Record>)]) -> Result<(), String> {
-    let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
-    let paths = files::record_paths(to, &named);
-    let mut begun = paths.iter().zip(told).filter_map(|(path, (_, record))| Some((path, (*record)?)));
-    begun.try_for_each(|(path, record)| files::write(path, &record.to_lines()))
+    if !unwritten.is_empty() {
+        return Err(unwritten.join("\n"));
+    }
+    let failed = results.iter().any(ScenarioResult::failed);
+    Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
 }
 
 fn tell(results: &[ScenarioResult]) {
@@ -76,7 +66,7 @@ type Played = (steps::ScenarioResult, ScenarioResult);
 
 /// Plays a suite, and what failed again with other seeds.
 fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<Played>, String> {
-    let place = backend::make(&args.place)?;
+    let place = backend::make(&args.place, interrupt)?;
     let playing = |suite, seed| play(suite, &place, args, seed, interrupt);
     let mut played = playing(suite.clone(), args.seed)?;
     for more in 1..=args.selection.retry {

@@ -37,10 +37,12 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
                 Some(found) => Err(format!("it is published: {found}")),
             }
         }
+        What::Never(object, checks) => check_writes::never_object(&simulation.record, object, checks),
         What::NeverInsight(insight, checks) => check_writes::never(&simulation.record, insight, checks),
         What::Command(checks) => command::check_last(&simulation.record, checks),
         What::Alert(wanted) => check_monitoring::alert(simulation, wanted),
         What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),
+        What::NeverAlert(wanted) => check_monitoring::never_alert(&simulation.record, wanted),
         What::Metric(wanted) => check_monitoring::metric(simulation, wanted),
         What::NoMetric(wanted) => check_monitoring::no_metric(simulation, wanted),
         What::Status(wanted) => check_status::check(simulation, wanted),
@@ -61,6 +63,7 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
             None => Err(format!("no pool has a node {node}")),
         },
         What::Writes(wanted) => check_writes::in_order(&simulation.record, wanted),
+        What::OnlyWrites(wanted) => check_writes::exactly(&simulation.record, wanted),
         What::Statuses { of, condition, statuses } => {
             check_writes::statuses(&simulation.record, of, condition, statuses)
         }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::simulation::Simulation;
 use crate::actors::monitoring;
-use crate::base::text::did_you_mean;
-use crate::model::alert::Alert;
+use crate::base::text::{did_you_mean, short_duration};
+use crate::model::alert::{Alert, AlertState};
 use crate::model::promql::{Sample, Value};
+use crate::record::{Event, Record};
 use crate::scenario::plan::{AlertMatch, MetricMatch, TextMatch};
 
 /// An alert like this is pending or fires.
@@ -31,6 +32,25 @@ pub(super) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(
     match told.iter().map(|told| &told.alert).find(|alert| fits(alert, wanted)) {
         None => Ok(()),
         Some(found) => Err(format!("there is {}", in_words(found))),
+    }
+}
+
+/// No alert like this was pending or fired since the run began.
+pub(super) fn never_alert(record: &Record, wanted: &AlertMatch) -> Result<(), String> {
+    let epoch = record.header.epoch;
+    let at_first = record.alerts_at(epoch).into_iter().map(|(_, alert)| (epoch, alert));
+    let later = record.entries.iter().filter(|entry| !record.is_set_up(entry));
+    let later = later.filter_map(|entry| match &entry.event {
+        Event::Alert(alert) => Some((entry.at, &**alert)),
+        _ => None,
+    });
+    let mut told = at_first.chain(later).filter(|(_, alert)| alert.state != AlertState::Inactive);
+    match told.find(|(_, alert)| fits(alert, wanted)) {
+        None => Ok(()),
+        Some((at, found)) => {
+            let after = short_duration(at.duration_since(epoch));
+            Err(format!("after {after} there was {}", in_words(found)))
+        }
     }
 }
 

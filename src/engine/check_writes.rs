@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::matching::{all, insights_in, insights_of, name_fits};
+use super::matching::{all, insights_in, insights_of, name_fits, objects};
+use crate::base::text::short_duration;
 use crate::model::condition;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::record::{Entry, Event, Record, WriteEvent};
-use crate::scenario::plan::{Check, InsightRef, Subject, WriteMatch};
+use crate::scenario::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 
 /// Whether writes like these were made in this order since the run began. The set-up does not count.
 pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
@@ -26,6 +27,24 @@ pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), Str
             Err(format!("write {number} of {} was not made in its turn: {current}", wanted.len()))
         }
     }
+}
+
+/// Whether writes like these were made in this order since the run began, and no others that are like any of them.
+pub(super) fn exactly(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
+    let made = writes(record).filter(|(entry, _)| !record.is_set_up(entry)).map(|(_, write)| write);
+    let alike: Vec<_> = made.filter(|write| wanted.iter().any(|wanted| fits(write, wanted))).collect();
+    for (index, write) in alike.iter().enumerate() {
+        let number = index + 1;
+        let by = format!("{} of {}/{} by {}", write.verb, write.kind, write.key.name, write.by);
+        match wanted.get(index) {
+            Some(wanted) if fits(write, wanted) => {}
+            Some(wanted) => return Err(format!("write {number} is not {wanted}: it is {by}")),
+            None => return Err(format!("there is a write {number} of {}: {by}", wanted.len())),
+        }
+    }
+    wanted.get(alike.len()).map_or(Ok(()), |missing| {
+        Err(format!("write {} of {} was not made: {missing}", alike.len() + 1, wanted.len()))
+    })
 }
 
 /// Whether a condition went through exactly these statuses since the run began, from the one that it began with.
@@ -106,6 +125,31 @@ pub(super) fn never(record: &Record, insight: &InsightRef, checks: &[Check]) -> 
     Ok(())
 }
 
+/// No such object for which the checks hold was there since the run began.
+pub(super) fn never_object(record: &Record, object: &ObjectRef, checks: &[Check]) -> Result<(), String> {
+    let epoch = record.header.epoch;
+    let fits = |found: &Value| all(found, None, checks).is_ok();
+    if let Some(found) = objects(&record.view_at(epoch), object).find(|found| fits(found)) {
+        return Err(format!("{} was there from the start", found.name()));
+    }
+    let later = writes(record).filter(|(entry, write)| !record.is_set_up(entry) && is_of(write, object));
+    for (entry, write) in later {
+        let after = write.after.as_ref().filter(|_| write.code < 400);
+        if let Some(found) = after.filter(|found| fits(found)) {
+            let after = short_duration(entry.at.duration_since(epoch));
+            return Err(format!("{} was there after {after}", found.name()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a write is one of this object.
+fn is_of(write: &WriteEvent, object: &ObjectRef) -> bool {
+    write.key.is(&object.resource)
+        && write.key.namespace == object.namespace
+        && name_fits(&write.key.name, &object.name)
+}
+
 /// The insights about a resource that a write published.
 fn published(write: &WriteEvent, insight: &InsightRef) -> Vec<Value> {
     match (&write.after, Home::of(write)) {
@@ -122,12 +166,11 @@ fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
         found["status"].as_str().map(str::to_owned)
     };
     match of {
-        Subject::Object(object) => {
-            let same = write.key.is(&object.resource)
-                && write.key.namespace == object.namespace
-                && name_fits(&write.key.name, &object.name);
-            same.then(|| status(&after["status"]["conditions"])).flatten().into_iter().collect()
-        }
+        Subject::Object(object) => is_of(write, object)
+            .then(|| status(&after["status"]["conditions"]))
+            .flatten()
+            .into_iter()
+            .collect(),
         Subject::Insight(insight) => {
             published(write, insight).iter().filter_map(|found| status(&found["conditions"])).collect()
         }
@@ -135,11 +178,7 @@ fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
 }
 
 fn fits(write: &WriteEvent, wanted: &WriteMatch) -> bool {
-    let object = wanted.object.as_ref().is_none_or(|object| {
-        write.key.is(&object.resource)
-            && write.key.namespace == object.namespace
-            && name_fits(&write.key.name, &object.name)
-    });
+    let object = wanted.object.as_ref().is_none_or(|object| is_of(write, object));
     let checks = || match &write.after {
         Some(after) => all(after, None, &wanted.checks).is_ok(),
         None => wanted.checks.is_empty(),
@@ -162,7 +201,7 @@ mod tests {
     use crate::model::Object;
     use crate::model::resources::CLUSTER_VERSIONS;
     use crate::record::Header;
-    use crate::scenario::plan::ObjectRef;
+    use crate::scenario::plan::TextMatch;
 
     /// A record of status writes of ClusterVersion, each with its second since the run began and what Progressing is.
     fn record(writes: &[(i64, &str)]) -> Record {
@@ -256,6 +295,60 @@ mod tests {
         let mut late: Vec<Entry> = turns.map(|(at, status)| publishes(at, config_map(), status)).into();
         late.extend(turns.map(|(at, status)| publishes(at + 20, update_status(), status)));
         check(late);
+    }
+
+    #[test]
+    fn only_writes_that_are_like_one_that_is_wanted_count_and_each_once() {
+        let wanted = |status: &str| WriteMatch {
+            checks: vec![Check::Condition {
+                kind: "Progressing".to_owned(),
+                status: Some(TextMatch::Equals(status.to_owned())),
+                reason: None,
+                message: None,
+            }],
+            ..WriteMatch::default()
+        };
+        let check = |made: &[(i64, &str)], expected: &str| {
+            let found = exactly(&record(made), &[wanted("True"), wanted("False")]);
+            let found = found.err().unwrap_or_default();
+            assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{found}");
+        };
+        check(&[(-1, "True"), (1, "Unknown"), (2, "True"), (3, "False"), (4, "Unknown")], "");
+        check(&[(1, "True"), (2, "True"), (3, "False")], "write 2 is not ");
+        check(
+            &[(1, "True"), (2, "False"), (3, "True")],
+            "there is a write 3 of 2: update of ClusterVersion/version",
+        );
+        check(&[(1, "True")], "write 2 of 2 was not made: ");
+    }
+
+    #[test]
+    fn what_was_there_at_any_moment_of_the_run_was_there_once() {
+        let object =
+            ObjectRef { resource: CLUSTER_VERSIONS, namespace: String::new(), name: "version".to_owned() };
+        let progressing = Check::Condition {
+            kind: "Progressing".to_owned(),
+            status: Some(TextMatch::Equals("True".to_owned())),
+            reason: None,
+            message: None,
+        };
+        let check = |made: &[(i64, &str)], expected: &str| {
+            let mut record = record(made);
+            for entry in &mut record.entries {
+                let Event::Write(write) = &mut entry.event else { continue };
+                let after = write.after.as_mut().map(|after| {
+                    let mut after = after.to_value();
+                    after["metadata"] = json!({ "name": "version" });
+                    Object::new(after)
+                });
+                write.after = after;
+            }
+            let found = never_object(&record, &object, std::slice::from_ref(&progressing));
+            assert_eq!(found.err().unwrap_or_default(), expected);
+        };
+        check(&[(-2, "True"), (-1, "False"), (5, "False")], "");
+        check(&[(-2, "True"), (5, "False")], "version was there from the start");
+        check(&[(-2, "False"), (65, "True"), (66, "False")], "version was there after 1m5s");
     }
 
     #[test]

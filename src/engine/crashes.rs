@@ -83,8 +83,7 @@ impl Simulation {
             let mut all = kubernetes.into_iter().chain(actors::controllers(&self.world, &self.streams));
             all.find(|actor| actor.name() == name)
         });
-        self.counters.retain(|counter| counter.by != name);
-        self.export_counters();
+        self.exports.forget(name);
         let Some(actor) = again else { return };
         let Some(slot) = self.slots.get_mut(&id) else { return };
         if let Some(at) = slot.wake_at.take() {

@@ -10,7 +10,6 @@ use super::simulation::Simulation;
 use crate::actors::{Effect, Signal};
 use crate::insights;
 use crate::model::alert::{ActiveAlert, Alert, AlertState};
-use crate::model::counter::Counter;
 use crate::model::{Identity, Key};
 use crate::record::Event;
 
@@ -30,14 +29,7 @@ impl Simulation {
                     self.end_process(&pod, &container, 0);
                 }
             }
-            Effect::Count(counter) => {
-                let is_same = |known: &Counter| {
-                    (&known.by, known.metric, &known.labels) == (&counter.by, counter.metric, &counter.labels)
-                };
-                self.counters.retain(|known| !is_same(known));
-                self.counters.push(counter);
-                self.export_counters();
-            }
+            Effect::Count(counter) => self.exports.count(counter),
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
@@ -45,9 +37,11 @@ impl Simulation {
             Effect::WriteStaticPod { node, pod } => self.write_static_pod(&node, pod),
             Effect::WriteDisk(disk) => self.write_disk(id, disk),
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
-            Effect::ServeKubernetes { minor } if !self.pinned && self.door.capabilities().any_kubernetes => {
-                self.door.serve_kubernetes(minor);
-                self.note(Event::Kubernetes { minor });
+            Effect::ServeKubernetes { minor } if !self.pinned => {
+                self.serve_kubernetes(minor);
+                if self.door.capabilities().any_kubernetes {
+                    self.note(Event::Kubernetes { minor });
+                }
             }
             Effect::ServeKubernetes { .. } => {}
         }

@@ -49,7 +49,7 @@ pub enum SessionError {
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// There is a cluster no longer.
-    #[error("the API server cannot be reached: {0}")]
+    #[error("{0}")]
     Lost(String),
     /// The cluster cannot do what a step asks for.
     #[error("{0}")]

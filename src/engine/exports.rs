@@ -1,8 +1,7 @@
 //! What simulated programs answer to those who ask their pods: the cluster-version operator's metrics.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::simulation::Simulation;
 use crate::actors::cvo;
 use crate::actors::monitoring::{self, Counted, Transitions};
 use crate::backends::{Answered, Asked, Upstream};
@@ -19,7 +18,7 @@ pub(super) struct Exports(Mutex<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     transitions: Transitions,
-    counters: Vec<Counter>,
+    counters: Arc<Vec<Counter>>,
 }
 
 impl Exports {
@@ -33,6 +32,30 @@ impl Exports {
         if Transitions::are_touched_by(change) {
             self.lock().transitions.notice(change);
         }
+    }
+
+    /// A component has counted up to this.
+    pub(super) fn count(&self, counter: Counter) {
+        let is_same = |known: &Counter| {
+            (&known.by, known.metric, &known.labels) == (&counter.by, counter.metric, &counter.labels)
+        };
+        let mut counts = self.lock();
+        let counters = Arc::make_mut(&mut counts.counters);
+        counters.retain(|known| !is_same(known));
+        counters.push(counter);
+    }
+
+    /// A component has ended, and with it what it had counted.
+    pub(super) fn forget(&self, by: &str) {
+        let mut counts = self.lock();
+        if counts.counters.iter().any(|counter| counter.by == by) {
+            Arc::make_mut(&mut counts.counters).retain(|counter| counter.by != by);
+        }
+    }
+
+    /// What running components have counted.
+    pub(super) fn counters(&self) -> Arc<Vec<Counter>> {
+        Arc::clone(&self.lock().counters)
     }
 
     /// Calls with what was counted.
@@ -58,13 +81,6 @@ impl Upstream for Exports {
     }
 }
 
-impl Simulation {
-    /// Tells those who ask pods of what is counted now.
-    pub(super) fn export_counters(&self) {
-        self.exports.lock().counters.clone_from(&self.counters);
-    }
-}
-
 /// Whether a container of this name runs in the pod.
 fn runs(pod: &Object, container: &str) -> bool {
     let statuses = pod.list("/status/containerStatuses");
@@ -73,6 +89,8 @@ fn runs(pod: &Object, container: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -85,6 +103,22 @@ mod tests {
         let (view, now) = (View::default(), Time::default());
         let answered = Exports::default().answer(&Asked { pod: &pod, scheme, port, path, view, now })?;
         Some((answered.code, answered.body))
+    }
+
+    #[test]
+    fn of_each_counter_the_last_count_stands_while_its_component_runs() {
+        let counter =
+            |by: &str, count| Counter { by: by.to_owned(), metric: "errors", labels: BTreeMap::new(), count };
+        let exports = Exports::default();
+        for counter in [counter("a", 1), counter("b", 5), counter("a", 2)] {
+            exports.count(counter);
+        }
+        let told = |exports: &Exports| {
+            exports.counters().iter().map(|one| format!("{}={}", one.by, one.count)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&exports), ["b=5", "a=2"]);
+        exports.forget("b");
+        assert_eq!(told(&exports), ["a=2"]);
     }
 
     #[test]

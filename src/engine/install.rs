@@ -29,7 +29,8 @@ const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
-    let mut world = World { node_leases: plan.node_leases, ..World::default() };
+    let workloads = plan.workloads.clone();
+    let mut world = World { node_leases: plan.node_leases, workloads, ..World::default() };
     if let Some(keyrings) = &plan.keyrings {
         world.keyrings.clone_from(keyrings);
     }

@@ -60,22 +60,23 @@ impl Filler<'_> {
             Step::Expect(expectation) => self.what(&mut expectation.what),
             Step::Try(attempt) => self.texts(&mut attempt.refused),
             // The steps of a retry are filled when they are played.
-            Step::Act(_) | Step::Advance(_) | Step::Keep(_) | Step::Retry(_) => {}
+            Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::Retry(_) => {}
         }
     }
 
     fn what(&mut self, what: &mut What) {
         match what {
             What::Object(_, checks)
+            | What::Never(_, checks)
             | What::Insight(_, checks)
             | What::NoInsight(_, checks)
             | What::NeverInsight(_, checks) => self.checks(checks),
             What::Command(checks) => self.commands(checks),
-            What::Alert(alert) | What::NoAlert(alert) => {
+            What::Alert(alert) | What::NoAlert(alert) | What::NeverAlert(alert) => {
                 let texts = alert.labels.iter_mut().chain(&mut alert.annotations);
                 texts.for_each(|(_, wanted)| self.text(wanted));
             }
-            What::Writes(writes) => {
+            What::Writes(writes) | What::OnlyWrites(writes) => {
                 for write in writes {
                     write.by.iter_mut().chain(&mut write.message).for_each(|wanted| self.text(wanted));
                     self.checks(&mut write.checks);

@@ -24,6 +24,7 @@ mod install;
 mod kept;
 mod machines;
 mod matching;
+mod older;
 mod phases;
 mod play;
 mod processes;

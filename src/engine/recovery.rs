@@ -16,6 +16,7 @@ use crate::actors::mco::CLUSTER_OPERATOR;
 use crate::actors::mco::annotations::STATE;
 use crate::actors::{Actor, Input, Interest, Step, cvo};
 use crate::base::clock::{Time, after};
+use crate::model::pod::MIRROR;
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
@@ -29,9 +30,6 @@ use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 const STRIDE: usize = 3;
 /// After this long everything is over, also for one that was restarted.
 const LONG: SignedDuration = SignedDuration::from_mins(90);
-
-/// The annotation of pods that a kubelet runs from files.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// An actor that lives for so many more writes.
 struct Dying {

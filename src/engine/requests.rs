@@ -176,7 +176,10 @@ fn write_event(
     let mut key = write.key();
     let (code, message) = match outcome {
         Ok(object) => {
-            object.name().clone_into(&mut key.name);
+            // What is answered to evictions and bindings is no pod.
+            if key.name.is_empty() {
+                object.name().clone_into(&mut key.name);
+            }
             (if write.verb() == "create" { 201 } else { 200 }, String::new())
         }
         Err(refusal) => (refusal.code, refusal.message.clone()),

@@ -13,6 +13,7 @@ use crate::backends::in_process::Here;
 use crate::backends::{Backend, BackendError, Door, Order};
 use crate::base::clock::{Time, VirtualClock, after};
 use crate::base::rng::Streams;
+use crate::base::text::short_duration;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, View, Write};
 use crate::record::{Event, Header, INSTALLER, Record};
@@ -133,6 +134,9 @@ impl Session {
         let record = Record { header, entries: Vec::new() };
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
         simulation.pinned = plan.kubernetes_minor.is_some();
+        if !capabilities.any_kubernetes {
+            simulation.serve_kubernetes(minor);
+        }
         simulation.take_changes();
         let installed = install::payload(plan);
         Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
@@ -230,10 +234,12 @@ impl Session {
             Step::Try(attempt) => self.attempt(attempt),
             Step::Run(run) => self.run(run),
             Step::Advance(span) => self.advance(*span),
+            Step::At(span) => self.advance_to(*span),
             Step::Expect(expectation) => self.expect(expectation),
             Step::Keep(keep) => self.keep(keep),
             Step::Retry(retry) => self.retry(retry),
-        }?;
+        }
+        .map_err(|error| self.simulation.blamed(error))?;
         match self.simulation.phases.broken() {
             None => Ok(()),
             Some(why) => Err(SessionError::Broken(why.to_owned())),
@@ -250,6 +256,19 @@ impl Session {
             let deadline = after(simulation.now(), span);
             simulation.run_until(deadline, |_| false).await.map(|_| ())
         })
+    }
+
+    /// Lets virtual time pass until so much of it has passed since the start.
+    ///
+    /// # Errors
+    /// As [`Session::advance`]; [`SessionError::Unmet`] if more has passed.
+    pub fn advance_to(&mut self, span: SignedDuration) -> Result<(), SessionError> {
+        let passed = self.elapsed();
+        if passed > span {
+            let passed = short_duration(passed);
+            return Err(SessionError::Unmet(format!("that is over: {passed} have passed since the start")));
+        }
+        self.advance(span - passed)
     }
 
     /// Lets virtual time pass until it is `moment`; what others wrote meanwhile is seen even if that is past.

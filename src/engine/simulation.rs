@@ -24,7 +24,6 @@ use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PE
 use crate::base::rng::Streams;
 use crate::model::View;
 use crate::model::alert::ActiveAlert;
-use crate::model::counter::Counter;
 use crate::model::world::World;
 use crate::record::Record;
 use crate::scenario::plan::Snapshot;
@@ -56,12 +55,12 @@ pub(super) struct Simulation {
     pub(super) halt: Option<Time>,
     /// What steps have kept for later ones, by name.
     pub(super) kept: BTreeMap<String, String>,
-    /// What running components have counted.
-    pub(super) counters: Vec<Counter>,
-    /// The same, for who asks pods.
+    /// What running components have counted, also for who asks pods.
     pub(super) exports: Arc<Exports>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
+    /// Why the API server is not the one that a release came with, where that makes a difference.
+    pub(super) unserved: Option<String>,
     pub(super) processes: Processes,
     pub(super) machines: Machines,
     pub(super) phases: Phases,
@@ -103,9 +102,9 @@ impl Simulation {
             snapshots: Vec::new(),
             halt: None,
             kept: BTreeMap::new(),
-            counters: Vec::new(),
             exports,
             pinned: false,
+            unserved: None,
             processes: Processes::default(),
             machines: Machines::default(),
             phases,
@@ -140,8 +139,7 @@ impl Simulation {
     /// Drops an actor: its memory is gone.
     pub(super) fn remove(&mut self, id: ActorId) {
         if let Some(slot) = self.slots.remove(&id) {
-            self.counters.retain(|counter| counter.by != slot.actor.name());
-            self.export_counters();
+            self.exports.forget(slot.actor.name());
             if let Some(wake_at) = slot.wake_at {
                 self.wakes.remove(&(wake_at, id));
             }
@@ -291,14 +289,14 @@ impl Simulation {
             std::mem::take(&mut slot.answers),
             std::mem::take(&mut slot.signals),
         );
-        let (ahead, alerts) = (slot.ahead, self.alerts.borrow());
+        let (ahead, alerts, counters) = (slot.ahead, self.alerts.borrow(), self.exports.counters());
         let input = Input {
             view: slot.stale.as_deref().unwrap_or(&self.view),
             changes: &changes,
             answers: &answers,
             signals: &signals,
             alerts: &alerts,
-            counters: &self.counters,
+            counters: &counters,
             now: after(now, ahead),
         };
         let step = slot.actor.step(&input);

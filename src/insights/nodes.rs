@@ -31,6 +31,8 @@ pub(super) struct Nodes {
     releases: Cache<Option<String>>,
     /// The release that the cluster is at, or is on its way to; `None` without a ClusterVersion.
     newest: Option<String>,
+    /// Whether it is on its way to another architecture of that release.
+    migrates: bool,
     /// Whether the control plane updates.
     control_plane_updates: bool,
     /// Nodes to look at again.
@@ -85,10 +87,11 @@ impl Nodes {
         self.all_stale |= self.releases.take(event) != Change::Nothing;
     }
 
-    /// Takes in which release the cluster is at, or is on its way to.
-    pub(super) fn newest(&mut self, newest: Option<&str>) {
-        if self.newest.as_deref() != newest {
+    /// Takes in which release the cluster is at, or is on its way to, and whether only to another architecture of it.
+    pub(super) fn goal(&mut self, newest: Option<&str>, migrates: bool) {
+        if self.newest.as_deref() != newest || self.migrates != migrates {
             self.newest = newest.map(str::to_owned);
+            self.migrates = migrates;
             self.all_stale = true;
         }
     }
@@ -236,7 +239,8 @@ impl Nodes {
         let (node, newest) = (self.known.get(name)?, self.newest.as_deref()?);
         let pool = node::pool_of(node, self.pools.objects().values())?;
         let of = |config: &str| self.releases.get(config)?.as_deref();
-        let (status, standing) = node::assess_standing(node, pool, Releases { of: &of, newest }, now);
+        let releases = Releases { of: &of, newest, migrates: self.migrates };
+        let (status, standing) = node::assess(node, pool, releases, now);
         let earlier = |uid: &str| informer.started(uid);
         let mut findings = Findings::new(Sight { now, earlier: &earlier });
         health::of_node(node, pool, standing, self.rebooting.get(name).copied(), &mut findings);

@@ -44,12 +44,25 @@ pub(super) struct Singleton {
     told: Option<[u64; 2]>,
     /// How many bytes its status may have; less where the API server refused more.
     room: usize,
+    /// The resource version whose patch was refused, and what informers knew then, until it was read again.
+    refused: Option<(String, [u64; 2])>,
+    /// Whether no room was small enough.
+    is_given_up: bool,
 }
 
 impl Default for Singleton {
     fn default() -> Self {
         let (definitions, seen) = (Cache::default(), Mirror::new(NAME));
-        Self { definitions, seen, failed: false, is_guessed: false, told: None, room: ROOM }
+        Self {
+            definitions,
+            seen,
+            failed: false,
+            is_guessed: false,
+            told: None,
+            room: ROOM,
+            refused: None,
+            is_given_up: false,
+        }
     }
 }
 
@@ -57,8 +70,7 @@ impl Singleton {
     /// Takes in what the watch of its definition tells: whether it is served.
     pub(super) fn definition(&mut self, event: Event<(String, bool)>) {
         if self.definitions.take(event) != Change::Nothing {
-            self.room = ROOM;
-            self.told = None;
+            (self.room, self.told, self.is_given_up) = (ROOM, None, false);
         }
         if !self.is_served() {
             (self.seen, self.failed) = (Mirror::new(NAME), false);
@@ -81,8 +93,16 @@ impl Singleton {
 
     /// Takes in its resource version and status as they were read; `None`: it is not there.
     pub(super) fn read(&mut self, object: Option<(String, Value)>) {
+        let version = object.as_ref().map(|(version, _)| version.clone());
         self.seen.holds(object);
         (self.is_guessed, self.told) = (false, None);
+        // What others wrote meanwhile may have been the reason for a refusal, and not the size.
+        match self.refused.take() {
+            Some((refused, _)) if version != Some(refused.clone()) => {}
+            Some((_, revisions)) if self.room / 2 < ROOM_MIN => self.give_up(revisions),
+            Some(_) => self.room /= 2,
+            None => {}
+        }
     }
 
     /// Somebody else wrote it.
@@ -112,7 +132,7 @@ impl Singleton {
 
     /// Whether it may not tell what is known.
     pub(super) fn is_stale(&self, revisions: [u64; 2]) -> bool {
-        self.is_served() && self.seen.is_synced() && self.room >= ROOM_MIN && self.told != Some(revisions)
+        self.is_served() && self.seen.is_synced() && self.told != Some(revisions)
     }
 
     /// What has to be written for it to tell what `informers` know, whose state is `revisions`.
@@ -136,7 +156,7 @@ impl Singleton {
 
     /// These operations were done. It is of this resource version now, and tells what informers in this state know.
     pub(super) fn written(&mut self, version: String, operations: Vec<Value>, revisions: [u64; 2]) {
-        (self.is_guessed, self.told) = (true, Some(revisions));
+        (self.is_guessed, self.told, self.is_given_up) = (true, Some(revisions), false);
         if let Some(status) = self.seen.written(version) {
             let mut object = json!({"metadata": {"resourceVersion": ""}});
             object["status"] = status.take();
@@ -150,17 +170,71 @@ impl Singleton {
     }
 
     /// The API server refused a write as too large, or as something that its definition does not allow, unless what was to be
-    /// changed is not there. With less in it, it may do; if not, it is left alone until its definition is another.
-    pub(super) fn refused(&mut self) {
-        if self.is_guessed {
-            self.lose();
-        } else {
-            self.room /= 2;
+    /// changed is not there. With less in it, it may do; if not, it is left alone until something else is known, by `revisions`.
+    pub(super) fn refused(&mut self, revisions: [u64; 2]) {
+        match self.seen.get() {
+            Some((version, _)) => {
+                self.refused = (!self.is_guessed).then(|| (version.to_owned(), revisions));
+                self.lose();
+            }
+            // Nothing could be left out of an object without insights.
+            None => self.give_up(revisions),
         }
+    }
+
+    fn give_up(&mut self, revisions: [u64; 2]) {
+        (self.room, self.told, self.is_given_up) = (ROOM, Some(revisions), true);
     }
 
     /// Whether it is left alone.
     pub(super) fn is_given_up(&self) -> bool {
-        self.is_served() && self.room < ROOM_MIN
+        self.is_served() && self.is_given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [u64; 2] = [1, 1];
+
+    /// One that was read at version 1.
+    fn read() -> Singleton {
+        let mut singleton = Singleton::default();
+        singleton.definition(Event::Init);
+        singleton.definition(Event::InitApply((UPDATE_STATUS_CRD.to_owned(), true)));
+        singleton.definition(Event::InitDone);
+        singleton.object(Event::Init);
+        singleton.object(Event::InitApply((NAME.to_owned(), "1".to_owned())));
+        singleton.object(Event::InitDone);
+        singleton.read(Some(("1".to_owned(), json!({}))));
+        singleton
+    }
+
+    #[test]
+    fn only_what_is_refused_as_it_was_read_takes_room() {
+        let mut singleton = read();
+        singleton.refused(KNOWN);
+        assert!(singleton.wants_reading());
+        singleton.read(Some(("2".to_owned(), json!({}))));
+        assert_eq!(singleton.room, ROOM, "somebody else had written it");
+        singleton.refused(KNOWN);
+        singleton.read(Some(("2".to_owned(), json!({}))));
+        assert_eq!(singleton.room, ROOM / 2);
+    }
+
+    #[test]
+    fn what_is_left_alone_is_tried_again_with_all_its_room_once_something_else_is_known() {
+        let mut singleton = read();
+        let tries = (1..).find(|_| {
+            singleton.refused(KNOWN);
+            singleton.read(Some(("1".to_owned(), json!({}))));
+            singleton.is_given_up()
+        });
+        assert_eq!(tries, Some(7));
+        assert!(!singleton.is_stale(KNOWN) && singleton.is_stale([1, 2]));
+        assert_eq!(singleton.room, ROOM);
+        singleton.written("2".to_owned(), Vec::new(), [1, 2]);
+        assert!(!singleton.is_given_up());
     }
 }

@@ -13,8 +13,8 @@ use super::watches::{CLUSTER_VERSION_NAMESPACE, OPERATOR_NAMESPACE, trouble_of};
 use crate::base::clock::Time;
 use crate::base::yaml::{self, YamlError};
 use crate::model::alert::ActiveAlert;
-use crate::model::insight::Insight;
 use crate::model::insight::published::{documents, in_status};
+use crate::model::insight::{Detail, Insight};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
     MACHINE_CONFIGS, NODES, PODS,
@@ -89,13 +89,24 @@ fn release(machine_config: &Value) -> Option<String> {
     release_of(Some(&annotations.iter().filter_map(text).collect()))
 }
 
-/// The insights that are published in a ConfigMap, or where there is none, in an UpdateStatus. Keys that hold something else are
-/// left out.
+/// The insights that are published in a ConfigMap, or where it has none, in an UpdateStatus. Keys that hold something else are left
+/// out. Insights that do not tell of the ClusterVersion tell nothing of an update: a ConfigMap that was just created is empty.
 pub fn published(config_map: Option<&Value>, update_status: Option<&Value>) -> Option<Insights> {
-    if let Some(config_map) = config_map {
+    let in_config_map = || {
         let read = |(key, text): (&str, &str)| Some((key.to_owned(), yaml::from_str(text).ok()?));
-        return Some(documents(config_map).filter_map(read).collect());
-    }
-    let found = in_status(&update_status?["status"]);
-    Some(found.filter_map(|(key, value)| Some((format!("usc.{key}"), update_status::read(value)?))).collect())
+        Some(documents(config_map?).filter_map(read).collect())
+    };
+    let in_update_status = || {
+        let found = in_status(&update_status?["status"]);
+        Some(
+            found
+                .filter_map(|(key, value)| Some((format!("usc.{key}"), update_status::read(value)?)))
+                .collect(),
+        )
+    };
+    in_config_map().filter(tells_of_update).or_else(in_update_status).filter(tells_of_update)
+}
+
+fn tells_of_update(insights: &Insights) -> bool {
+    insights.values().any(|insight| matches!(insight.detail, Detail::ClusterVersion(_)))
 }

@@ -91,7 +91,8 @@ impl State {
         if self.cluster_versions.take(event) != Change::Nothing {
             self.stale = true;
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
-            self.nodes.newest(cluster_version.map(|one| assess::cluster_version::newest(one)));
+            let newest = cluster_version.map(|one| assess::cluster_version::newest(one));
+            self.nodes.goal(newest, cluster_version.is_some_and(assess::cluster_version::migrates));
         }
         // Only a status with foreign values makes it matter which server answers.
         self.version_in_doubt |= listed || self.version_matters();
@@ -189,7 +190,7 @@ impl State {
     /// # Errors
     /// An insight that cannot be written as YAML.
     pub(super) fn assess(&mut self, now: Time) -> Result<(), YamlError> {
-        if !self.is_synced() || self.kubernetes_minor.is_none() {
+        if !self.can_assess() {
             return Ok(());
         }
         let mut outcome = Ok(());
@@ -213,8 +214,17 @@ impl State {
         outcome
     }
 
-    /// When to assess again though nothing changed: a condition has lasted for long enough then, or an insight leaves.
+    /// Whether everything is known that conclusions are drawn from.
+    fn can_assess(&self) -> bool {
+        self.is_synced() && self.kubernetes_minor.is_some()
+    }
+
+    /// When to assess again though nothing changed: a condition has lasted for long enough then, or an insight leaves. `None`
+    /// as long as that would change nothing.
     pub(super) fn due(&self) -> Option<Time> {
+        if !self.can_assess() {
+            return None;
+        }
         let expiries = self.informers().map(Informer::next_expiry);
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
     }
@@ -238,6 +248,12 @@ impl State {
     pub(super) fn update_status_written(&mut self, version: String, operations: Vec<Value>) {
         let revisions = self.revisions();
         self.singleton.written(version, operations, revisions);
+    }
+
+    /// The API server refused what was to be written into the UpdateStatus.
+    pub(super) fn update_status_refused(&mut self) {
+        let revisions = self.revisions();
+        self.singleton.refused(revisions);
     }
 
     /// What both informers know.

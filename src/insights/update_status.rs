@@ -48,6 +48,8 @@ struct Builder<'a> {
     pools: BTreeMap<&'a str, Part<'a>>,
     room: usize,
     left_out: usize,
+    /// Whether all informers of ours have begun. Until then what the others told stays, and what stands beside it.
+    is_whole: bool,
 }
 
 /// The status that tells what `informers` know, as far as `room` bytes suffice. What other informers told in `before` stays.
@@ -65,8 +67,10 @@ pub(super) fn status<'a>(
         pools: BTreeMap::new(),
         room,
         left_out: 0,
+        is_whole: informers.iter().all(|informer| informer.has_begun()),
     };
-    let own = informers.map(|informer| informer.name);
+    let begun = informers.iter().filter(|informer| informer.has_begun());
+    let own: Vec<&str> = begun.map(|informer| informer.name).collect();
     builder.keep_foreign(before, &own);
     // What one informer tells of the whole comes before all that the other tells of parts.
     for is_of_whole in [true, false] {
@@ -144,18 +148,19 @@ impl<'a> Builder<'a> {
     }
 
     fn build(self, before: &'a Value, now: Time) -> Option<Draft<'a>> {
-        let mut control_plane = self.control_plane.build(&before["controlPlane"]);
+        let is_whole = self.is_whole;
+        let mut control_plane = self.control_plane.build(&before["controlPlane"], is_whole);
         control_plane.insert("resource", json!(self.resource?).into());
         if let Some(pool) = self.pool_resource {
             control_plane.insert("poolResource", json!(pool).into());
         }
-        keep_members(&mut control_plane, &before["controlPlane"], "poolResource");
+        keep_members(&mut control_plane, &before["controlPlane"], if is_whole { "poolResource" } else { "" });
         let old = |name: &str| {
             let pools = before["workerPools"].as_array();
             pools.and_then(|pools| pools.iter().find(|pool| pool["name"] == name)).unwrap_or(&Value::Null)
         };
         let pools = self.pools.into_iter().map(|(name, part)| {
-            let mut pool = part.build(old(name));
+            let mut pool = part.build(old(name), is_whole);
             pool.insert("resource", json!(ResourceRef::machine_config_pool(name)).into());
             pool.insert("name", json!(name).into());
             Draft::Map(pool)
@@ -173,8 +178,10 @@ impl<'a> Builder<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn build(self, before: &'a Value) -> Members<'a> {
-        let mut conditions = conditions(&before["conditions"], &["Updating"]);
+    fn build(self, before: &'a Value, is_whole: bool) -> Members<'a> {
+        let is_told = is_whole || self.updating.is_some();
+        let own: &[&str] = if is_told { &["Updating"] } else { &[] };
+        let mut conditions = conditions(&before["conditions"], own);
         conditions.extend(self.updating.map(Draft::from));
         let informers = self.informers.into_iter().map(|(name, mut insights)| {
             insights.sort_by_key(|insight| insight["uid"].as_str());

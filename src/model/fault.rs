@@ -47,6 +47,8 @@ pub enum FaultKind {
     Unreconcilable,
     /// The image of the operating system cannot be had.
     OsUpdateFails,
+    /// That image cannot be pulled.
+    ImagePullFails,
     /// The machine does not come back from its next reboot.
     DoesNotReturn,
     /// The machine reboots so many times more before it stays up.
@@ -65,7 +67,7 @@ pub enum FaultKind {
     CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 19] = [
+const NAMES: [(FaultKind, &str); 20] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -77,6 +79,7 @@ const NAMES: [(FaultKind, &str); 19] = [
     (FaultKind::OnDiskMismatch, "on-disk-mismatch"),
     (FaultKind::Unreconcilable, "unreconcilable"),
     (FaultKind::OsUpdateFails, "os-update-fails"),
+    (FaultKind::ImagePullFails, "image-pull-fails"),
     (FaultKind::DoesNotReturn, "does-not-return"),
     (FaultKind::RebootLoop, "reboot-loop"),
     (FaultKind::DrainBlocked, "drain-blocked"),
@@ -92,12 +95,13 @@ impl FaultKind {
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
     /// The names of the faults that nodes have.
-    pub const OF_NODES: [&str; 11] = [
+    pub const OF_NODES: [&str; 12] = [
         "not-ready",
         "disk-pressure",
         "on-disk-mismatch",
         "unreconcilable",
         "os-update-fails",
+        "image-pull-fails",
         "does-not-return",
         "reboot-loop",
         "drain-blocked",

@@ -15,7 +15,7 @@ use crate::base::clock::Time;
 
 pub use cluster_operator::ClusterOperatorStatusInsight;
 pub use health::{HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, Scope, ScopeType};
-pub use node::NodeStatusInsight;
+pub use node::{AWAY, NodeStatusInsight};
 pub use pool::{
     MachineConfigPoolStatusInsight, PoolAssessment, PoolNodesSummaryType, PoolNodesUpdateSummary,
 };

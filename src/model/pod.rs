@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::{Object, condition};
 
+/// The annotation of pods that only mirror what a kubelet runs from a file.
+pub const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// The STATUS column, by kubectl's printer of pods: the pod's own reason or phase, then what its init containers or
 /// its containers wait for or ended with, then whether it is being deleted.
 pub fn status_column(pod: &Object) -> String {

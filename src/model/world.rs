@@ -20,8 +20,10 @@ pub struct World {
     pub recommended: Vec<Version>,
     /// What the update service is told.
     pub service: UpdateService,
-    /// The image registry.
+    /// The registry of release images.
     pub registry: Registry,
+    /// The images that people run beside releases.
+    pub workloads: Workloads,
     /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
     /// trust at all.
     pub keyrings: Vec<String>,
@@ -39,6 +41,7 @@ impl Default for World {
             recommended: Vec::new(),
             service: UpdateService::default(),
             registry: Registry::default(),
+            workloads: Workloads::default(),
             keyrings: vec![signature::KEYRING.to_owned()],
             node_leases: false,
             node_lease_stretch: 1,
@@ -51,6 +54,27 @@ impl World {
     pub fn payload_of(&self, version: &Version) -> Option<&Release> {
         let is_of = |release: &&Release| release.version == *version;
         self.releases.get(version).filter(is_of).or_else(|| self.releases.values().find(is_of))
+    }
+
+    /// The image that a kubelet finds under a pull specification: one of a release, one that is told of by name, or any other
+    /// that may be where no release is.
+    pub fn image(&self, pullspec: &str) -> Image {
+        if let Some(named) = self.workloads.named.get(pullspec) {
+            return named.clone();
+        }
+        let is_held = digest_of(pullspec).is_some_and(|digest| self.registry.images.contains_key(digest));
+        if is_held || self.holds_releases(repository_of(pullspec)) {
+            return self.registry.resolve(pullspec);
+        }
+        self.workloads.others.clone()
+    }
+
+    /// Whether a repository is one of releases, or is called as mirrors call theirs: what nobody told of there, there is not.
+    fn holds_releases(&self, repository: &str) -> bool {
+        let is_of = |release: &Release| {
+            [&release.image, &release.os_image()].into_iter().any(|image| repository_of(image) == repository)
+        };
+        repository.ends_with("release") || self.releases.values().any(is_of)
     }
 
     /// The release whose image this is; images are the same when their digests are.
@@ -106,6 +130,36 @@ impl Registry {
     }
 }
 
+/// Images that belong to no release.
+#[derive(Debug, Clone)]
+pub struct Workloads {
+    /// Those that are told of, by their pull specifications.
+    pub named: BTreeMap<String, Image>,
+    /// What all others are like.
+    pub others: Image,
+}
+
+impl Workloads {
+    /// An image with a program of somebody's: nobody signed it, and there is no payload in it.
+    pub fn image(pull: Pull, containers: Containers) -> Image {
+        Image {
+            pull,
+            sigstore: Signature::Missing,
+            openpgp: OpenPgp::Missing,
+            contents: Contents::NoPayload,
+            containers,
+            signature_stores: Vec::new(),
+        }
+    }
+}
+
+impl Default for Workloads {
+    fn default() -> Self {
+        let others = Self::image(Pull::Succeeds, Containers::Run);
+        Self { named: BTreeMap::new(), others }
+    }
+}
+
 /// One image of the registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Image {
@@ -133,6 +187,8 @@ pub enum Pull {
     Slow,
     /// The registry has no such manifest.
     ManifestUnknown,
+    /// The registry answers with a manifest of another digest than was asked for.
+    WrongDigest,
     /// The registry refuses the credentials.
     Unauthorized,
     /// The registry cannot be reached.
@@ -199,7 +255,50 @@ pub enum OpenPgp {
     Unanswered,
 }
 
+/// A pull specification without its tag and digest.
+pub fn repository_of(pullspec: &str) -> &str {
+    let named = pullspec.split('@').next().unwrap_or(pullspec);
+    let name = named.rfind('/').map_or(0, |slash| slash + 1);
+    match named.get(name..).and_then(|last| last.find(':')) {
+        Some(colon) => &named[..name + colon],
+        None => named,
+    }
+}
+
 /// The digest of a pull specification (`sha256:...`), if it has one.
 pub fn digest_of(pullspec: &str) -> Option<&str> {
     pullspec.rsplit_once('@').map(|(_, digest)| digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_what_stands_before_tag_and_digest() {
+        for image in
+            ["host:5000/a/b:v1", "host:5000/a/b@sha256:00", "host:5000/a/b", "host:5000/a/b:v1@sha256:00"]
+        {
+            assert_eq!(repository_of(image), "host:5000/a/b", "{image}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_told_of_is_there_but_among_releases() {
+        let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
+        let mut world = World::default();
+        let component = release.image_of("etcd");
+        world.registry.images.insert(digest_of(&release.image).unwrap().to_owned(), Image::default());
+        let slow = Workloads::image(Pull::Slow, Containers::Run);
+        world.workloads.named.insert("quay.io/x/y:1".to_owned(), slow);
+        let own = release.image.clone();
+        world.releases.insert(release.version.clone(), release);
+        let pull = |image: &str| world.image(image).pull;
+        assert_eq!([pull(&own), pull("quay.io/x/y:2"), pull("quay.io/x/y@sha256:0a")], [Pull::Succeeds; 3]);
+        assert_eq!(pull("quay.io/x/y:1"), Pull::Slow);
+        let tag = format!("{}:4.18.9", repository_of(&own));
+        for unknown in [&component, &tag, "mirror.example.com:5000/ocp/release@sha256:0a"] {
+            assert_eq!(pull(unknown), Pull::ManifestUnknown, "{unknown}");
+        }
+    }
 }

@@ -5,17 +5,17 @@ use std::ops::RangeInclusive;
 
 use semver::Version;
 
-use super::object;
 use super::plan::{
     CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION,
     Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
 use super::reader::{Map, Reader};
+use super::{images, object};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
 use crate::model::release::{Architecture, Release};
-use crate::model::world::{Containers, Contents, Image, OpenPgp, Pull, Signature};
+use crate::model::world::{Contents, Image, OpenPgp, Signature, Workloads};
 
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
@@ -82,6 +82,7 @@ pub(super) fn read(
     let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.of(architecture), ..plan };
     Some(ClusterPlan {
         releases: releases.into_iter().map(of_machines).collect(),
+        workloads: Workloads::default(),
         update_service: UpdateService::default(),
         installed,
         control_plane_nodes: nodes.control_plane,
@@ -253,9 +254,6 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
         "signature-stores",
         "signature-config-map",
     ];
-    const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
-    const PULLS: &[&str] =
-        &["succeeds", "manifest-unknown", "unauthorized", "unreachable", "unavailable", "slow", "hangs"];
     let mut release = reader.release(version);
     let map = match facts.kind {
         Kind::Null => None,
@@ -263,15 +261,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     };
     let get = |key| map.as_ref().and_then(|map| map.get(key));
     let recommended = get("recommended").and_then(|node| reader.flag(node)).unwrap_or(true);
-    let pull = match get("pull").and_then(|node| reader.word(node, PULLS)) {
-        Some("manifest-unknown") => Pull::ManifestUnknown,
-        Some("unauthorized") => Pull::Unauthorized,
-        Some("unreachable") => Pull::Unreachable,
-        Some("unavailable") => Pull::Unavailable,
-        Some("slow") => Pull::Slow,
-        Some("hangs") => Pull::Hangs,
-        _ => Pull::Succeeds,
-    };
+    let pull = images::pull(reader, get("pull"));
     let sigstore = match get("sigstore").and_then(|node| reader.word(node, &["valid", "missing"])) {
         Some("missing") => Signature::Missing,
         _ => Signature::Valid,
@@ -290,12 +280,7 @@ fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<Rele
     let openpgp = openpgp(reader, get("openpgp"));
     let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
     let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
-    let containers = match get("containers").and_then(|node| reader.word(node, CONTAINERS)) {
-        Some("crash") => Containers::Crash,
-        Some("out-of-memory") => Containers::OutOfMemory,
-        Some("cannot-be-created") => Containers::CannotBeCreated,
-        _ => Containers::Run,
-    };
+    let containers = images::containers(reader, get("containers"));
     let signature_stores = stores.unwrap_or_default();
     let image = Image { pull, sigstore, openpgp, contents, containers, signature_stores };
     let signature_config_map = in_config_map.unwrap_or(false);

@@ -37,6 +37,7 @@ pub(super) const KEYS: &[&str] = &[
     "description",
     "absent",
     "never",
+    "exactly",
     "within",
     "throughout",
 ];
@@ -111,6 +112,10 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
     if subject != "insight" {
         insight::refuse(reader, map, subject);
     }
+    if let Some(at) = map.get("exactly").filter(|_| subject != "writes") {
+        reader.problem(at, format!("`exactly` cannot stand beside `{subject}`"));
+    }
+    let never = never(reader, map, subject)?;
     match subject {
         "writes" | "statuses" | "status" | "node" => no_checks(reader, map, subject, &["absent"]),
         "alert" | "metric" => no_checks(reader, map, subject, &[]),
@@ -126,7 +131,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
                 no_checks(reader, map, "absent", &[]);
                 return Some(What::Absent(object));
             }
-            Some(What::Object(object, checks))
+            Some(if never { What::Never(object, checks) } else { What::Object(object, checks) })
         }
         "node" => phases(reader, map, node),
         "status" => status_text::read(reader, map, node).map(What::Status),
@@ -134,11 +139,15 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             if let Some(at) = map.get("pod-status") {
                 reader.problem(at, "`pod-status` is for pods, not for insights");
             }
-            insight::expected(reader, map, node, checks, absent)
+            insight::expected(reader, map, node, checks, (absent, never))
         }
         "alert" => {
             let alert = monitoring::alert(reader, node)?;
-            Some(if absent { What::NoAlert(alert) } else { What::Alert(alert) })
+            Some(match (absent, never) {
+                (true, _) => What::NoAlert(alert),
+                (_, true) => What::NeverAlert(alert),
+                _ => What::Alert(alert),
+            })
         }
         "metric" => {
             let metric = monitoring::metric(reader, node)?;
@@ -152,10 +161,29 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             if items.is_empty() && matches!(node.kind, Kind::List(_)) {
                 reader.problem(node, "expected at least one write");
             }
-            Some(What::Writes(items.iter().filter_map(|item| write(reader, item)).collect()))
+            let exactly = map.get("exactly").is_some_and(|at| reader.flag(at) == Some(true));
+            let writes = items.iter().filter_map(|item| write(reader, item)).collect();
+            Some(if exactly { What::OnlyWrites(writes) } else { What::Writes(writes) })
         }
         _ => statuses(reader, node),
     }
+}
+
+/// Whether it is said that it never was; `None` where that makes no sense.
+fn never(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) -> Option<bool> {
+    let Some(at) = map.get("never") else { return Some(false) };
+    if !["object", "insight", "alert"].contains(&subject) {
+        reader.problem(at, format!("`never` cannot stand beside `{subject}`"));
+        return None;
+    }
+    if !reader.flag(at)? {
+        reader.problem(at, format!("expected `never: true`; without it, the {subject} must be there"));
+        return None;
+    }
+    for key in ["absent", "within", "throughout"].into_iter().filter(|key| map.get(key).is_some()) {
+        reader.problem(at, format!("`never` looks back at the whole run: it cannot stand beside `{key}`"));
+    }
+    Some(true)
 }
 
 /// Reports checks, and what else makes no sense beside `subject`.

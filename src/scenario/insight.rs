@@ -34,7 +34,7 @@ pub(super) fn expected(
     map: &Map<'_>,
     node: &Node,
     mut checks: Vec<Check>,
-    absent: bool,
+    (absent, never): (bool, bool),
 ) -> Option<What> {
     let mut insight = reference(reader, node)?;
     if insight.kind == "Health" {
@@ -46,28 +46,16 @@ pub(super) fn expected(
             reader.problem(at, format!("`{key}` is for insights `Health`"));
         }
     }
-    let never = map.get("never").and_then(|at| Some((at, reader.flag(at)?)));
-    match never {
-        None => Some(if absent { What::NoInsight(insight, checks) } else { What::Insight(insight, checks) }),
-        Some((at, false)) => {
-            reader.problem(at, "expected `never: true`; without it, the insight must be there");
-            None
-        }
-        Some((at, true)) => {
-            for key in ["absent", "within", "throughout"].into_iter().filter(|key| map.get(key).is_some()) {
-                reader.problem(
-                    at,
-                    format!("`never` looks back at the whole run: it cannot stand beside `{key}`"),
-                );
-            }
-            Some(What::NeverInsight(insight, checks))
-        }
-    }
+    Some(match (absent, never) {
+        (true, _) => What::NoInsight(insight, checks),
+        (_, true) => What::NeverInsight(insight, checks),
+        _ => What::Insight(insight, checks),
+    })
 }
 
 /// Reports what only stands beside insights.
 pub(super) fn refuse(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
-    let keys = ["about", "never"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
+    let keys = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
     for (key, at) in keys.filter_map(|key| Some((key, map.get(key)?))) {
         reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
     }

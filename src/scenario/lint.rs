@@ -23,7 +23,9 @@ fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
     if !plan.timeline.iter().any(|step| checks(&step.step)) {
         found.push(at_start(plan, "nothing is expected: this scenario passes whatever happens"));
     }
-    if let Some(idle) = plan.timeline.last().filter(|step| matches!(step.step, Step::Advance(_))) {
+    if let Some(idle) =
+        plan.timeline.last().filter(|step| matches!(step.step, Step::Advance(_) | Step::At(_)))
+    {
         found.push(at(plan, idle, "nothing is expected of the time that passes at the end"));
     }
     found.extend(unused_releases(plan, text));
@@ -39,7 +41,7 @@ fn checks(step: &Step) -> bool {
     match step {
         Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }) => true,
         Step::Retry(retry) => retry.steps.iter().any(|planned| checks(&planned.step)),
-        Step::Act(_) | Step::Advance(_) | Step::Keep(_) => false,
+        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => false,
     }
 }
 

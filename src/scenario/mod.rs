@@ -18,6 +18,7 @@ mod command;
 mod expectation;
 mod fault;
 mod graph_data;
+mod images;
 mod include;
 mod insight;
 pub mod lint;
@@ -53,6 +54,7 @@ const KEYS: &[&str] = &[
     parameters::KEY,
     "cluster",
     "releases",
+    "images",
     "update-service",
     "timeline",
 ];
@@ -190,6 +192,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let mut cluster = cluster::read(reader, cluster, map.get("releases"));
     if let (Some(node), Some(cluster)) = (map.get("update-service"), &mut cluster) {
         update_service::read_into(reader, node, cluster);
+    }
+    if let (Some(node), Some(cluster)) = (map.get("images"), &mut cluster) {
+        cluster.workloads = images::read(reader, node);
     }
     let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
     let timeline = map.required(reader, "timeline", "what to do and expect");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::model::fault::{Disturbance, Faulty};
 use crate::model::graph::UpdateService;
 use crate::model::release::{Architecture, Release};
-use crate::model::world::Image;
+use crate::model::world::{Image, Workloads};
 use crate::model::{Propagation, Resource};
 use crate::oc::Gates;
 use crate::status::Details;
@@ -82,6 +82,8 @@ pub struct ClusterPlan {
     pub release: Release,
     /// Releases that exist beside it, with what the registry does for each.
     pub releases: Vec<ReleasePlan>,
+    /// What people run beside releases.
+    pub workloads: Workloads,
     /// What the update service is told.
     pub update_service: UpdateService,
     /// Whether the cluster is installed when it begins, or its operator has everything still to install.
@@ -123,6 +125,7 @@ impl ClusterPlan {
             channel: format!("stable-{}.{}", release.version.major, release.version.minor),
             release,
             releases: Vec::new(),
+            workloads: Workloads::default(),
             update_service: UpdateService::default(),
             installed: true,
             control_plane_nodes: 3,
@@ -223,6 +226,8 @@ pub enum Step {
     Run(Run),
     /// Let virtual time pass.
     Advance(SignedDuration),
+    /// Let virtual time pass until so much of it has passed since the start.
+    At(SignedDuration),
     /// Check something, now or over time.
     Expect(Expectation),
     /// Keep something for later steps.

@@ -16,6 +16,7 @@ pub(super) fn of(step: &Step) -> String {
         Step::Try(attempt) => format!("try to {}", act(&attempt.action)),
         Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
+        Step::At(span) => format!("at {}", short_duration(*span)),
         Step::Expect(expectation) => expectation.to_string(),
         Step::Keep(keep) => keep.to_string(),
         Step::Retry(retry) => {
@@ -205,6 +206,10 @@ impl fmt::Display for What {
                 with(f, checks)
             }
             Self::Absent(object) => write!(f, "no {object}"),
+            Self::Never(object, checks) => {
+                write!(f, "never {object}")?;
+                with(f, checks)
+            }
             Self::Insight(insight, checks) => {
                 write!(f, "{insight}")?;
                 with(f, checks)
@@ -223,6 +228,7 @@ impl fmt::Display for What {
             }
             Self::Alert(alert) => write!(f, "{alert}"),
             Self::NoAlert(alert) => write!(f, "no {alert}"),
+            Self::NeverAlert(alert) => write!(f, "never {alert}"),
             Self::Metric(metric) => write!(f, "{metric}"),
             Self::NoMetric(metric) => write!(f, "no {metric}"),
             Self::Status(status) => write!(f, "{status}"),
@@ -231,9 +237,10 @@ impl fmt::Display for What {
                 let phases: Vec<String> = phases.iter().map(|phase| format!("{phase:?}")).collect();
                 write!(f, "node {node} to have been {}", phases.join(", "))
             }
-            Self::Writes(writes) => {
+            Self::Writes(writes) | Self::OnlyWrites(writes) => {
+                let exactly = if matches!(self, Self::OnlyWrites(_)) { "exactly " } else { "" };
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
-                write!(f, "{}", texts.join("; then "))
+                write!(f, "{exactly}{}", texts.join("; then "))
             }
             Self::Statuses { of, condition, statuses } => {
                 write!(f, "{of} {condition} to have been {}", statuses.join(", "))

@@ -13,7 +13,7 @@ use super::{Problems, Releases};
 use crate::base::yaml::{Kind, Node, tree};
 use crate::model::graph::Rule;
 use crate::model::release::{Architecture, Release, UnknownRelease};
-use crate::model::world::{Pull, Signature};
+use crate::model::world::{Containers, Pull, Signature};
 
 /// Facts for 4.14 to 4.16, enough to read scenarios.
 fn find(version: &Version) -> Result<Release, UnknownRelease> {
@@ -117,6 +117,9 @@ cluster:
 releases:
   4.14.8:
   4.15.0-rc.1: {recommended: false, pull: manifest-unknown, sigstore: missing, openpgp: valid}
+images:
+  "quay.io/x/y:1": {containers: crash}
+  "*": {pull: hangs}
 timeline:
   - update: {to: 4.14.8, force: true}
   - expect:
@@ -132,6 +135,8 @@ timeline:
         (1, 0, Some(30))
     );
     assert!(cluster.node_leases);
+    assert_eq!(cluster.workloads.named["quay.io/x/y:1"].containers, Containers::Crash);
+    assert_eq!(cluster.workloads.others.pull, Pull::Hangs);
     assert_eq!(
         (cluster.feature_set.as_str(), cluster.channel.as_str()),
         ("TechPreviewNoUpgrade", "fast-4.14")
@@ -148,7 +153,7 @@ timeline:
         (candidate.recommended, candidate.image.pull, candidate.image.sigstore),
         (false, Pull::ManifestUnknown, Signature::Missing)
     );
-    assert_eq!((plan.timeline[1].line, plan.timeline[1].column), (21, 5));
+    assert_eq!((plan.timeline[1].line, plan.timeline[1].column), (24, 5));
     let Step::Expect(expectation) = &plan.timeline[1].step else { panic!("{:?}", plan.timeline[1]) };
     assert_eq!(expectation.when, When::Within(jiff::SignedDuration::from_hours(1)));
     assert!(

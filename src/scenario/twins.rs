@@ -129,7 +129,11 @@ fn target(step: &PlannedStep, plan: &Plan) -> Option<Version> {
 
 /// Whether a step tells that the ClusterVersion is where it should be.
 fn completes(step: &PlannedStep) -> bool {
-    let Step::Expect(expectation) = &step.step else { return false };
+    let expectation = match &step.step {
+        Step::Expect(expectation) => expectation,
+        Step::Retry(retry) => return retry.steps.iter().any(completes),
+        _ => return false,
+    };
     let What::Object(object, checks) = &expectation.what else { return false };
     let told = |check: &Check| match check {
         Check::Condition { kind, message: Some(TextMatch::Equals(message)), .. } => {
@@ -148,7 +152,13 @@ fn looks_back(step: &PlannedStep) -> bool {
     let Step::Expect(expectation) = &step.step else { return false };
     matches!(
         expectation.what,
-        What::Statuses { .. } | What::Phases { .. } | What::NeverInsight(..) | What::Writes(_)
+        What::Statuses { .. }
+            | What::Phases { .. }
+            | What::Never(..)
+            | What::NeverInsight(..)
+            | What::NeverAlert(_)
+            | What::Writes(_)
+            | What::OnlyWrites(_)
     )
 }
 

@@ -59,7 +59,7 @@ impl<'a> History<'a> {
     }
 
     /// Whether only the architecture changes: same version as before, another image.
-    pub(super) fn is_multi_arch_migration(self) -> bool {
+    pub(crate) fn is_multi_arch_migration(self) -> bool {
         match self.0 {
             [current, previous, ..] => {
                 version(current) == version(previous) && current["image"] != previous["image"]

@@ -97,21 +97,10 @@ impl Group {
         Self::new(pool.pool.name().to_owned(), Tally::of(&nodes), nodes)
     }
 
-    /// The pool of which insights tell these numbers and these nodes, of which they do not say whether those on their way can
-    /// run pods. Where one by one all nodes are known, they are counted.
+    /// The pool of which insights tell these numbers and these nodes. Where one by one all nodes are known, they are counted.
     pub(super) fn told(name: String, tally: Tally, nodes: Vec<NodeStatus>) -> Self {
-        let mut group = Self::new(name, tally, nodes);
-        let away = tally.total.saturating_sub(tally.available);
-        let known = group.nodes.iter().filter(|node| node.is_unavailable).count();
-        // A daemon that has not failed keeps pods away as long as it works.
-        let (failed, at_work): (Vec<_>, Vec<_>) =
-            group.nodes.iter_mut().filter(|node| node.is_updating).partition(|node| node.is_degraded);
-        let on_their_way = at_work.into_iter().chain(failed);
-        on_their_way.take(away.saturating_sub(known)).for_each(|node| node.is_unavailable = true);
-        if group.nodes.len() == tally.total {
-            group.tally = Tally::of(&group.nodes);
-        }
-        group
+        let tally = if nodes.len() == tally.total { Tally::of(&nodes) } else { tally };
+        Self::new(name, tally, nodes)
     }
 
     fn is_control_plane(&self) -> bool {

@@ -1,8 +1,7 @@
 //! The lines on nodes and pools made from published insights alone, without a look at the objects that they tell of.
 //!
-//! They carry the rules of the update status controller. Where these are not those of `oc`, `oc`'s are applied to what insights
-//! tell: a node of the target's version is updated whatever it is to become. What no insight tells is which MachineConfig a pool
-//! wants: a node that is on its way to another one is `Pending` for `oc`, and one whose architecture changes is not updated.
+//! Insights of an upstream controller carry its rules. Where these are not those of `oc`, `oc`'s are applied to what insights
+//! tell: a node of the target's version is updated whatever it is to become. Ours carry those of `oc`.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +9,8 @@ use super::nodes::{Assessment, NodeStatus, assessment, estimate, without_name};
 use super::pools::{Group, Tally, any_outdated, sections};
 use super::{Details, NOT_UPDATING};
 use crate::model::insight::{
-    Detail, Insight, InsightCondition, MachineConfigPoolStatusInsight, NodeStatusInsight,
-    PoolNodesSummaryType as Sort,
+    AWAY, Detail, Insight, InsightCondition, MachineConfigPoolStatusInsight, NodeStatusInsight,
+    PoolNodesSummaryType as Sort, PoolNodesUpdateSummary as Summary,
 };
 use crate::model::node_phase::Phase;
 
@@ -25,13 +24,15 @@ const LACKS: [(&str, &str); 3] = [
 /// The sections on nodes: those of the control plane, worker pools, and the nodes of each of these; only a line where the
 /// cluster is not updating.
 pub fn sections_on_nodes<'a>(insights: impl IntoIterator<Item = &'a Insight>, details: Details) -> String {
-    let (mut is_updating, mut target, mut pools) = (false, "", BTreeMap::new());
+    let (mut is_updating, mut target, mut pools) = (false, Target::default(), BTreeMap::new());
     let mut nodes: BTreeMap<&str, Vec<&NodeStatusInsight>> = BTreeMap::new();
     for insight in insights {
         match &insight.detail {
             Detail::ClusterVersion(found) => {
-                is_updating |= is_progressing(&found.conditions);
-                target = found.versions.target.version.as_str();
+                let (versions, is_progressing) = (&found.versions, is_progressing(&found.conditions));
+                is_updating |= is_progressing;
+                target.version = versions.target.version.as_str();
+                target.migrates = is_progressing && versions.previous.version == target.version;
             }
             Detail::MachineConfigPool(pool) => drop(pools.insert(pool.name.as_str(), pool)),
             Detail::Node(node) => nodes.entry(&node.pool_resource.name).or_default().push(node),
@@ -54,19 +55,25 @@ fn group(pool: &MachineConfigPoolStatusInsight, nodes: Vec<NodeStatus>) -> Group
         let found = pool.summaries.iter().find(|summary| summary.kind == kind);
         found.and_then(|summary| usize::try_from(summary.count).ok()).unwrap_or_default()
     };
-    let total = count(Sort::Total);
-    let through = total.saturating_sub(count(Sort::Outdated));
+    let (through, total) = pool.updated_of().unwrap_or_else(|| {
+        let total = count(Sort::Total);
+        (total.saturating_sub(count(Sort::Outdated)), total)
+    });
     let on_their_way = nodes.iter().filter(|node| node.phase.is_on_its_way()).count();
-    let others = total.saturating_sub(through + count(Sort::Excluded) + on_their_way);
+    let left = total.saturating_sub(through + on_their_way);
+    // A summary ends at a limit. Beyond it, those that wait wait for the same, and who is away is known by name.
+    let beyond = |kind, all: usize| Some(count(kind)).filter(|count| *count < Summary::MOST).unwrap_or(all);
+    let excluded = beyond(Sort::Excluded, left);
+    let away = nodes.iter().filter(|node| node.is_unavailable).count();
     let tally = Tally {
         total,
         through,
         updated: through,
-        available: count(Sort::Available),
+        available: beyond(Sort::Available, total.saturating_sub(away)),
         progressing: count(Sort::Progressing),
         draining: count(Sort::Draining),
-        pending: others,
-        excluded: count(Sort::Excluded),
+        pending: left.saturating_sub(excluded),
+        excluded,
         degraded: count(Sort::Degraded),
     };
     Group::told(pool.name.clone(), tally, nodes)
@@ -77,12 +84,20 @@ fn is_progressing(conditions: &[InsightCondition]) -> bool {
     is(conditions, "Updating", "True") || message(conditions, "Updating").starts_with("Progressing=True ")
 }
 
-fn node_status(node: &NodeStatusInsight, target: &str) -> NodeStatus {
-    let is_of_target = !target.is_empty() && node.version == target;
+/// What nodes are measured by.
+#[derive(Clone, Copy, Default)]
+struct Target<'a> {
+    version: &'a str,
+    /// Whether the version stays as it is on the way, so that it does not tell.
+    migrates: bool,
+}
+
+fn node_status(node: &NodeStatusInsight, target: Target<'_>) -> NodeStatus {
+    let is_of_target = !target.version.is_empty() && node.version == target.version;
     let told = phase(node);
+    let is_updated = is_of_target && (!target.migrates || told == Phase::Updated);
     // A daemon that has just ended its work has not told of the new version yet.
-    let is_updating = told.is_on_its_way() || told == Phase::Updated && !is_of_target;
-    let is_updated = is_of_target && !is_updating;
+    let is_updating = !is_updated && (told.is_on_its_way() || told == Phase::Updated);
     let phase = if is_updated { Phase::Updated } else { told };
     let (is_degraded, is_unavailable) =
         (is(&node.conditions, "Degraded", "True"), is(&node.conditions, "Available", "False"));
@@ -93,7 +108,7 @@ fn node_status(node: &NodeStatusInsight, target: &str) -> NodeStatus {
         version: node.version.clone(),
         estimate: estimate(phase),
         message: String::new(),
-        is_unavailable,
+        is_unavailable: is_unavailable || message(&node.conditions, "Available") == AWAY,
         is_degraded,
         is_updating,
         is_updated,
@@ -138,3 +153,6 @@ fn is(conditions: &[InsightCondition], kind: &str, status: &str) -> bool {
 fn message<'a>(conditions: &'a [InsightCondition], kind: &str) -> &'a str {
     of(conditions, kind).map_or("", |condition| condition.message.as_str())
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,6 +95,39 @@ async fn run_get(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
     run(world, step, &line).await
 }
 
+/// Runs `oc adm upgrade` with the flags of the table, which must succeed: `to` or `to_image`, and those that are `true`.
+///
+/// ```gherkin
+/// Given I upgrade my cluster to:
+/// ```
+#[given(regex = r"^I upgrade my cluster to:$")]
+async fn upgrade(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    const VALUES: [&str; 2] = ["to", "to_image"];
+    const SWITCHES: [&str; 3] = ["allow_explicit_upgrade", "allow_upgrade_with_warnings", "force"];
+    let mut words = ["oc", "adm", "upgrade"].map(str::to_owned).to_vec();
+    for row in rows(step)? {
+        let [name, value] = row.as_slice() else {
+            return Err(StepError::Words("expected two columns: a flag and its value".to_owned()));
+        };
+        let flag = name.replace('_', "-");
+        match value.as_str() {
+            value if VALUES.contains(&name.as_str()) => words.push(format!("--{flag}={}", filled(value))),
+            "true" if SWITCHES.contains(&name.as_str()) => words.push(format!("--{flag}")),
+            "false" if SWITCHES.contains(&name.as_str()) => {}
+            other => {
+                let known = VALUES.iter().chain(&SWITCHES).copied().collect::<Vec<_>>().join(", ");
+                return Err(StepError::Words(format!(
+                    "`{name}` with `{other}` is no flag that is known here: there are {known}"
+                )));
+            }
+        }
+    }
+    let line = shlex::try_join(words.iter().map(String::as_str))
+        .map_err(|error| StepError::Words(error.to_string()))?;
+    let command = world.command_line(&line)?;
+    world.play(&step.value, plan::Step::Run(Run { command, checks: vec![CommandCheck::Code(0)] })).await
+}
+
 async fn run(world: &mut ClusterWorld, step: &Step, line: &str) -> Result<(), StepError> {
     let command = world.command_line(line)?;
     world.play(&step.value, plan::Step::Run(Run { command, checks: Vec::new() })).await

@@ -6,6 +6,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use cucumber::gherkin::StepType;
@@ -52,6 +53,8 @@ pub struct StepDoc {
     pub text: String,
     /// Sentences as they are written, without the keyword; at least one.
     pub examples: Vec<String>,
+    /// Other words for it, which no step takes: `Also:` in its doc comment.
+    pub also: Vec<String>,
 }
 
 /// What a sentence is to the vocabulary.
@@ -112,13 +115,20 @@ pub(super) fn example_like(keyword: &str, sentence: &str) -> Option<&'static str
 /// what it is: they are not compared.
 fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
     let wanted = gist(sentence);
-    let all = steps(keyword).flat_map(|step| step.examples.iter().map(move |example| (step, &**example)));
+    let all = steps(keyword).flat_map(|step| {
+        let examples = step.examples.iter().map(|example| (&**example, &**example));
+        // What else it may be called stands for its first example.
+        let also = step.also.iter().filter_map(|also| Some((&**also, &**step.examples.first()?)));
+        examples.chain(also).map(move |(text, example)| (text, (step, example)))
+    });
     let mut found: Vec<(f64, (&StepDoc, &str))> = all
-        .map(|(step, example)| (likeness(&wanted, &gist(example)), (step, example)))
+        .map(|(text, example)| (likeness(&wanted, &gist(text)), example))
         .filter(|(likeness, _)| *likeness > LIKE)
         .collect();
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    found.into_iter().take(count).map(|(_, example)| example).collect()
+    let mut told = BTreeSet::new();
+    let examples = found.into_iter().map(|(_, example)| example).filter(|(_, example)| told.insert(*example));
+    examples.take(count).collect()
 }
 
 /// Sentences less like each other than this have nothing in common.
@@ -198,12 +208,14 @@ fn step(keyword: &'static str, any: bool, attribute: &str, comment: &[&str]) -> 
     let end = format!("\"{}", "#".repeat(hashes));
     let pattern = literal[hashes..].strip_prefix('"')?;
     let pattern = Regex::new(pattern.rsplit_once(&end)?.0).ok()?;
-    let (mut text, mut examples, mut in_example) = (Vec::new(), Vec::new(), false);
+    let (mut text, mut examples, mut also, mut in_example) = (Vec::new(), Vec::new(), Vec::new(), false);
     for line in comment {
         if line.starts_with("```") {
             in_example = !in_example;
         } else if in_example {
             examples.extend(line.strip_prefix(keyword).map(|example| example.trim().to_owned()));
+        } else if let Some(words) = line.strip_prefix("Also: ") {
+            also.extend(words.split("; ").map(str::to_owned));
         } else if !line.is_empty() {
             text.push(*line);
         }
@@ -215,5 +227,6 @@ fn step(keyword: &'static str, any: bool, attribute: &str, comment: &[&str]) -> 
         pattern,
         text: text.join(" "),
         examples,
+        also,
     })
 }

@@ -50,15 +50,15 @@ async fn operator_fails(
 }
 
 /// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's; `drifts` is a
-/// file on its disk that is not what the MachineConfig says; one that `cannot be reconciled`, `cannot update its system` or
-/// `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its next
-/// reboot. A pod that may not be evicted is what `cannot be drained`.
+/// file on its disk that is not what the MachineConfig says; one that `cannot be reconciled`, `cannot update its system`, `cannot
+/// pull its system` or `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its
+/// next reboot. A pod that may not be evicted is what `cannot be drained`.
 ///
 /// ```gherkin
 /// When node worker-0 becomes not ready
 /// ```
 #[when(
-    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|cannot be reconciled|cannot update its system|cannot pull its system|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,
@@ -73,6 +73,7 @@ async fn node_fails(
         "drifts" => Some(FaultKind::OnDiskMismatch),
         "cannot be reconciled" => Some(FaultKind::Unreconcilable),
         "cannot update its system" => Some(FaultKind::OsUpdateFails),
+        "cannot pull its system" => Some(FaultKind::ImagePullFails),
         "does not return" => Some(FaultKind::DoesNotReturn),
         "cannot be drained" => Some(FaultKind::DrainBlocked),
         "degrades" => Some(FaultKind::Degraded),

@@ -28,11 +28,19 @@ pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     if !faults.is_empty() {
         return Err(faults.into_iter().map(problem).collect());
     }
-    tag_with_ids(&mut feature, text);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    each_list(&mut feature, |scenarios| tag_with_comments(scenarios, &lines));
+    let mut rows = Vec::new();
+    each_list(&mut feature, |scenarios| rows.push(rows_of(scenarios, &lines)));
     let mut feature = feature.expand_examples().map_err(|error| {
         let message = format!("the examples lack a value for `{}`", error.name);
         vec![problem((error.pos.line, error.pos.col, message))]
     })?;
+    let mut rows = rows.into_iter();
+    each_list(&mut feature, |scenarios| {
+        tag_rows(scenarios, rows.next().unwrap_or_default());
+        tag_with_names(scenarios);
+    });
     let rules = feature.rules.iter_mut().flat_map(|rule| {
         let background = rule.background.iter_mut().flat_map(|background| &mut background.steps);
         background.chain(rule.scenarios.iter_mut().flat_map(|scenario| &mut scenario.steps))
@@ -45,17 +53,64 @@ pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     Ok(feature)
 }
 
+/// Hands the scenarios of the feature, and then those of each rule, to `change`.
+fn each_list(feature: &mut Feature, mut change: impl FnMut(&mut Vec<Scenario>)) {
+    change(&mut feature.scenarios);
+    feature.rules.iter_mut().for_each(|rule| change(&mut rule.scenarios));
+}
+
 /// Gives scenarios the ids that the comments above them name (`# @case_id OCP-22606`, `# OTA-1321`) as tags.
-fn tag_with_ids(feature: &mut Feature, text: &str) {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let of_rules = feature.rules.iter_mut().flat_map(|rule| &mut rule.scenarios);
-    for scenario in feature.scenarios.iter_mut().chain(of_rules) {
-        let above = lines.get(..scenario.position.line.saturating_sub(1)).unwrap_or_default();
-        let above = above.iter().rev().take_while(|line| line.starts_with(['#', '@']));
-        let comments = above.filter(|line| line.starts_with('#'));
-        let words = comments.flat_map(|line| line.split([' ', ',', ':']));
-        let ids: Vec<String> = words.filter(|word| is_id(word)).map(str::to_owned).collect();
+fn tag_with_comments(scenarios: &mut [Scenario], lines: &[&str]) {
+    for scenario in scenarios {
+        scenario.tags.extend(ids_above(lines, scenario.position.line));
+    }
+}
+
+/// The ids in the comments above a line, tags aside.
+fn ids_above(lines: &[&str], line: usize) -> Vec<String> {
+    let above = lines.get(..line.saturating_sub(1)).unwrap_or_default();
+    let above = above.iter().rev().take_while(|line| line.starts_with(['#', '@']));
+    above.filter(|line| line.starts_with('#')).flat_map(|line| ids(line)).collect()
+}
+
+fn ids(text: &str) -> Vec<String> {
+    text.split([' ', ',', ':']).filter(|word| is_id(word)).map(str::to_owned).collect()
+}
+
+/// What becomes of scenarios with the rows of their examples: the line of each row, and the ids in comments above it or at its
+/// end. Nothing of a scenario that has none.
+fn rows_of(scenarios: &[Scenario], lines: &[&str]) -> Vec<Option<(usize, Vec<String>)>> {
+    let of_scenario = |scenario: &Scenario| {
+        let tables = scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
+        let rows = tables.flat_map(|table| {
+            let all = (table.position.line..=lines.len()).filter(|line| lines[line - 1].starts_with('|'));
+            all.skip(1).take(table.rows.len().saturating_sub(1))
+        });
+        let of_row = |line: usize| {
+            let behind = lines[line - 1].rsplit_once('|').map_or("", |(_, behind)| behind.trim());
+            let behind = ids(if behind.starts_with('#') { behind } else { "" });
+            Some((line, [ids_above(lines, line), behind].concat()))
+        };
+        if scenario.examples.is_empty() { vec![None] } else { rows.map(of_row).collect() }
+    };
+    scenarios.iter().flat_map(of_scenario).collect()
+}
+
+/// Gives scenarios that were rows of examples the ids of these, and their lines, of which comments between them are none.
+fn tag_rows(scenarios: &mut [Scenario], rows: Vec<Option<(usize, Vec<String>)>>) {
+    for (scenario, row) in scenarios.iter_mut().zip(rows) {
+        let Some((line, ids)) = row else { continue };
+        scenario.position.line = line;
         scenario.tags.extend(ids);
+    }
+}
+
+/// Gives scenarios the ids that stand in their names as tags: who asks for tags asks for these, too.
+fn tag_with_names(scenarios: &mut [Scenario]) {
+    for scenario in scenarios {
+        let own = ids(&scenario.name).into_iter().filter(|id| !scenario.tags.contains(id));
+        let own: Vec<String> = own.collect();
+        scenario.tags.extend(own);
     }
 }
 
@@ -165,6 +220,24 @@ mod tests {
             "Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | b |\n      | 1 |\n",
             "3:5: the examples lack a value for `a`",
         );
+    }
+
+    /// The lines of scenarios with their tags.
+    fn tags(text: &str) -> Vec<String> {
+        let feature = read("f", text).unwrap();
+        let told = scenarios(&feature);
+        told.map(|scenario| format!("{}: {}", scenario.position.line, scenario.tags.join(" "))).collect()
+    }
+
+    #[test]
+    fn ids_in_names_and_in_comments_are_tags_also_of_rows() {
+        let outline = "    Scenario Outline: <case>\n      When a\n      Examples:\n        | case |\n        | OCP-1:ota |\n\
+                       \n        # @case_id OCP-2\n        | b |\n        # OTA-3 and OTA-4\n        | OTA-3: c |\n";
+        let feature = format!(
+            "Feature: f\n  # OCP-7\n  @x\n  Scenario: OTA-8, OCP-9\n    When a\n  Rule: r\n{outline}\n      Examples:\n        | case |\n        | d |\n"
+        );
+        let expected = ["4: x OCP-7 OTA-8 OCP-9", "11: OCP-1", "14: OCP-2", "16: OTA-3 OTA-4", "20: "];
+        assert_eq!(tags(&feature), expected);
     }
 
     #[test]

@@ -211,12 +211,13 @@ fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Re
 /// Given pulling release 4.20.3 is unauthorized
 /// ```
 #[given(
-    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds no registry|finds the registry unavailable|is slow|hangs)$"
+    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs)$"
 )]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
     world.release(&version)?.image.pull = match answer.as_str() {
         "is unauthorized" => Pull::Unauthorized,
         "finds no manifest" => Pull::ManifestUnknown,
+        "finds another digest" => Pull::WrongDigest,
         "finds no registry" => Pull::Unreachable,
         "finds the registry unavailable" => Pull::Unavailable,
         "is slow" => Pull::Slow,

@@ -2,13 +2,21 @@
 
 use cucumber::gherkin::Step;
 use cucumber::when;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::phrase::{docstring_object, duration, object, one_object};
 use super::world::{ClusterWorld, StepError};
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
 use crate::model::{Propagation, Resource};
-use crate::scenario::plan::{self, Action, Attempt, CommandCheck, Keep, Kept, Run, Target};
+use crate::scenario::plan::{
+    self, Action, Attempt, CommandCheck, Expectation, Keep, Kept, Run, StatusMatch, Target, TextMatch, What,
+    When,
+};
+use crate::status::Details;
+
+/// How long is waited for a share of the operators.
+const REACHES: SignedDuration = SignedDuration::from_hours(3);
 
 /// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
 /// for the image of a release. It must succeed, unless the steps that follow say how it is refused.
@@ -24,6 +32,7 @@ async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), 
 }
 
 /// Requests an update to a release, past the guards of the client (`by force`: past the operator's, too).
+/// Also: I upgrade to 4.14.8; I upgrade the cluster; the cluster is upgraded
 ///
 /// ```gherkin
 /// When I update to 4.14.8
@@ -56,6 +65,37 @@ async fn update_image(
 ) -> Result<(), StepError> {
     let action = Action::Update { to: Target::Image(image), force: !force.is_empty() };
     world.act(&step.value, action).await
+}
+
+/// Requests the release that the cluster had before, as `oc adm upgrade rollback` does it.
+/// Also: I downgrade the cluster; I go back to 4.14.3; the update is rolled back
+///
+/// ```gherkin
+/// When I roll back
+/// ```
+#[when(regex = r"^I roll back$")]
+async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let command = world.command_line("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback")?;
+    let checks = vec![CommandCheck::Code(0)];
+    world.play(&step.value, plan::Step::Run(Run { command, checks })).await
+}
+
+/// Lets time pass until so many operators are updated, by the `Completion` of `oc adm upgrade status`: 3 hours at most.
+/// Also: 45% of the update is done; the update is at 45%
+///
+/// ```gherkin
+/// When the update reaches 45% of operators
+/// ```
+#[when(regex = r"^the update reaches (\d+)% of operators$")]
+async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> Result<(), StepError> {
+    if percent > 100 {
+        return Err(StepError::Words(format!("expected up to 100%, found {percent}%")));
+    }
+    let enough: Vec<String> = (percent..=100).map(|percent| percent.to_string()).collect();
+    let pattern = format!("/Completion: +({})% /", enough.join("|"));
+    let has = vec![TextMatch::read(&pattern).map_err(StepError::Words)?];
+    let what = What::Status(StatusMatch { details: Details::None, has, snapshot: None });
+    world.expect(&step.value, Expectation { what, when: When::Within(REACHES) }).await
 }
 
 /// Takes the update request back.
@@ -119,6 +159,7 @@ async fn delete(
 }
 
 /// Has a pool of nodes stay where it is, or go on.
+/// Also: pool worker is paused; pool worker is unpaused
 ///
 /// ```gherkin
 /// When I pause pool worker
@@ -186,6 +227,7 @@ async fn keep(
 }
 
 /// Lets virtual time pass.
+/// Also: I wait for 40 minutes; I wait 40 minutes
 ///
 /// ```gherkin
 /// When 40 minutes pass

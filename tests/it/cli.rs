@@ -17,6 +17,9 @@ mod html;
 mod input;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod insights;
+#[cfg(unix)]
+mod looking;
+mod looking_back;
 mod payloads;
 mod published;
 mod records;

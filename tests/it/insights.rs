@@ -1,6 +1,7 @@
 //! The update status controller's assessments against what the real one answered, and its manifests.
 
 mod documents;
+mod operators;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -111,9 +112,10 @@ fn assess_node(input: &Value) -> Value {
     let releases = node::Releases {
         of: &|name| input["machineConfigVersions"][name].as_str(),
         newest: input["mostRecentVersion"].as_str().unwrap(),
+        migrates: false,
     };
     let now: Time = input["now"].as_str().unwrap().parse().unwrap();
-    let insight = node::assess(&node::Node::read(&object), &node::Pool::read(&pool), releases, now);
+    let insight = node::upstream(&node::Node::read(&object), &node::Pool::read(&pool), releases, now);
     serde_json::to_value(insight).unwrap()
 }
 
@@ -155,13 +157,14 @@ fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() 
             })
             .collect();
         let of = |config: &str| releases.get(config).map(String::as_str);
-        let releases = node::Releases { of: &of, newest: cluster_version::newest(&cluster_version) };
+        let newest = cluster_version::newest(&cluster_version);
+        let releases = node::Releases { of: &of, newest, migrates: false };
         let now: Time = recorded["now"].as_str().unwrap().parse().unwrap();
         let mut insights = json!({});
         for object in dumped(name, "nodes").iter().map(node::Node::read) {
             let pool = node::pool_of(&object, pools.iter()).unwrap();
             insights[&object.name] =
-                serde_json::to_value(node::assess(&object, pool, releases, now)).unwrap();
+                serde_json::to_value(node::upstream(&object, pool, releases, now)).unwrap();
         }
         assert_ne!(insights, json!({}), "{name} has no nodes");
         assert_eq!(insights, recorded["nodes"], "{name}");

@@ -16,6 +16,12 @@ use windtunnel::status::{Alerts, Details, Inputs, KINDS, Moment, render};
 /// Recorded outputs by file, with the details that they were asked for.
 const OUTPUTS: [(&str, Details); 2] = [("output", Details::None), ("detailed-output", Details::All)];
 
+/// Details of one part alone, with the part's place in a text.
+const OF_PARTS: [(Details, usize); 3] = [(Details::Operators, 1), (Details::Nodes, 2), (Details::Health, 3)];
+
+/// What nodes begin with.
+const NODES: [&str; 3] = ["\nAll control plane nodes ", "\nControl Plane Nodes\n", "\n= Worker Upgrade =\n"];
+
 /// Files of a cluster that are no input.
 const NO_INPUT: [&str; 2] = ["output", "detailed-output"];
 
@@ -52,18 +58,35 @@ fn inputs(files: BTreeMap<String, String>) -> Inputs {
     inputs
 }
 
+/// A text cut into its parts: the control plane, its operators, nodes, and health. Each but the first may be missing.
+fn parts(output: &str) -> [&str; 4] {
+    let health = output.find("\n= Update Health =\n").unwrap_or(output.len());
+    let nodes = NODES.iter().filter_map(|start| output[..health].find(start)).min().unwrap_or(health);
+    let operators = output[..nodes].find("\nUpdating Cluster Operators\n").unwrap_or(nodes);
+    [&output[..operators], &output[operators..nodes], &output[nodes..health], &output[health..]]
+}
+
 /// Compares the recorded outputs in `folder` with the text made from `inputs`; what differs goes to `found`.
 fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
     let at = Moment { now: inputs.mock_now(), wall: RECORDED.parse::<Time>().unwrap() };
-    for (file, details) in OUTPUTS {
-        let real = fs::read_to_string(folder.join(file)).unwrap();
+    let mut check = |name: &str, details: Details, real: &str| {
         let ours = match render(inputs, at, details) {
             Ok(report) => report.text,
             Err(refusal) => format!("refused: {refusal}"),
         };
         if ours != real {
-            found.push(format!("{} {file}\n--- ours\n{ours}--- real\n{real}", folder.display()));
+            found.push(format!("{} {name}\n--- ours\n{ours}--- real\n{real}", folder.display()));
         }
+    };
+    let [short, detailed] = OUTPUTS.map(|(file, details)| {
+        let real = fs::read_to_string(folder.join(file)).unwrap();
+        check(file, details, &real);
+        real
+    });
+    for (details, place) in OF_PARTS {
+        let mut of_parts = parts(&short);
+        of_parts[place] = parts(&detailed)[place];
+        check(details.name(), details, &of_parts.concat());
     }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 mod cluster;
 mod election;
+mod large;
 mod refusals;
 
 use kube::api::{DeleteParams, Patch, PatchParams};

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::capabilities::Capabilities;
-use super::failure::{self, Failure};
+use super::failure::{self, Effect, Failure};
 use super::graph::Graph;
 pub(super) use super::graph::Mode;
 use super::limit::Limit;
@@ -19,7 +19,7 @@ use super::operators::{self, Watches};
 use super::outbox::{Outbox, Purpose};
 use super::overrides::Overrides;
 use super::pass::{Next, Pass};
-use super::payload::{Payload, Rule, Task, What, existing_operator, place_of};
+use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator, place_of};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
 use crate::model::release::Release;
@@ -161,22 +161,21 @@ impl ApplyLoop {
         changed
     }
 
-    /// What was asked to be removed and is still there, as `Kind "namespace/name"`.
+    /// What was asked to be removed and is still there, as `Kind "namespace/name"` in their order.
     pub(super) fn deletions(&self, view: &View) -> Vec<String> {
         let objects = self.deletions.iter().filter_map(|index| match &self.payload.tasks.get(*index)?.what {
             What::Object(wanted) => Some(wanted),
             _ => None,
         });
-        objects
-            .filter(|wanted| {
-                let resource = wanted.resource(view);
-                resource.is_some_and(|resource| existing(view, &resource, &wanted.object).is_some())
-            })
+        let mut told: Vec<String> = objects
+            .filter(|wanted| found(wanted, view).is_some())
             .map(|wanted| {
                 let kind = wanted.object["kind"].as_str().unwrap_or_default();
                 format!("{kind} \"{}\"", place_of(&wanted.object))
             })
-            .collect()
+            .collect();
+        told.sort();
+        told
     }
 
     /// Goes on as far as it can at this moment; true when there is something new to report.
@@ -315,6 +314,11 @@ impl ApplyLoop {
         match &task.what {
             What::Counted(count) => Need::Time(*count),
             What::Object(wanted) => {
+                // What an earlier process or other work asked to be removed may still be on its way out.
+                let removes = wanted.rule == Rule::Delete && self.mode == Mode::Updating;
+                if removes && found(wanted, view).is_some_and(Object::is_terminating) {
+                    self.deletions.insert(index);
+                }
                 let settled = &mut self.settled[index];
                 need::of_object(wanted, settled, view, self.mode)
                     .unwrap_or_else(|| Need::Retry(refused("NoMatch")))
@@ -342,7 +346,13 @@ impl ApplyLoop {
             }
             Some(failure) => {
                 failure.operators.iter().for_each(|name| self.watches.start(name, now));
-                Need::Fail(failure)
+                if failure.effect != Effect::Report {
+                    return Need::Fail(failure);
+                }
+                // Its component goes on, but the pass is not completed.
+                self.failed_attempts += 1;
+                self.pass.iter_mut().for_each(|pass| pass.failures.push(failure.clone()));
+                Need::Time(1)
             }
         }
     }
@@ -377,4 +387,9 @@ impl ApplyLoop {
         self.progress.failure = failure;
         true
     }
+}
+
+/// The cluster's object of the name that a manifest has.
+fn found<'a>(wanted: &Wanted, view: &'a View) -> Option<&'a Object> {
+    existing(view, &wanted.resource(view)?, &wanted.object)
 }

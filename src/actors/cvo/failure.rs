@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 /// What an error means for Failing while the cluster is moving. Later ones are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
+    /// It is told of, and nothing is kept from going on by it.
+    Report,
     /// Nothing is wrong: the operator still updates.
     None,
     /// It is a failure once it lasted 40 minutes.

@@ -50,6 +50,7 @@ use self::behaviour::Behaviour;
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
+use self::upgradeable::Style;
 use self::verify::Verifier;
 use self::worker::Worker;
 use super::monitoring::PAYLOAD_ERRORS;
@@ -153,11 +154,23 @@ impl ClusterVersionOperator {
             self.worker.queue.trigger(now);
         } else if change.key.is(&CONFIG_MAPS) {
             self.worker.upgradeable.outdated();
-        } else if change.key.is(&CLUSTER_OPERATORS)
-            && wakes_apply(change)
-            && let Some(apply) = &mut self.worker.apply
-        {
-            apply.notify(now);
+            self.risks_changed(now);
+        } else if change.key.is(&CLUSTER_OPERATORS) {
+            if upgradeable::has_changed(change) {
+                self.risks_changed(now);
+            }
+            if wakes_apply(change)
+                && let Some(apply) = &mut self.worker.apply
+            {
+                apply.notify(now);
+            }
+        }
+    }
+
+    /// Who weighs risks hears of each that comes and goes; who runs checks finds out when it is time to.
+    fn risks_changed(&mut self, now: Time) {
+        if self.site.behaviour.upgradeable == Style::Risks {
+            self.worker.queue.trigger(now);
         }
     }
 
@@ -245,7 +258,8 @@ impl Actor for ClusterVersionOperator {
         for change in input.changes {
             self.changed(change, input.now);
         }
-        if input.signals.contains(&Signal::Terminate) && !self.ending {
+        let ends = input.signals.contains(&Signal::Terminate) || input.changes.iter().any(ends_process);
+        if ends && !self.ending {
             self.end(input.view, input.now);
         }
         self.run(input.view, input.alerts, input.now)
@@ -273,4 +287,12 @@ fn wakes_apply(change: &Change) -> bool {
     };
     version(old) != version(&change.object)
         || ["Available", "Degraded"].iter().any(|kind| status(old, kind) != status(&change.object, kind))
+}
+
+/// Whether the cluster was given another feature set: what a process does of itself is settled when it starts, so it ends
+/// and is started anew.
+fn ends_process(change: &Change) -> bool {
+    let feature_set = |object: &Object| object.text("/spec/featureSet").to_owned();
+    change.key.is(&FEATURE_GATES)
+        && change.old.as_ref().is_some_and(|old| feature_set(old) != feature_set(&change.object))
 }

@@ -16,8 +16,7 @@ const SLOW: SignedDuration = SignedDuration::from_mins(30);
 const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 
 /// What is wrong with one ClusterOperator: does it say what it should, is it healthy, and does it report these versions? Progressing
-/// does not count. In a cluster that is being installed, neither a degraded operator nor another version keeps the
-/// operator from going on.
+/// does not count. In a cluster that is being installed a degraded operator is only told of, and any version will do.
 pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) -> Option<Failure> {
     let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
     if versions.is_empty() {
@@ -26,17 +25,16 @@ pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) 
     if !condition::is_true(object, "Available") {
         return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
     }
-    if mode == Mode::Initializing {
-        return None;
-    }
+    let installs = mode == Mode::Initializing;
     if condition::of(object, "Degraded").is_none_or(|degraded| degraded["status"] != "False") {
-        return fail("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval);
+        let effect = if installs { Effect::Report } else { Effect::FailAfterInterval };
+        return fail("ClusterOperatorDegraded", "is degraded", effect);
     }
     let reported = object.list("/status/versions");
     let reports = |(name, version): &(String, String)| {
         reported.iter().any(|entry| entry["name"] == name.as_str() && entry["version"] == version.as_str())
     };
-    if versions.iter().all(reports) {
+    if installs || versions.iter().all(reports) {
         return None;
     }
     fail("ClusterOperatorUpdating", "is updating versions", Effect::None)

@@ -12,6 +12,11 @@ use super::behaviour::Behaviour;
 use super::upgradeable::precondition;
 use crate::model::{Object, View, release::Release};
 
+/// What checks are called.
+const ROLLBACK: &str = "ClusterVersionRollback";
+const GIANT_HOP: &str = "ClusterVersionGiantHop";
+const UPGRADEABLE: &str = "ClusterVersionUpgradeable";
+
 /// What the checks came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -47,23 +52,46 @@ pub(super) fn check(
     force: bool,
 ) -> Verdict {
     let target = &target.version;
-    let Ok(current) = cluster_version.text("/status/desired/version").parse::<Version>() else {
-        return Verdict::Passed;
+    let known = cluster_version.text("/status/desired/version");
+    let current = known.parse::<Version>();
+    // Each check that has to know where the cluster is says so by itself; an update may be what mends it.
+    let from = |name, check: &dyn Fn(&Version) -> Option<Failed>| match &current {
+        Ok(current) => check(current),
+        Err(_) => Some(Failed::new(name, "InvalidCurrentVersion", &wrong_version(known), false)),
     };
+    let upgradeable_from = |current: &Version| upgradeable(behaviour, cluster_version, current, target);
     let failures: Vec<Failed> = [
-        behaviour.guards_rollback.then(|| rollback(cluster_version, &current, target)).flatten(),
-        behaviour.guards_hops.then(|| giant_hop(&current, target)).flatten(),
-        upgradeable(behaviour, cluster_version, &current, target),
-        behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
         behaviour
-            .wants_recommendation
-            .then(|| recommended::check(cluster_version, &current, target))
+            .guards_rollback
+            .then(|| from(ROLLBACK, &|current| rollback(cluster_version, current, target)))
             .flatten(),
+        behaviour.guards_hops.then(|| from(GIANT_HOP, &|current| giant_hop(current, target))).flatten(),
+        precondition::refuses(cluster_version).then(|| from(UPGRADEABLE, &upgradeable_from)).flatten(),
+        behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
+        behaviour.wants_recommendation.then(|| recommended::check(cluster_version, known, target)).flatten(),
     ]
     .into_iter()
     .flatten()
     .collect();
     summarize(&failures, force)
+}
+
+/// What is wrong with a text as a version, in the words of the operator's library.
+fn wrong_version(text: &str) -> String {
+    let parts: Vec<&str> = text.splitn(3, '.').collect();
+    let [major, minor, rest] = parts[..] else {
+        return match text {
+            "" => "Version string empty".to_owned(),
+            _ => "No Major.Minor.Patch elements found".to_owned(),
+        };
+    };
+    let patch = rest.split(['-', '+']).next().unwrap_or_default();
+    let named = [("major", major), ("minor", minor), ("patch", patch)];
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match named.into_iter().find(|(_, part)| !is_number(part)) {
+        Some((name, part)) => format!("Invalid character(s) found in {name} number \"{part}\""),
+        None => format!("Invalid version \"{text}\""),
+    }
 }
 
 fn summarize(failures: &[Failed], force: bool) -> Verdict {
@@ -82,7 +110,7 @@ fn summarize(failures: &[Failed], force: bool) -> Verdict {
 
 /// `ClusterVersionGiantHop`: not to a larger major (but from 4 to 5.0), nor over a minor.
 fn giant_hop(current: &Version, target: &Version) -> Option<Failed> {
-    let failed = |reason, message: &str| Some(Failed::new("ClusterVersionGiantHop", reason, message, true));
+    let failed = |reason, message: &str| Some(Failed::new(GIANT_HOP, reason, message, true));
     if target.major > current.major {
         if (current.major, target.major, target.minor) == (4, 5, 0) {
             return None;
@@ -111,7 +139,7 @@ fn upgradeable(
     target: &Version,
 ) -> Option<Failed> {
     let objection = precondition::judge(behaviour, cluster_version, current, target)?;
-    Some(Failed::new("ClusterVersionUpgradeable", &objection.reason, &objection.message, objection.blocks))
+    Some(Failed::new(UPGRADEABLE, &objection.reason, &objection.message, objection.blocks))
 }
 
 /// `ClusterVersionRollback`: a lower version is only allowed when it is the previous one, of the same minor.
@@ -141,7 +169,7 @@ fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Op
         ),
         _ => format!("{less}, and the cluster has no previous Semantic Version"),
     };
-    Some(Failed::new("ClusterVersionRollback", "LowDesiredVersion", &message, true))
+    Some(Failed::new(ROLLBACK, "LowDesiredVersion", &message, true))
 }
 
 #[cfg(test)]

@@ -119,7 +119,17 @@ fn set_conditions(
     now: Time,
 ) {
     let apply = report.apply;
-    let mut wanted: Vec<Condition> = retrieved.into_iter().collect();
+    // The order in which they are set is that in which new ones stand.
+    if let Some(retrieved) = retrieved {
+        condition::set(conditions, &retrieved, now);
+    }
+    report.upgradeable.put(conditions, now);
+    let mut wanted = Vec::new();
+    if report.invalid.is_empty() {
+        condition::remove(conditions, "Invalid");
+    } else {
+        wanted.push(invalid(report.invalid));
+    }
     wanted.push(implicit_capabilities(report.capabilities));
     wanted.extend(report.load.condition());
     if apply.progress.completed > 0 {
@@ -136,15 +146,12 @@ fn set_conditions(
     }
     // A type of former releases.
     condition::remove(conditions, "ImplicitlyEnabled");
-    if report.invalid.is_empty() {
-        condition::remove(conditions, "Invalid");
-    } else {
-        wanted.push(invalid(report.invalid));
+    if condition::find(conditions, "RetrievedUpdates").is_none() {
+        wanted.push(Condition::new("RetrievedUpdates", "False", "", ""));
     }
     for condition in wanted {
         condition::set(conditions, &condition, now);
     }
-    report.upgradeable.put(conditions, now);
 }
 
 /// ReconciliationIssues: what Failing would be if nothing were held back.
@@ -221,39 +228,49 @@ fn progressing(apply: &ApplyLoop, version: &str, invalid: bool, now: Time) -> Co
     let failure = apply.progress.failure.as_ref();
     if apply.mode == Mode::Reconciling {
         return match failure {
-            _ if invalid => {
-                let message = format!("Stopped at {version}: the cluster version is invalid");
-                condition("False", "InvalidClusterVersion", message)
-            }
             Some(failure) => {
                 let message = format!("Error while reconciling {version}: {}", failure.summary());
                 condition("False", &failure.reason, message)
             }
+            None if invalid => {
+                let message = format!("Stopped at {version}: the cluster version is invalid");
+                condition("False", "InvalidClusterVersion", message)
+            }
             None => condition("False", "", format!("Cluster version is {version}")),
         };
     }
-    if invalid {
-        let message = format!("Reconciling {version}: the cluster version is invalid");
-        return condition("True", "InvalidClusterVersion", message);
+    let waiting = failure.map(|failure| waiting(apply, failure, now)).transpose();
+    match (failure, waiting) {
+        (Some(failure), Err(summary)) => {
+            condition("True", &failure.reason, format!("Unable to apply {version}: {summary}"))
+        }
+        _ if invalid => {
+            let message = format!("Reconciling {version}: the cluster version is invalid");
+            condition("True", "InvalidClusterVersion", message)
+        }
+        (Some(failure), Ok(waiting)) => {
+            condition("True", &failure.reason, towards(apply, version, &waiting.unwrap_or_default()))
+        }
+        (None, _) => condition("True", "", towards(apply, version, "")),
     }
-    let Some(failure) = failure else { return condition("True", "", towards(apply, version, "")) };
+}
+
+/// What is waited for, where the failure is no more than that.
+///
+/// # Errors
+/// Why the release cannot be applied.
+fn waiting(apply: &ApplyLoop, failure: &Failure, now: Time) -> Result<String, String> {
     let names = failure.operators.join(", ");
     match failure.effect {
-        Effect::None => {
-            condition("True", &failure.reason, towards(apply, version, &format!("waiting on {names}")))
-        }
+        Effect::None => Ok(format!("waiting on {names}")),
+        Effect::Report => Err(failure.message.clone()),
         Effect::FailAfterInterval if failure.parts.is_empty() => {
             if apply.watches.degraded_too_long(&failure.operators, now) {
-                let wait = format!("wait has exceeded 40 minutes for these operators: {names}");
-                return condition("True", &failure.reason, format!("Unable to apply {version}: {wait}"));
+                return Err(format!("wait has exceeded 40 minutes for these operators: {names}"));
             }
-            let wait = format!("waiting up to 40 minutes on {names}");
-            condition("True", &failure.reason, towards(apply, version, &wait))
+            Ok(format!("waiting up to 40 minutes on {names}"))
         }
-        _ => {
-            let message = format!("Unable to apply {version}: {}", failure.summary());
-            condition("True", &failure.reason, message)
-        }
+        _ => Err(failure.summary()),
     }
 }
 

@@ -19,13 +19,14 @@ use self::risks::Queries;
 use super::behaviour::Behaviour;
 use super::desired;
 use super::upgradeable::risks as risks_of_state;
+use super::validation;
 use crate::actors::monitoring;
 use crate::base::clock::Time;
 use crate::model::alert::ActiveAlert;
 use crate::model::condition::{self, Condition};
 use crate::model::graph::{Node, Risk};
 use crate::model::release::{Architecture, Release};
-use crate::model::world::World;
+use crate::model::world::{World, digest_of};
 use crate::model::{Object, View};
 
 /// How long the last good answer is kept while the service fails.
@@ -157,7 +158,7 @@ impl Updates {
         cluster_version: &Object,
         own: &Release,
     ) -> OwnRisks {
-        let (of_minors, _) = risks_of_state::all(Behaviour::of(own), cluster_version, &self.deletions, view);
+        let of_minors = risks_of_state::all(Behaviour::of(own), cluster_version, &self.deletions, view);
         OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
     }
 
@@ -219,8 +220,12 @@ impl Updates {
     }
 
     /// Writes what is offered into a status, and gives RetrievedUpdates. While spec asks for another channel or place
-    /// than the last look was for, what stands there stays.
+    /// than the last look was for, what stands there stays; so it does while the place is no URL, since who writes the
+    /// status takes none to be asked for.
     pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
+        if !validation::is_url(cluster_version.text("/spec/upstream")) {
+            return None;
+        }
         self.last.as_ref().filter(|last| last.is_for(cluster_version))?;
         let (available, _) = self.targets();
         let conditional = self.offered.conditional.iter().zip(&self.recommended);
@@ -247,7 +252,11 @@ impl Updates {
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
         let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
         of.tell_architecture(&mut shown);
-        if let Some(node) = known.into_iter().find(|node| node.image == of.image) {
+        // In whatever repository it lies, it is the same release.
+        let is_it = |node: &&Node| {
+            node.image == of.image || digest_of(&of.image).is_some_and(|d| digest_of(&node.image) == Some(d))
+        };
+        if let Some(node) = known.into_iter().find(is_it) {
             shown["channels"] = json!(node.channels);
         }
         shown

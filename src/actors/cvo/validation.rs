@@ -84,7 +84,7 @@ fn wrong_id(id: &str) -> Option<&'static str> {
 }
 
 /// The 32 digits of a UUID in one of its spellings: plain, with hyphens, in braces, as a URN.
-fn uuid_digits(id: &str) -> Option<Vec<u32>> {
+pub(super) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
     let plain = match id.len() {
         45 => id.get(..9).filter(|start| start.eq_ignore_ascii_case("urn:uuid:")).and(id.get(9..)),
         38 => id.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')),
@@ -98,7 +98,7 @@ fn uuid_digits(id: &str) -> Option<Vec<u32>> {
 }
 
 /// Whether Go's `net/url` reads it, which it does with nearly everything.
-fn is_url(text: &str) -> bool {
+pub(super) fn is_url(text: &str) -> bool {
     if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
         return false;
     }

@@ -17,7 +17,7 @@ use super::queue::Queue;
 use super::retrieve::{Retrieval, Site};
 use super::status::{self, Report};
 use super::updates::{self, Updates};
-use super::upgradeable::Upgradeable;
+use super::upgradeable::{Style, Upgradeable};
 use crate::base::clock::Time;
 use crate::model::alert::ActiveAlert;
 use crate::model::manifests::is_preview;
@@ -200,19 +200,24 @@ impl Worker {
         }
     }
 
-    /// Ends: a retrieval is given up, and what is known is written once more.
+    /// Ends: a retrieval is given up, and what is known is written once more, of spec as it is now.
     pub(super) fn shut_down(&mut self, site: &Site, view: &View, now: Time, out: &mut Outbox) {
         self.retrieval = None;
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            let can_accept = updates::can_accept(&self.own, view);
+            (_, self.invalid) = desired::read(cluster_version, &self.own, can_accept);
+            self.weigh_risks(site, view, cluster_version, now);
             self.write_status(site, cluster_version, now, out);
         }
         self.apply = None;
     }
 
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
-        let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
-        self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
-        self.updates.hear_of_deletions(deletions);
+        self.look(site, view, cluster_version, now);
+        // The first status of a process tells of it as all others do.
+        let can_accept = updates::can_accept(&self.own, view);
+        let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
+        self.invalid = invalid;
         if self.apply.is_none() {
             self.tell_of_own(now, out);
             self.adopt_own(view, cluster_version, now);
@@ -220,9 +225,6 @@ impl Worker {
             return self.write_status(site, cluster_version, now, out);
         }
         let resettled = self.follow_settings(view, cluster_version, now);
-        let can_accept = updates::can_accept(&self.own, view);
-        let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
-        self.invalid = invalid;
         // Nothing else is begun before the cluster is installed.
         let accepted = self.apply.as_ref().is_some_and(|apply| {
             (apply.work.release.image == target.image && apply.work.force == target.force)
@@ -254,6 +256,20 @@ impl Worker {
             return;
         }
         self.write_status(site, cluster_version, now, out);
+    }
+
+    /// Looks for what speaks against another minor.
+    fn look(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
+        let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
+        self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
+        self.updates.hear_of_deletions(deletions);
+    }
+
+    /// The same for a status beside those of the queue: risks are weighed for each, checks have times of their own.
+    fn weigh_risks(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
+        if site.behaviour.upgradeable == Style::Risks {
+            self.look(site, view, cluster_version, now);
+        }
     }
 
     /// Tells that the payload in the operator's own image is loaded, which nothing can go wrong with.

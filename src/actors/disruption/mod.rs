@@ -33,7 +33,7 @@ impl DisruptionController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for budget in input.view.list(&POD_DISRUPTION_BUDGETS) {
-                self.queue.add(key_of(budget));
+                self.queue.add(POD_DISRUPTION_BUDGETS.key_of(budget));
             }
         }
         for change in input.changes {
@@ -57,14 +57,14 @@ impl DisruptionController {
     fn add_budgets_of(&mut self, pod: &Object, view: &View) {
         for budget in view.list_in(&POD_DISRUPTION_BUDGETS, pod.namespace()) {
             if chooses(&budget["spec"]["selector"], &pod["metadata"]["labels"]) {
-                self.queue.add(key_of(budget));
+                self.queue.add(POD_DISRUPTION_BUDGETS.key_of(budget));
             }
         }
     }
 
     fn add_namespace(&mut self, namespace: &str, view: &View) {
         for budget in view.list_in(&POD_DISRUPTION_BUDGETS, namespace) {
-            self.queue.add(key_of(budget));
+            self.queue.add(POD_DISRUPTION_BUDGETS.key_of(budget));
         }
     }
 
@@ -78,10 +78,6 @@ impl DisruptionController {
             self.queue.ask(key, write, &mut step.writes);
         }
     }
-}
-
-fn key_of(budget: &Object) -> Key {
-    POD_DISRUPTION_BUDGETS.key(budget.namespace(), budget.name())
 }
 
 impl Actor for DisruptionController {

@@ -16,7 +16,7 @@ pub use self::slices::EndpointSliceController;
 use super::Input;
 use super::workqueue::WorkQueue;
 use crate::model::resources::{PODS, SERVICES};
-use crate::model::{Key, Object, Resource, View};
+use crate::model::{Object, Resource, View};
 
 /// Looks at the Services that changed, whose pods did, or whose object of kind `told` did, which `service_of` it is.
 fn notice(
@@ -27,7 +27,7 @@ fn notice(
     service_of: impl Fn(&Object) -> Option<&str>,
 ) {
     if first {
-        input.view.list(&SERVICES).for_each(|service| queue.add(key_of(service)));
+        input.view.list(&SERVICES).for_each(|service| queue.add(SERVICES.key_of(service)));
     }
     for change in input.changes {
         if change.key.is(&SERVICES) {
@@ -48,11 +48,7 @@ fn notice(
 fn add_services_of(queue: &mut WorkQueue, pod: &Object, view: &View) {
     for service in view.list_in(&SERVICES, pod.namespace()) {
         if selects(service, pod) {
-            queue.add(key_of(service));
+            queue.add(SERVICES.key_of(service));
         }
     }
-}
-
-fn key_of(service: &Object) -> Key {
-    SERVICES.key(service.namespace(), service.name())
 }

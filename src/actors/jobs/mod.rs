@@ -33,13 +33,20 @@ const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(600);
 pub struct JobController {
     queue: WorkQueue,
     last_failures: BTreeMap<Key, (i64, Time)>,
+    /// The minor of its Kubernetes 1.x; `None`: that which its ClusterOperator reports.
+    minor: Option<u32>,
     started: bool,
 }
 
 impl JobController {
-    /// A Job controller that has seen nothing yet.
+    /// A Job controller that has seen nothing yet, of the Kubernetes that the ClusterOperator `kube-controller-manager` reports.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// One of Kubernetes 1.`minor`, for a cluster without operators.
+    pub fn of(minor: u32) -> Self {
+        Self { minor: Some(minor), ..Self::default() }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -93,11 +100,11 @@ impl JobController {
             pods.succeeded = 1;
         }
         if pods.succeeded > 0 {
-            writes.push(complete(job, &pods, announced(view), now));
+            writes.push(complete(job, &pods, announced(self.minor, view), now));
             return (writes, None);
         }
         if let Some(reason) = failure(job, &pods, deadline, now) {
-            return (fail(job, &pods, reason, announced(view), now), None);
+            return (fail(job, &pods, reason, announced(self.minor, view), now), None);
         }
         let mut next = deadline;
         if pods.active.is_empty() && pods.terminating == 0 {

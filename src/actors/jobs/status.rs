@@ -151,13 +151,14 @@ pub(super) fn create_pod(job: &Object) -> Write {
     Write::create(&PODS, owners::pod_from_template(job, &JOBS, job.name(), &labels))
 }
 
-/// Whether the controller announces the end of Jobs, by the version that its `ClusterOperator` reports.
-pub(super) fn announced(view: &View) -> bool {
+/// Whether the controller announces the end of Jobs, by its minor or by the version that its `ClusterOperator` reports.
+pub(super) fn announced(minor: Option<u32>, view: &View) -> bool {
+    minor.or_else(|| minor_reported(view)).is_some_and(|minor| minor >= ANNOUNCED_SINCE)
+}
+
+fn minor_reported(view: &View) -> Option<u32> {
     let operator = "kube-controller-manager";
-    let versions =
-        view.get(&CLUSTER_OPERATORS, "", operator).map_or(&[][..], |object| object.list("/status/versions"));
-    let version = versions.iter().find(|version| version["name"] == operator);
-    let minor =
-        version.and_then(|version| version["version"].as_str()?.split('.').nth(1)?.parse::<u32>().ok());
-    minor.is_some_and(|minor| minor >= ANNOUNCED_SINCE)
+    let object = view.get(&CLUSTER_OPERATORS, "", operator)?;
+    let version = object.list("/status/versions").iter().find(|version| version["name"] == operator)?;
+    version["version"].as_str()?.split('.').nth(1)?.parse().ok()
 }

@@ -6,7 +6,7 @@ use super::JobController;
 use crate::actors::garbage_collector::GarbageCollector;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::model::resources::{CLUSTER_OPERATORS, JOBS, PODS};
-use crate::model::{Object, View, Write};
+use crate::model::{Object, View, Write, condition};
 
 fn rig(kubernetes: &str) -> Rig {
     let mut rig = Rig::new();
@@ -193,4 +193,19 @@ fn a_job_of_a_payload_succeeds_without_pods_unless_a_program_stands_for_it() {
         rig.view.list(&JOBS).map(|job| job.number("/status/succeeded")).collect();
     assert_eq!(succeeded, [None, Some(1)], "{:#?}", rig.log);
     assert_eq!(pods(&rig.view).len(), 1, "of the program");
+}
+
+#[test]
+fn without_operators_the_minor_says_whether_an_end_is_announced() {
+    for (minor, announced) in [(27, false), (33, true)] {
+        let mut rig = Rig::new();
+        rig.seat(move || Box::new(JobController::of(minor)));
+        rig.put(&JOBS, job());
+        rig.run(5);
+        end_pods(&mut rig, "Succeeded");
+        rig.run(5);
+        let job = rig.view.list(&JOBS).next().unwrap();
+        assert!(condition::is_true(job, "Complete"));
+        assert_eq!(condition::is_true(job, "SuccessCriteriaMet"), announced, "1.{minor}");
+    }
 }

@@ -22,7 +22,7 @@ const FORGIVEN_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 impl Look<'_> {
     fn fate(&self, index: usize) -> Containers {
-        self.site.world.registry.resolve(&self.status.containers[index].image).containers
+        self.site.world.image(&self.status.containers[index].image).containers
     }
 
     /// How the process of a container that runs to its end ends now.
@@ -50,7 +50,7 @@ impl Look<'_> {
     /// What a program writes that does not find in its image what it is to carry.
     fn complaint(&self, index: usize) -> Option<String> {
         let container = &self.status.containers[index];
-        if self.site.world.registry.resolve(&container.image).contents != Contents::NoPayload {
+        if self.site.world.image(&container.image).contents != Contents::NoPayload {
             return None;
         }
         let specs = ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));

@@ -14,7 +14,7 @@ impl Look<'_> {
     /// Brings the image of a waiting container to the node, and starts the container when it is there.
     pub(super) fn pull(&mut self, index: usize) {
         let (now, image) = (self.site.now, self.status.containers[index].image.clone());
-        if self.images.contains(&image) {
+        if self.images.contains(&image) && !self.asks_again(index) {
             if !self.is_waiting_for(index, "CreateContainerError") {
                 let text = format!("Container image \"{image}\" already present on machine");
                 self.tell(Notice::normal("Pulled", text));
@@ -63,15 +63,26 @@ impl Look<'_> {
 
     /// Why nobody even tries to pull the image of a container. Such a container has no back-off.
     fn unpullable(&self, index: usize, image: &str) -> Option<PullError> {
-        let name = self.status.containers[index].name.as_str();
-        let specs = ["/spec/initContainers", "/spec/containers"].map(|list| self.pod.list(list)).concat();
-        let never = specs.iter().any(|spec| spec["name"] == name && spec["imagePullPolicy"] == "Never");
+        let never = self.has_policy(index, "Never");
         pull::misnamed(image).or_else(|| {
             never.then(|| PullError {
                 reason: "ErrImageNeverPull",
                 message: format!("Container image \"{image}\" is not present with pull policy of Never"),
             })
         })
+    }
+
+    /// Whether the registry is asked though the image is here. One that was pulled for a container which the runtime could not
+    /// make is not asked for again.
+    fn asks_again(&self, index: usize) -> bool {
+        self.has_policy(index, "Always") && !self.is_waiting_for(index, "CreateContainerError")
+    }
+
+    fn has_policy(&self, index: usize, policy: &str) -> bool {
+        let name = self.status.containers[index].name.as_str();
+        let mut specs =
+            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|list| self.pod.list(list));
+        specs.any(|spec| spec["name"] == name && spec["imagePullPolicy"] == policy)
     }
 
     fn is_waiting_for(&self, index: usize, wanted: &str) -> bool {
@@ -102,9 +113,10 @@ impl Look<'_> {
     }
 
     fn begin_pull(&mut self, image: &str, failures: u32) -> Pulling {
-        let outcome = pull::attempt(&self.site.world.registry, self.site.view, image, self.site.minor);
-        // Layers take their time; a registry that has none, or refuses, says so at once.
+        let outcome = pull::attempt(self.site.world, self.site.view, image, self.site.minor);
+        // Layers take their time; a registry that has none, or none that is not here, says so at once.
         let millis = match outcome {
+            Outcome::Arrives { .. } if self.images.contains(image) => (300, 900),
             Outcome::Arrives { slowly: false } => (2_000, 8_000),
             Outcome::Arrives { slowly: true } => (65_000, 100_000),
             Outcome::Fails(_) | Outcome::Never => (300, 900),

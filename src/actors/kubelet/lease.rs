@@ -36,7 +36,8 @@ impl NodeLease {
 
     /// What to write now, and when to look again.
     pub(super) fn look(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
-        if let Some(next) = self.renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
+        let renewed_at = self.renewed_at.filter(|at| *at <= now);
+        if let Some(next) = renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
             return (None, next);
         }
         self.renewed_at = Some(now);

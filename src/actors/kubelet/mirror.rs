@@ -11,14 +11,14 @@ use sha2::{Digest as _, Sha256};
 use crate::base::clock::{Time, rfc3339};
 use crate::base::text;
 use crate::model::machine::StaticPod;
+use crate::model::pod::MIRROR;
 use crate::model::resources::{NODES, PODS};
 use crate::model::{DeleteOptions, Key, Object, View, Write};
 
-/// Annotations of a mirror: what the file said and when that was seen, where it came from, and that it is one.
+/// Annotations of a mirror: what the file said and when that was seen, and where it came from.
 const HASH: &str = "kubernetes.io/config.hash";
 const SEEN: &str = "kubernetes.io/config.seen";
 const SOURCE: &str = "kubernetes.io/config.source";
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The pods that one kubelet runs from files, by their mirrors.
 #[derive(Debug, Default)]
@@ -73,6 +73,14 @@ impl StaticPods {
             running.told = Some(gone["status"].clone());
         }
         is_mirrored
+    }
+
+    /// Whether a mirror was deleted and has only to wait for others, who have finalizers on it.
+    pub(super) fn is_waited_for(&self, key: &Key, view: &View) -> bool {
+        let is_over = |mirror: &Object| {
+            mirror.is_terminating() && mirror.number("/metadata/deletionGracePeriodSeconds") == Some(0)
+        };
+        self.has(key) && view.get_key(key).is_some_and(is_over)
     }
 
     /// What has to be written before a mirror is the pod that runs; `None`: it is, or it is none of ours.

@@ -38,10 +38,11 @@ pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
+use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::machine::{Boot, StaticPod};
 use crate::model::world::World;
-use crate::model::{ChangeKind, Identity, Key, Object, View, resources};
+use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, resources};
 
 /// Minor of the kubelet while its Node object does not tell.
 const MINOR_DEFAULT: u32 = 27;
@@ -61,6 +62,8 @@ pub struct Kubelet {
     node_status: NodeStatus,
     /// None where nobody wants to see that it lives.
     lease: Option<NodeLease>,
+    /// What its clock said when it last looked.
+    looked_at: Time,
     started: bool,
 }
 
@@ -79,6 +82,7 @@ impl Kubelet {
             waits: BTreeMap::new(),
             images: BTreeSet::new(),
             node_status: NodeStatus::new(node, None),
+            looked_at: Time::MIN,
             started: false,
         }
     }
@@ -106,15 +110,11 @@ impl Kubelet {
             let images =
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
             self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
-            let memory = memory_of(&mut self.pods, &key_of(pod), pod, &self.node);
+            let memory = memory_of(&mut self.pods, &resources::PODS.key_of(pod), pod, &self.node);
             let boot = self.node_status.booted_at();
             let ended = boot.into_iter().flat_map(|boot| worker::running_before(pod, boot));
             memory.exited.extend(ended.map(|name| (name, 0)));
-            if memory.exited.is_empty() {
-                // Pods keep their sandboxes, and with these their addresses.
-                memory.address = pod.text("/status/podIP").parse().ok();
-            }
-            self.queue.add(key_of(pod));
+            self.queue.add(resources::PODS.key_of(pod));
         }
         for mirror in self.static_pods.mirrors() {
             self.queue.add(mirror.clone());
@@ -158,6 +158,7 @@ impl Kubelet {
                 Signal::Terminate => {}
             }
         }
+        self.notice_accepted(input.answers);
         for (pod, _) in self.queue.answered(input.answers, input.now) {
             if let Some(lease) = self.lease.as_mut().filter(|_| pod.is(&resources::LEASES)) {
                 lease.refused();
@@ -168,9 +169,20 @@ impl Kubelet {
         }
     }
 
+    /// Notes the versions of pods that patches of their statuses have left behind.
+    fn notice_accepted(&mut self, answers: &[Answer]) {
+        for answer in answers.iter().filter(|answer| answer.write.subresource == Some("status")) {
+            let Ok(pod) = &answer.outcome else { continue };
+            let memory = self.pods.get_mut(&answer.write.key()).filter(|memory| memory.uid == pod.uid());
+            if let Some(sent) = memory.and_then(|memory| memory.sent.as_mut()) {
+                pod.resource_version().clone_into(&mut sent.left);
+            }
+        }
+    }
+
     /// A pod is gone from the API.
     fn notice_end(&mut self, pod: &Object, step: &mut Step) {
-        let key = key_of(pod);
+        let key = resources::PODS.key_of(pod);
         // One that others removed at once still has its processes.
         let runs = self.pods.get(&key).is_some_and(|memory| !memory.removed);
         if !self.static_pods.runs_on(pod) && runs {
@@ -221,7 +233,7 @@ impl Kubelet {
         if pod["spec"]["hostNetwork"] == true {
             return node.and_then(network::address_of)?.parse().ok();
         }
-        let known = self.pods.get(&key_of(pod)).filter(|memory| memory.uid == pod.uid());
+        let known = self.pods.get(&resources::PODS.key_of(pod)).filter(|memory| memory.uid == pod.uid());
         known.and_then(|memory| memory.address).or_else(|| {
             let taken = self.pods.values().filter_map(|memory| memory.address).collect();
             Some(network::free_address(&self.node, node, &taken))
@@ -229,6 +241,9 @@ impl Kubelet {
     }
 
     fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
+        if self.static_pods.is_waited_for(pod, site.view) {
+            return;
+        }
         if let Some(write) = self.static_pods.correct(pod, &self.node, site.view, site.now) {
             return self.queue.ask(pod, write, &mut step.writes);
         }
@@ -274,6 +289,10 @@ impl Actor for Kubelet {
         if !self.started {
             self.adopt(input.view);
         }
+        // A clock that is set back keeps nobody from showing that it lives.
+        if input.now < std::mem::replace(&mut self.looked_at, input.now) {
+            self.queue_lease();
+        }
         let mut step = Step::default();
         self.notice(input, &mut step);
         let world = Arc::clone(&self.world);
@@ -307,10 +326,6 @@ fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object, n
         *memory = Memory::of(pod, node);
     }
     memory
-}
-
-fn key_of(pod: &Object) -> Key {
-    resources::PODS.key(pod.namespace(), pod.name())
 }
 
 /// The minor of `status.nodeInfo.kubeletVersion` (`v1.27.8+4fab27b`).

@@ -60,7 +60,8 @@ impl NodeStatus {
         now: Time,
     ) -> (Vec<Write>, Option<Time>) {
         let fault = Fault::told(node);
-        if self.boot.is_none() && fault.is_none() {
+        // A machine that has been running all along has only this to tell: that it is still there.
+        if self.boot.is_none() && fault.is_none() && !is_unknown(node) {
             return (Vec::new(), None);
         }
         let again = self.network_at(streams, now).filter(|at| *at > now);
@@ -102,6 +103,7 @@ impl NodeStatus {
         if let Some(release) = world.release_of_os(&boot.os_image) {
             info["kubeletVersion"] = json!(release.kubelet_version());
             info["osImage"] = json!(release.os_name());
+            info["kernelVersion"] = json!(release.kernel_version(node.text("/status/nodeInfo/architecture")));
             info["containerRuntimeVersion"] = json!(release.container_runtime_version());
         }
         info
@@ -129,6 +131,11 @@ fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) ->
         None => put(&mut list, "Ready", "True", "KubeletReady", "kubelet is posting ready status", now),
     }
     list
+}
+
+/// Whether others say that the kubelet is silent.
+fn is_unknown(node: &Object) -> bool {
+    condition::of(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
 }
 
 /// Whether two lists of conditions differ in their times at most.

@@ -1,7 +1,7 @@
 //! What an image pull comes to, in the words of CRI-O and the kubelet.
 
 use crate::base::clock::Time;
-use crate::model::world::{Pull, Registry, Signature, digest_of};
+use crate::model::world::{Pull, Signature, World, digest_of, repository_of};
 use crate::model::{View, resources::CLUSTER_IMAGE_POLICIES};
 
 /// The address of the resolver in CRI-O's text about a registry that cannot be found.
@@ -56,8 +56,8 @@ impl PullError {
 }
 
 /// What a pull of `image` comes to now, told by a kubelet of Kubernetes 1.`kubelet_minor`.
-pub(super) fn attempt(registry: &Registry, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
-    let found = registry.resolve(image);
+pub(super) fn attempt(world: &World, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
+    let found = world.image(image);
     let cause = match found.pull {
         Pull::Succeeds | Pull::Slow
             if found.sigstore == Signature::Missing && wants_signature(view, image) =>
@@ -84,6 +84,10 @@ pub(super) fn attempt(registry: &Registry, view: &View, image: &str, kubelet_min
         }
         Pull::Hangs => return Outcome::Never,
         Pull::ManifestUnknown => format!("{}: manifest unknown", reading(image)),
+        Pull::WrongDigest => {
+            let message = other_digest(image, kubelet_minor);
+            return Outcome::Fails(PullError { reason: "ErrImagePull", message });
+        }
         Pull::Unauthorized => {
             format!("{}: unauthorized: access to the requested resource is not authorized", reading(image))
         }
@@ -95,39 +99,46 @@ pub(super) fn attempt(registry: &Registry, view: &View, image: &str, kubelet_min
             )
         }
     };
-    let message = runtime_text(image, &cause, kubelet_minor);
+    let initializing = format!("initializing source docker://{image}: {cause}");
+    let message = runtime_text(&initializing, &format!("build image source: {cause}"), kubelet_minor);
     Outcome::Fails(PullError { reason: "ErrImagePull", message })
+}
+
+/// A manifest that arrives is compared with the digest when its kind is looked at.
+fn other_digest(image: &str, kubelet_minor: u32) -> String {
+    let digest = digest_of(image).unwrap_or_default();
+    let cause = format!("Manifest does not match provided manifest digest {digest}");
+    let image_error = format!("determining manifest MIME type for docker://{image}: {cause}");
+    runtime_text(&image_error, &cause, kubelet_minor)
 }
 
 /// The error as it reaches the kubelet: CRI-O of 4.20 (Kubernetes 1.33) tries the image as an OCI artifact too, and
 /// kubelets before 1.32 keep the prefix that gRPC puts before errors of no known kind.
-fn runtime_text(image: &str, cause: &str, kubelet_minor: u32) -> String {
-    let error = format!("initializing source docker://{image}: {cause}");
+fn runtime_text(error: &str, of_artifact: &str, kubelet_minor: u32) -> String {
     match kubelet_minor {
         33.. => format!(
-            "unable to pull image or OCI artifact: pull image err: {error}; \
-             artifact err: get manifest: build image source: {cause}"
+            "unable to pull image or OCI artifact: pull image err: {error}; artifact err: get manifest: {of_artifact}"
         ),
-        32 => error,
+        32 => error.to_owned(),
         _ => format!("rpc error: code = Unknown desc = {error}"),
     }
 }
 
 fn reading(image: &str) -> String {
-    let repository = repository(image);
+    let repository = repository_of(image);
     let reference =
         digest_of(image).or_else(|| image.strip_prefix(repository)?.strip_prefix(':')).unwrap_or("latest");
     format!("reading manifest {reference} in {repository}")
 }
 
 fn host(image: &str) -> &str {
-    repository(image).split('/').next().unwrap_or_default()
+    repository_of(image).split('/').next().unwrap_or_default()
 }
 
 /// What a container whose image has no possible name waits with, without a pull.
 pub(super) fn misnamed(image: &str) -> Option<PullError> {
     let possible = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/:".contains(c);
-    let repository = repository(image);
+    let repository = repository_of(image);
     if !repository.is_empty()
         && repository.chars().all(possible)
         && repository.split('/').all(|part| !part.is_empty())
@@ -140,19 +151,9 @@ pub(super) fn misnamed(image: &str) -> Option<PullError> {
     Some(PullError { reason: "InvalidImageName", message })
 }
 
-/// A pull specification without its tag and digest.
-fn repository(image: &str) -> &str {
-    let named = image.split('@').next().unwrap_or(image);
-    let name = named.rfind('/').map_or(0, |slash| slash + 1);
-    match named.get(name..).and_then(|last| last.find(':')) {
-        Some(colon) => &named[..name + colon],
-        None => named,
-    }
-}
-
 /// Whether a `ClusterImagePolicy` covers the image.
 fn wants_signature(view: &View, image: &str) -> bool {
-    let repository = repository(image);
+    let repository = repository_of(image);
     view.list(&CLUSTER_IMAGE_POLICIES)
         .flat_map(|policy| policy.list("/spec/scopes"))
         .filter_map(|scope| scope.as_str())
@@ -171,11 +172,12 @@ fn covers(scope: &str, repository: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::world::Image;
 
     const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000";
 
     fn check(image: &str, minor: u32, message: &str, back_off: &str) {
-        let Outcome::Fails(error) = attempt(&Registry::default(), &View::default(), image, minor) else {
+        let Outcome::Fails(error) = attempt(&World::default(), &View::default(), image, minor) else {
             panic!("the pull of {image} did not fail")
         };
         assert_eq!((error.reason, error.message.as_str()), ("ErrImagePull", message));
@@ -196,6 +198,25 @@ mod tests {
              artifact err: get manifest: build image source: {core}"
         );
         check(IMAGE, 33, &both, &format!("{old_back_off}: ErrImagePull: {both}"));
+    }
+
+    #[test]
+    fn a_manifest_of_another_digest_is_told_of_by_the_digest_that_was_asked_for() {
+        let image = Image { pull: Pull::WrongDigest, ..Image::default() };
+        let mut world = World::default();
+        world.registry.images.insert("sha256:0000".to_owned(), image);
+        let told = |minor| match attempt(&world, &View::default(), IMAGE, minor) {
+            Outcome::Fails(error) => error.message,
+            _ => panic!("the pull did not fail"),
+        };
+        let cause = "Manifest does not match provided manifest digest sha256:0000";
+        let raw = format!("determining manifest MIME type for docker://{IMAGE}: {cause}");
+        assert_eq!(told(27), format!("rpc error: code = Unknown desc = {raw}"));
+        assert_eq!(told(32), raw);
+        let both = format!(
+            "unable to pull image or OCI artifact: pull image err: {raw}; artifact err: get manifest: {cause}"
+        );
+        assert_eq!(told(33), both);
     }
 
     #[test]
@@ -224,15 +245,6 @@ mod tests {
             ("registry.ci.openshift.org", false),
         ] {
             assert_eq!(covers(scope, repository), expected, "{scope}");
-        }
-    }
-
-    #[test]
-    fn the_repository_is_what_stands_before_tag_and_digest() {
-        for image in
-            ["host:5000/a/b:v1", "host:5000/a/b@sha256:00", "host:5000/a/b", "host:5000/a/b:v1@sha256:00"]
-        {
-            assert_eq!(repository(image), "host:5000/a/b", "{image}");
         }
     }
 }

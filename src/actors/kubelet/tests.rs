@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::Kubelet;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
-use crate::model::resources::{CLUSTER_IMAGE_POLICIES, NODES, PODS};
+use crate::model::resources::{CLUSTER_IMAGE_POLICIES, EVENTS, NODES, PODS};
 use crate::model::world::{Image, Pull, Registry, Signature, World};
-use crate::model::{Key, Object, Write};
+use crate::model::{Key, Object, Write, condition};
 
 const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
 
@@ -263,6 +263,23 @@ fn an_image_that_is_not_to_be_pulled_is_waited_for_without_back_off() {
 }
 
 #[test]
+fn an_image_that_is_always_to_be_pulled_is_asked_for_though_it_is_here() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.33.1");
+    let pulls = |rig: &Rig| rig.view.list(&EVENTS).filter(|event| event.text("/reason") == "Pulling").count();
+    for (name, policy, expected) in [("a", "IfNotPresent", 1), ("b", "Always", 1), ("c", "IfNotPresent", 0)] {
+        let mut wanted = program_pod();
+        wanted["metadata"]["name"] = json!(name);
+        wanted["spec"]["containers"][0]["imagePullPolicy"] = json!(policy);
+        rig.put(&PODS, wanted);
+        let before = pulls(&rig);
+        rig.run(60);
+        assert_eq!(pulls(&rig) - before, expected, "{policy}");
+        assert_eq!(pod(&rig, name).text("/status/phase"), "Running");
+    }
+}
+
+#[test]
 fn conditions_name_the_containers_that_are_waited_for() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Hangs, "v1.33.1");
@@ -285,6 +302,24 @@ fn conditions_name_the_containers_that_are_waited_for() {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_pod_that_others_say_is_not_ready_is_said_to_be_every_time() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.33.1");
+    rig.put(&PODS, program_pod());
+    rig.run(60);
+    // Within one second, so that what the kubelet has to write is the same both times.
+    for _ in 0..2 {
+        let mut conditions = pod(&rig, "program").list("/status/conditions").to_vec();
+        let ready = conditions.iter_mut().find(|one| one["type"] == "Ready").unwrap();
+        ready["status"] = json!("False");
+        let patch = json!({ "status": { "conditions": conditions } });
+        rig.write(&Write::merge_patch_status(&PODS, "ns", "program", patch));
+        rig.run(0);
+        assert!(condition::is_true(&pod(&rig, "program"), "Ready"));
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) struct Memory {
     /// may be refused.
     pub(super) exited: BTreeMap<String, i64>,
     /// The last patch of the status, not to be sent again when the server makes something else of it.
-    pub(super) sent: Option<Value>,
+    pub(super) sent: Option<Sent>,
     /// Whether the pod was already removed; finalizers may keep it.
     pub(super) removed: bool,
     /// Pulls by image.
@@ -48,6 +48,16 @@ pub(super) struct Memory {
     /// By when all processes of a deleted pod must have ended.
     pub(super) stop_by: Option<Time>,
     ends: BTreeMap<String, Time>,
+}
+
+/// A patch of a pod's status that was sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    changes: Value,
+    /// The versions of the pod that it was made from and that it left behind: of any later one, somebody else has written
+    /// over it.
+    seen: String,
+    pub(super) left: String,
 }
 
 impl Memory {
@@ -253,10 +263,14 @@ impl Look<'_> {
 
     pub(super) fn write_status(&mut self) {
         let changes = self.status.changes(self.pod, self.site, self.memory.address);
-        let Some(changes) = changes.filter(|changes| self.memory.sent.as_ref() != Some(changes)) else {
-            return;
+        let version = self.pod.resource_version();
+        let stands = |sent: &Sent, changes: &Value| {
+            sent.changes == *changes && [sent.seen.as_str(), &sent.left].contains(&version)
         };
-        self.memory.sent = Some(changes.clone());
+        let is_new = |changes: &Value| !self.memory.sent.as_ref().is_some_and(|sent| stands(sent, changes));
+        let Some(changes) = changes.filter(is_new) else { return };
+        self.memory.sent =
+            Some(Sent { changes: changes.clone(), seen: version.to_owned(), left: String::new() });
         let patch = json!({ "metadata": { "uid": self.pod.uid() }, "status": changes });
         self.out.writes.push(Write::merge_patch_status(&PODS, self.pod.namespace(), self.pod.name(), patch));
     }

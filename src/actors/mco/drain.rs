@@ -19,6 +19,7 @@ use crate::actors::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after};
 use crate::base::rng::Streams;
 use crate::model::manifests::Line;
+use crate::model::pod::MIRROR;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
 use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, Write};
 
@@ -39,9 +40,6 @@ const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 const CORDONS_AGAIN: Line = (4, 18);
 /// From this minor on a drain that has taken too long is told.
 const TELLS_TIMEOUT: Line = (4, 19);
-
-/// The annotation of pods that only mirror what a kubelet runs by itself.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The drain controller, a part of the machine-config controller.
 #[derive(Debug)]

@@ -165,7 +165,7 @@ impl Installed {
             let members = nodes
                 .iter()
                 .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
-                .filter(|node| role == membership::MASTER || !is_master(node))
+                .filter(|node| role == membership::MASTER || !membership::is_master(node))
                 .map(|node| (node.name().to_owned(), super::node::Member::of(node, None)))
                 .collect();
             object["status"] = pool::status(&shared, &members, self.release.line(), since);
@@ -173,10 +173,6 @@ impl Installed {
         }
         objects
     }
-}
-
-fn is_master(node: &Object) -> bool {
-    node.label("node-role.kubernetes.io/master").is_some()
 }
 
 /// Puts the annotations of a node of this role into `node` that is done with what it was installed with.

@@ -35,6 +35,7 @@ use crate::model::{Identity, Object, View};
 pub use annotations::RELEASE_VERSION;
 pub use daemon::MachineConfigDaemon;
 pub use install::{Installed, annotate_node};
+pub(super) use membership::control_plane;
 pub use operator::MachineConfigOperator;
 
 /// Namespace of the operator, the controller and the daemons.

@@ -41,7 +41,7 @@ impl RenderController {
         let at = input.now + DEBOUNCE;
         if !std::mem::replace(&mut self.started, true) {
             for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
-                self.queue.add_at(key_of(pool), at);
+                self.queue.add_at(MACHINE_CONFIG_POOLS.key_of(pool), at);
             }
         }
         for change in input.changes {
@@ -57,7 +57,7 @@ impl RenderController {
                 let concerns = change.key.is(&CONTROLLER_CONFIGS)
                     || selects(&pool["spec"]["machineConfigSelector"], &change.object);
                 if concerns {
-                    self.queue.add_at(key_of(pool), at);
+                    self.queue.add_at(MACHINE_CONFIG_POOLS.key_of(pool), at);
                 }
             }
         }
@@ -82,7 +82,8 @@ impl RenderController {
                     "{} successfully generated (release version: {version}, controller version: {commit})",
                     rendered.name
                 );
-                let events = self.events.entry(key_of(pool)).or_insert_with(|| pool_events(pool));
+                let events =
+                    self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
                 writes.extend(events.tell(Notice::normal("RenderedConfigGenerated", said), now));
             }
             Some(there) if there.annotation(RELEASE_VERSION) != Some(version) => {
@@ -142,10 +143,6 @@ fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
     super::pool::conditions::set(&mut list, told, now);
     value["status"]["conditions"] = Value::Array(list);
     Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))
-}
-
-fn key_of(pool: &Object) -> Key {
-    MACHINE_CONFIG_POOLS.key("", pool.name())
 }
 
 impl Reconcile for RenderController {

@@ -3,7 +3,7 @@
 //!
 //! A kubelet lives as long as it renews its Lease in `kube-node-lease` or posts the status of its node, whichever it did last. One
 //! that has no Lease is believed: where kubelets renew none, nobody is silent. A kubelet that renews its Lease rarely says so
-//! in `leaseDurationSeconds`.
+//! in `leaseDurationSeconds`. What it writes there are moments of its own clock: only that they change counts.
 
 mod eviction;
 mod silence;
@@ -12,17 +12,19 @@ mod tainting;
 #[cfg(test)]
 mod tests;
 
+use self::silence::LastHeard;
 use super::kubelet::lease::NAMESPACE as LEASE_NAMESPACE;
 use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::resources::{LEASES, NODES, PODS};
-use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 /// The node lifecycle controller of kube-controller-manager.
 #[derive(Debug, Default)]
 pub struct NodeLifecycleController {
     queue: WorkQueue,
+    kubelets: LastHeard,
     started: bool,
 }
 
@@ -39,6 +41,9 @@ impl NodeLifecycleController {
             }
         }
         for change in input.changes {
+            if change.key.is(&NODES) && change.kind == ChangeKind::Deleted {
+                self.kubelets.forget(&change.key.name);
+            }
             if change.key.is(&NODES) {
                 self.queue.add(change.key.clone());
             } else if change.key.is(&LEASES) {
@@ -64,7 +69,7 @@ impl NodeLifecycleController {
     }
 
     fn sync_node(&mut self, key: &Key, node: &Object, view: &View, now: Time) -> Vec<Write> {
-        if let Some(at) = silence::begins(node, view).filter(|_| !silence::is_told(node)) {
+        if let Some(at) = self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_told(node)) {
             if at <= now {
                 return vec![silence::tell(node, now)];
             }
@@ -74,8 +79,8 @@ impl NodeLifecycleController {
             return vec![write];
         }
         let drives_out = tainting::drives_out(node);
-        let is_ready = condition::of(node, "Ready").is_none_or(|ready| ready["status"] == "True");
-        if is_ready && !drives_out {
+        let is_silent = silence::is_told(node);
+        if !is_silent && !drives_out {
             return Vec::new();
         }
         let mut writes = Vec::new();
@@ -83,7 +88,8 @@ impl NodeLifecycleController {
             if drives_out {
                 self.queue.add(PODS.key(pod.namespace(), pod.name()));
             }
-            if !is_ready {
+            // A kubelet that says itself that its node is not ready goes on telling of its pods.
+            if is_silent {
                 writes.extend(silence::pod_not_ready(pod, now));
             }
         }

@@ -1,10 +1,12 @@
 //! Nodes whose kubelet says nothing any more.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::LEASE_NAMESPACE;
-use crate::base::clock::{Time, after, parse_rfc3339, rfc3339};
+use crate::base::clock::{Time, after, rfc3339};
 use crate::model::condition;
 use crate::model::resources::{LEASES, NODES, PODS};
 use crate::model::{Object, View, Write};
@@ -15,14 +17,40 @@ const GRACE_SECONDS: i64 = 40;
 /// The conditions that a kubelet posts.
 const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/// When the kubelet of a node counts as silent, by its Lease and by the status that it last posted; `None`: it has no Lease.
-pub(super) fn begins(node: &Object, view: &View) -> Option<Time> {
-    let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
-    let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
-    let posted = condition::of(node, "Ready").and_then(|ready| ready["lastHeartbeatTime"].as_str());
-    let posted = posted.and_then(parse_rfc3339);
-    let lived = posted.into_iter().chain(lease.time("/spec/renewTime")).max()?;
-    Some(after(lived, SignedDuration::from_secs(seconds)))
+/// When kubelets were last heard of, by the clock of who listens: theirs may be wrong.
+#[derive(Debug, Default)]
+pub(super) struct LastHeard {
+    by_node: BTreeMap<String, Heard>,
+}
+
+/// What was last heard of one of them, and since when that says the same.
+#[derive(Debug)]
+struct Heard {
+    renewed: String,
+    posted: String,
+    at: Time,
+}
+
+impl LastHeard {
+    /// When the kubelet of a node counts as silent, by its Lease and by the status that it last posted; `None`: it has no Lease.
+    pub(super) fn silence_begins(&mut self, node: &Object, view: &View, now: Time) -> Option<Time> {
+        let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
+        let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
+        let posted = condition::of(node, "Ready")
+            .map_or("", |ready| ready["lastHeartbeatTime"].as_str().unwrap_or_default());
+        let renewed = lease.text("/spec/renewTime");
+        let heard = self.by_node.get(node.name());
+        let at = heard.filter(|heard| heard.renewed == renewed && heard.posted == posted);
+        let at = at.map_or(now, |heard| heard.at);
+        let heard = Heard { renewed: renewed.to_owned(), posted: posted.to_owned(), at };
+        self.by_node.insert(node.name().to_owned(), heard);
+        Some(after(at, SignedDuration::from_secs(seconds)))
+    }
+
+    /// A node is gone.
+    pub(super) fn forget(&mut self, node: &str) {
+        self.by_node.remove(node);
+    }
 }
 
 /// Whether all that a kubelet posts is said to be unknown.

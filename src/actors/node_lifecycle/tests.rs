@@ -1,5 +1,6 @@
 //! Nodes that are cordoned, not ready or silent, and the pods on them.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::NodeLifecycleController;
@@ -141,6 +142,16 @@ fn a_kubelet_that_comes_back_in_time_keeps_its_pods() {
 }
 
 #[test]
+fn a_kubelet_that_says_that_its_node_is_not_ready_tells_of_its_pods_itself() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    say_ready(&mut rig, "False");
+    rig.run(10);
+    assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
+    assert!(rig.view.list(&PODS).all(|pod| condition::is_true(pod, "Ready")));
+}
+
+#[test]
 fn a_kubelet_that_posts_its_status_lives_without_its_lease() {
     let mut rig = Rig::new();
     prepare(&mut rig);
@@ -154,6 +165,30 @@ fn a_kubelet_that_posts_its_status_lives_without_its_lease() {
     assert_eq!(status(&rig), "True");
     rig.run(2);
     assert_eq!(status(&rig), "Unknown");
+}
+
+#[test]
+fn a_kubelet_whose_clock_is_behind_lives_while_it_renews() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let wrong = |rig: &mut Rig| {
+        rig.now -= SignedDuration::from_mins(10);
+        renew(rig, 40);
+        rig.now += SignedDuration::from_mins(10);
+    };
+    for _ in 0..30 {
+        wrong(&mut rig);
+        rig.run(10);
+        assert_eq!(taints(&rig), ["own NoSchedule"]);
+    }
+    rig.run(29);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+    rig.run(1);
+    assert_eq!(taints(&rig).len(), 3);
+    wrong(&mut rig);
+    say_ready(&mut rig, "True");
+    rig.run(30);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
 }
 
 #[test]

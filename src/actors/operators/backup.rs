@@ -6,12 +6,13 @@ use semver::Version;
 use serde_json::json;
 
 use super::reported_version;
+use crate::actors::mco::control_plane;
 use crate::actors::workqueue::WorkQueue;
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, NODES};
+use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use crate::model::{Identity, Key, Object, View, Write};
 
 /// The last minor of 4 whose operator makes backups.
@@ -49,7 +50,7 @@ impl BackupController {
         if !is_waited_for(cluster_version) || backup.status == "True" {
             return None;
         }
-        let node = node(view)?;
+        let node = control_plane(view).first()?.name();
         let Some((of, until)) = &self.under_way else {
             let of = completed(cluster_version)?.to_owned();
             let mut draws = self.streams.stream(&format!("etcd-backup/{of}"));
@@ -122,12 +123,6 @@ fn completed(cluster_version: &Object) -> Option<&str> {
     history.find(|entry| entry["state"] == "Completed")?["version"].as_str()
 }
 
-/// The first node of the control plane.
-fn node(view: &View) -> Option<String> {
-    let master = |node: &&Object| node.label("node-role.kubernetes.io/master").is_some();
-    view.list(&NODES).find(master).map(|node| node.name().to_owned())
-}
-
 fn told(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> Write {
     let mut value = etcd.to_value();
     let mut list = etcd.list("/status/conditions").to_vec();
@@ -140,6 +135,7 @@ fn told(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> 
 mod tests {
     use super::*;
     use crate::actors::testing::Rig;
+    use crate::model::resources::NODES;
 
     /// The log of an operator of etcd of this version that is asked for a backup after a minute.
     fn log(version: &str) -> Vec<String> {

@@ -10,10 +10,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::actors::Effect;
+use crate::actors::mco::control_plane;
 use crate::base::clock::{Time, after};
 use crate::model::machine::StaticPod;
 use crate::model::release::Release;
-use crate::model::resources::{NAMESPACES, NODES, PODS};
+use crate::model::resources::{NAMESPACES, PODS};
 use crate::model::{Object, View, Write, condition};
 
 /// The revision that a cluster has got to when its installation is over.
@@ -152,18 +153,18 @@ impl Operand {
         view: &View,
         now: Time,
     ) -> Rollout {
-        let nodes: Vec<&Object> = view.list(&NODES).filter(|node| is_control_plane(node)).collect();
+        let nodes = control_plane(view);
         let revision = self.next_revision(release, &nodes, view);
         let parts = i32::try_from(nodes.len()).unwrap_or(i32::MAX).saturating_add(1);
         for (part, node) in (1..).zip(&nodes) {
             let pod = self.pod_on(node, view);
             let is_there = pod.is_some_and(|pod| pod.label(REVISION) == Some(&revision.to_string()));
-            if is_there && pod.is_some_and(|pod| is_ready(pod, node)) {
+            if is_there && pod.is_some_and(|pod| condition::is_true(pod, "Ready")) {
                 continue;
             }
             let turn = after(start, takes / parts * part);
             if is_there {
-                return Rollout { look_again: Some(after(now, AGAIN)), ..Rollout::default() };
+                return Rollout::default();
             }
             if turn > now {
                 return Rollout { look_again: Some(turn), ..Rollout::default() };
@@ -189,17 +190,4 @@ impl Operand {
         let is_of_release = last.text("/spec/containers/0/image") == release.image_of(self.image);
         if is_of_release { revision(last) } else { revision(last) + 1 }
     }
-}
-
-/// Whether a pod is ready. That of a node that was silent for a while is said not to be, though its containers are, and goes
-/// on being so when the node is back.
-fn is_ready(pod: &Object, node: &Object) -> bool {
-    let mut containers = pod.list("/status/containerStatuses").iter().map(|container| &container["ready"]);
-    let back =
-        condition::is_true(node, "Ready") && containers.len() > 0 && containers.all(|ready| *ready == true);
-    condition::is_true(pod, "Ready") || back
-}
-
-fn is_control_plane(node: &Object) -> bool {
-    node.label("node-role.kubernetes.io/master").is_some()
 }

@@ -30,7 +30,7 @@ pub(super) fn delete(write: &Write, old: &Object, options: &DeleteOptions, now: 
     } else if let Some(metadata) = metadata.as_object_mut() {
         metadata.remove("finalizers");
     }
-    if !old.is_terminating() {
+    if old.number("/metadata/deletionGracePeriodSeconds").is_none_or(|left| grace < left) {
         metadata["deletionTimestamp"] = json!(rfc3339(now + SignedDuration::from_secs(grace)));
         metadata["deletionGracePeriodSeconds"] = json!(grace);
     }

@@ -71,7 +71,7 @@ impl ApiServer {
             let Some(entry) = self.store.get(table, "", &name) else { return };
             let mut role = (*entry.served()).clone();
             role["rules"] = rules.iter().map(Rule::as_json).collect();
-            self.store.put(table, &CLUSTER_ROLES.key("", &name), 0, role);
+            self.store.rewrite(table, &CLUSTER_ROLES.key("", &name), 0, role);
             self.access.policy.follow(&self.store);
         }
     }

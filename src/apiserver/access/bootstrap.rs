@@ -8,7 +8,7 @@ use super::aggregation::{self, Part};
 use super::policy::Tables;
 use super::rule::Rule;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::store::TableId;
+use crate::apiserver::store::{Owned, TableId};
 use crate::base::clock::{Time, rfc3339};
 use crate::model::{Resource, resources};
 
@@ -38,7 +38,7 @@ impl ApiServer {
                 let mut object = template.object.clone();
                 object["metadata"]["uid"] = json!(self.uids.uuid());
                 object["metadata"]["creationTimestamp"] = created.clone();
-                self.store.put(table, &key, 0, object);
+                self.store.put(table, &key, 0, object, Owned::default());
             }
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::attributes::Attributes;
 use super::policy::{Decision, Subject};
 use super::rule::Rule;
-use crate::apiserver::store::Store;
+use crate::apiserver::store::{Store, Stored};
 
 /// Who kubelets are: a user of this name, in this group.
 const USER: &str = "system:node:";
@@ -24,7 +24,7 @@ pub(super) fn node_of(who: Subject<'_>) -> Option<&str> {
 pub(super) fn decide(
     node: &str,
     rules: &[Rule],
-    pods: impl Iterator<Item = std::sync::Arc<Value>>,
+    pods: impl Iterator<Item = Stored>,
     asked: &Attributes<'_>,
 ) -> Decision {
     let outcome = match (&*asked.group, &*asked.resource) {
@@ -41,7 +41,7 @@ pub(super) fn decide(
 fn read(
     node: &str,
     kind: &str,
-    mut pods: impl Iterator<Item = std::sync::Arc<Value>>,
+    mut pods: impl Iterator<Item = Stored>,
     asked: &Attributes<'_>,
 ) -> Result<(), String> {
     if !matches!(&*asked.verb, "get" | "list" | "watch") {
@@ -105,6 +105,6 @@ fn own(node: &str, asked: &Attributes<'_>, namespace: Option<&str>) -> Result<()
 pub(super) fn pods(
     store: &Store,
     table: Option<crate::apiserver::store::TableId>,
-) -> impl Iterator<Item = std::sync::Arc<Value>> {
+) -> impl Iterator<Item = Stored> {
     table.into_iter().flat_map(|table| store.list(table, "").map(|(_, _, entry)| entry.served()))
 }

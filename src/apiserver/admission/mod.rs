@@ -8,6 +8,8 @@ pub(crate) mod builtin;
 pub(crate) mod policy;
 pub(crate) mod webhook;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use self::policy::{Binding, Policies, Policy};
@@ -17,7 +19,7 @@ use super::kinds::Kind;
 use super::profile::since;
 use super::server::ApiServer;
 use super::status::Outcome;
-use super::store::TableId;
+use super::store::{Stored, TableId, joined};
 
 /// What a write does to its object (`admission.Operation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,17 @@ impl Admission {
         !self.mutating.is_empty() || !self.policies.mutating_bindings.is_empty()
     }
 
+    /// Whether there are policies or webhooks: they see objects with the owners of their fields.
+    fn asks_others(&self) -> bool {
+        let policies = &self.policies;
+        self.may_mutate() || !self.validating.is_empty() || !policies.validating_bindings.is_empty()
+    }
+
+    /// What is there before a write, as those see it who are asked about the write.
+    pub(crate) fn shown<'a>(&self, old: &'a Stored) -> Cow<'a, Value> {
+        if self.asks_others() { Cow::Owned(old.to_value()) } else { Cow::Borrowed(&**old) }
+    }
+
     /// Whether there are expressions, which may ask what users may do.
     pub(crate) fn asks_authorizer(&self) -> bool {
         let conditional = |webhooks: &[Webhook]| webhooks.iter().any(Webhook::is_conditional);
@@ -122,7 +135,7 @@ impl ApiServer {
         }
     }
 
-    /// Asks admission about the object as it would be stored.
+    /// Asks admission about the object as it would be stored, and the owners of its fields beside it.
     ///
     /// # Errors
     /// Somebody objects.
@@ -130,12 +143,16 @@ impl ApiServer {
         &self,
         call: &mut Call<'_>,
         attributes: Attributes<'_>,
-        object: Option<&Value>,
+        written: Option<(&Value, Option<&Value>)>,
     ) -> Outcome<()> {
+        let object = written.map(|(object, _)| object);
         if let Some(object) = object.filter(|_| self.admission.limit_ranges.is_some()) {
             self.check_limits(call, attributes, object)?;
         }
-        self.ask_others(call, attributes, object)?;
+        if self.admission.asks_others() && !is_exempt(&call.kind) {
+            let whole = written.map(|(object, owners)| joined(object, owners));
+            self.ask_others(call, attributes, whole.as_ref())?;
+        }
         // Last: what is refused for something else takes nothing from a quota.
         match object.filter(|_| self.admission.quotas.is_some()) {
             Some(object) => self.check_quotas(call, attributes, object),
@@ -150,9 +167,6 @@ impl ApiServer {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<()> {
-        if is_exempt(&call.kind) {
-            return Ok(());
-        }
         if !self.admission.policies.validating_bindings.is_empty() {
             self.ask_policies(call, attributes, object)?;
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::set::FieldSet;
+use crate::apiserver::store::Stored;
 
 /// The most entries of updates (`DefaultMaxUpdateManagers`).
 const UPDATES_MAX: usize = 10;
@@ -54,8 +55,8 @@ impl Manager {
 
 impl Managers {
     /// The entries as the server stored them.
-    pub(crate) fn stored(object: &Value) -> Self {
-        object["metadata"].get("managedFields").cloned().and_then(Self::read).unwrap_or_default()
+    pub(crate) fn stored(object: &Stored) -> Self {
+        object.owners().and_then(|owners| Self::read((**owners).clone())).unwrap_or_default()
     }
 
     /// The entries that a new object brings along.
@@ -69,12 +70,12 @@ impl Managers {
 
     /// The entries that an update starts from: those that it carries, if they can be read, else those that are stored.
     /// Clients that know nothing of them leave them out; a client that sends a single empty one wants all gone.
-    pub(crate) fn given_or_stored(given: Option<Value>, stored: &Value, empty_list_resets: bool) -> Self {
+    pub(crate) fn given_or_stored(given: Option<Value>, stored: &Stored, empty_list_resets: bool) -> Self {
         match given {
             Some(Value::Array(list)) if list.is_empty() && empty_list_resets => Self::default(),
             Some(Value::Array(list)) if list.len() == 1 && is_blank(&list[0]) => Self::default(),
             // Mostly they are sent back as they were read.
-            Some(given) if stored["metadata"].get("managedFields") == Some(&given) => {
+            Some(given) if stored.owners().is_some_and(|owners| **owners == given) => {
                 Self::read(given).unwrap_or_default()
             }
             Some(given) => match Self::read(given) {
@@ -243,7 +244,7 @@ mod tests {
     #[test]
     fn a_client_can_leave_entries_out_change_them_or_make_them_go() {
         let list = |name: &str| Managers(vec![update(name, "2024-01-01T00:00:00Z", "a")]).into_value();
-        let stored = json!({ "metadata": { "managedFields": list("one") } });
+        let stored = Stored::split(json!({ "metadata": { "managedFields": list("one") } }));
         let from =
             |given: Option<Value>, empty| Managers::given_or_stored(given, &stored, empty).into_value();
         assert_eq!(from(None, true), list("one"));

@@ -1,6 +1,7 @@
 //! The commonest write: a manager changes values that it owns already, and that alone. Whose the fields are stays as it
 //! is then, but for the time of its entry; so the long way, which makes sets of fields, is not taken.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
@@ -41,16 +42,16 @@ struct Pair<'v, 's> {
 struct Unclear;
 
 impl Tracker<'_> {
-    /// The entries after an update from `old`, whose entries are `stored`, to `new`; `None` if it takes
+    /// The entries after an update from `old`, whose entries are `stored`, to `new`: mostly the same. `None` if it takes
     /// [`Tracker::update`] to tell. `reconciled`: the entries are known to be in line with the schema of today.
-    pub(crate) fn renewed(
+    pub(crate) fn renewed<'e>(
         &self,
         old: &Value,
         new: &Value,
         delta: &Delta,
-        stored: &[Value],
+        stored: &'e [Value],
         reconciled: bool,
-    ) -> Option<Vec<Value>> {
+    ) -> Option<Cow<'e, [Value]>> {
         let shape = self.versions.shape();
         let trees = stored.iter().map(|entry| {
             let fields = entry.get("fieldsV1")?.as_object()?;
@@ -61,13 +62,14 @@ impl Tracker<'_> {
         let place = stored.iter().position(|entry| self.is_updaters(entry));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
         walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
-        let mut entries = stored.to_vec();
         // Of writes within a second the first one alone changes the time.
-        if walk.changed && entries[place?]["time"] != *self.now {
-            entries[place?]["time"] = Value::String(self.now.clone());
-            entries.sort_by(order);
+        if !walk.changed || stored[place?]["time"] == *self.now {
+            return Some(Cow::Borrowed(stored));
         }
-        Some(entries)
+        let mut entries = stored.to_vec();
+        entries[place?]["time"] = Value::String(self.now.clone());
+        entries.sort_by(order);
+        Some(Cow::Owned(entries))
     }
 
     /// Whether an entry is that of this manager's updates.
@@ -224,8 +226,6 @@ fn is_skipped(field: &str, skipped: &[&Tree]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use serde_json::json;
 
     use super::super::{FieldSet, Versions};
@@ -255,9 +255,9 @@ mod tests {
             let new = map(data);
             tracker.renewed(&old, &new, &Delta::between(&old, &new), &stored, false)
         };
-        assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(stored.to_vec()));
+        assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(Cow::Borrowed(&stored[..])));
         let later = entry("me", "2024-01-02T00:00:00Z", "f:a");
-        assert_eq!(renewed(json!({ "a": "9", "b": "2" })), Some(vec![stored[1].clone(), later]));
+        assert_eq!(renewed(json!({ "a": "9", "b": "2" })), Some(Cow::Owned(vec![stored[1].clone(), later])));
         for unclear in
             [json!({ "a": "1", "b": "9" }), json!({ "a": "1", "b": "2", "c": "3" }), json!({ "a": "1" })]
         {

@@ -128,6 +128,7 @@ impl Version {
     pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
         let mut object = self.convert(stored, group);
         default::fill(&mut object, &self.schema);
+        default::drop_nulls(&mut object, &self.schema);
         object
     }
 
@@ -135,6 +136,7 @@ impl Version {
     pub(crate) fn read_as_is(&self, object: &mut Value) {
         prune::prune(object, &self.schema);
         default::fill(object, &self.schema);
+        default::drop_nulls(object, &self.schema);
     }
 
     /// An object of another version as one of this version (conversion strategy `None`): what this version does not

@@ -15,7 +15,7 @@ use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::Profile;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::store::{Entry, TableId};
+use crate::apiserver::store::{Entry, Stored, TableId};
 use crate::base::clock::Time;
 use crate::model::{Key, Resource, condition, resources};
 
@@ -147,7 +147,7 @@ impl ApiServer {
         let Some(storage) = definition.storage().map(Arc::clone) else { return };
         let table = self.custom_table(&definition.group, &definition.plural);
         let stored = self.store.get(self.crd_table, "", metadata::text(crd, "name"));
-        let stored = stored.map(Entry::served).unwrap_or_default();
+        let stored = stored.map_or_else(|| Stored::new(Value::Null, None), Entry::served);
         let accepted = condition::find(
             stored["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default(),
             "Established",
@@ -177,7 +177,7 @@ impl ApiServer {
         let message = "CustomResource deletion is in progress";
         set_terminating(&mut next, "InstanceDeletionInProgress", message, now);
         if next != *crd {
-            self.store.put(self.crd_table, key, 0, next);
+            self.store.rewrite(self.crd_table, key, 0, next);
         }
         let definition = Definition::read(crd);
         // The schema is the same as before: watches go on until the last object is gone.
@@ -229,7 +229,7 @@ impl ApiServer {
         }
         let mut next = (*stored).clone();
         next["metadata"]["finalizers"] = json!(others);
-        self.store.put(self.crd_table, key, 0, next);
+        self.store.rewrite(self.crd_table, key, 0, next);
     }
 }
 

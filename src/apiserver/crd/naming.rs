@@ -46,13 +46,13 @@ impl ApiServer {
         }
         next["status"]["conditions"] = json!(conditions);
         if next != *crd {
-            self.store.put(self.crd_table, key, 0, next.clone());
+            self.store.rewrite(self.crd_table, key, 0, next.clone());
         }
         if conflict.is_none() && !established {
             let done = ("True", "InitialNamesAccepted", "the initial names have been accepted");
             set_condition(&mut conditions, "Established", done, now);
             next["status"]["conditions"] = json!(conditions);
-            self.store.put(self.crd_table, key, 0, next.clone());
+            self.store.rewrite(self.crd_table, key, 0, next.clone());
         }
         if let Some(approval) = Approval::of(crd) {
             let (status, reason, message) = approval.condition(crd);
@@ -60,7 +60,7 @@ impl ApiServer {
             set_condition(&mut conditions, kind, (status, reason, &message), now);
             let before = std::mem::replace(&mut next["status"]["conditions"], json!(conditions));
             if before != next["status"]["conditions"] {
-                self.store.put(self.crd_table, key, 0, next);
+                self.store.rewrite(self.crd_table, key, 0, next);
             }
         }
     }

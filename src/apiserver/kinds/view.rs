@@ -1,10 +1,9 @@
 //! Built-in kinds that are served in more than one version or group: one object, several looks.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::{Kind, typed};
+use crate::apiserver::store::Stored;
 use crate::model::{Key, Resource};
 
 /// How a version of a kind looks at the stored object.
@@ -90,9 +89,9 @@ impl Kind {
     }
 
     /// How this version shows a stored object of a built-in kind.
-    pub(crate) fn shown(&self, stored: &Arc<Value>) -> Arc<Value> {
+    pub(crate) fn shown(&self, stored: &Stored) -> Stored {
         if self.is_storage() {
-            return Arc::clone(stored);
+            return stored.clone();
         }
         let mut object = (**stored).clone();
         match &self.view {
@@ -104,7 +103,7 @@ impl Kind {
         if !matches!(self.view, View::Renamed(_)) {
             let _ = typed::decode(self, &mut object);
         }
-        Arc::new(object)
+        stored.with(object)
     }
 }
 

@@ -154,7 +154,7 @@ impl Storage for DataDir {
                 revision = revision.max(*at);
                 match object {
                     Some(object) => {
-                        let text = serde_json::to_vec(&**object).unwrap_or_default();
+                        let text = serde_json::to_vec(object).unwrap_or_default();
                         objects.insert(place.as_str(), text.as_slice())?;
                     }
                     None => {
@@ -170,15 +170,14 @@ impl Storage for DataDir {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
+    use crate::apiserver::Stored;
     use crate::model::resources;
 
     fn change(name: &str, revision: u64, object: Option<Value>) -> Change {
-        Change { key: resources::CONFIG_MAPS.key("ns", name), revision, object: object.map(Arc::new) }
+        Change { key: resources::CONFIG_MAPS.key("ns", name), revision, object: object.map(Stored::split) }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::apiserver::kinds::Kind;
 use crate::apiserver::request::Request;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
-use crate::apiserver::store::Entry;
+use crate::apiserver::store::{Entry, Owned, Stored};
 use crate::apiserver::verbs::check_created;
 use crate::apiserver::{decode, etcd, metadata};
 use crate::base::clock::{Time, rfc3339};
@@ -117,9 +117,10 @@ impl ApiServer {
     /// # Errors
     /// The reason why it cannot be stored.
     pub fn replay(&mut self, object: Value, now: Time) -> Result<(), String> {
-        let replayed = self.adopt(object, now).map(|(kind, key, object, _)| {
+        let replayed = self.adopt(object, now).map(|(kind, key, mut object, _)| {
             let old = self.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
-            self.store.put(kind.table, &key, kind.epoch(), object);
+            let entries = Stored::take_owners(&mut object).map(Arc::new);
+            self.store.put(kind.table, &key, kind.epoch(), object, Owned { entries, known: None });
             self.written(&kind, &key, old.as_deref(), now);
         });
         replayed.map_err(|refused| refused.message.clone())
@@ -149,7 +150,7 @@ impl ApiServer {
             object = custom.convert(&object, &custom.family.storage, &kind.resource.group);
         }
         let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
-        etcd::check(&kind, &key, &object, None)?;
+        etcd::check(&kind, &key, &object, &Owned::default())?;
         let verdict = match judged {
             Err(refused) => Some(Verdict::Invalid(refused.message.clone())),
             Ok(()) if !pruned.is_empty() => Some(Verdict::Pruned(pruned)),

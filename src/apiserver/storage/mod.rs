@@ -19,6 +19,7 @@ pub use data_dir::DataDir;
 pub use import::{Imported, Verdict};
 
 use super::server::ApiServer;
+use super::store::Stored;
 use crate::model::Key;
 
 /// How far the revision jumps at a restart. What was answered before it, but not written by then, was seen by
@@ -33,7 +34,7 @@ pub struct Change {
     /// The server's revision after it.
     pub revision: u64,
     /// The object after it, in its storage version; `None` for a removal.
-    pub object: Option<Arc<Value>>,
+    pub object: Option<Stored>,
 }
 
 /// A storage that failed. What the server holds in memory is no longer what will be there after a restart.

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::Stored;
+
 /// A stored object.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -34,28 +36,37 @@ pub(crate) struct KnownOwners {
     pub(crate) weight: usize,
 }
 
+/// Whose the fields of an object are.
+#[derive(Debug, Default)]
+pub(crate) struct Owned {
+    /// As `metadata.managedFields` has it; `None` if that is not kept, or empty.
+    pub(crate) entries: Option<Arc<Value>>,
+    /// What is known of them from before.
+    pub(crate) known: Option<KnownOwners>,
+}
+
 #[derive(Debug, Clone)]
 enum Form {
-    Tree(Arc<Value>),
+    Tree(Stored),
     Text(Bytes),
 }
 
 impl Form {
-    fn tree(&self) -> Arc<Value> {
+    fn tree(&self) -> Stored {
         match self {
-            Self::Tree(tree) => Arc::clone(tree),
+            Self::Tree(tree) => tree.clone(),
             // What was written by serde_json reads back; depth was bounded when it was written.
             Self::Text(text) => {
                 let mut reader = serde_json::Deserializer::from_slice(text);
                 reader.disable_recursion_limit();
-                Arc::new(Value::deserialize(&mut reader).unwrap_or_default())
+                Stored::split(Value::deserialize(&mut reader).unwrap_or_default())
             }
         }
     }
 
     fn fold(&mut self, text: Option<Bytes>) {
         if let Self::Tree(tree) = self
-            && let Some(text) = text.or_else(|| serde_json::to_vec(&**tree).ok().map(Bytes::from))
+            && let Some(text) = text.or_else(|| serde_json::to_vec(tree).ok().map(Bytes::from))
         {
             *self = Self::Text(text);
         }
@@ -64,7 +75,7 @@ impl Form {
 
 impl Entry {
     /// An object just written.
-    pub(super) fn new(revision: u64, epoch: u64, object: Arc<Value>) -> Self {
+    pub(super) fn new(revision: u64, epoch: u64, object: Stored) -> Self {
         Self { revision, epoch: Some(epoch), stored: Form::Tree(object), served: None, owners: None }
     }
 
@@ -84,23 +95,28 @@ impl Entry {
         self.epoch == Some(epoch)
     }
 
+    /// Whose its fields are.
+    pub(crate) fn owned(&self) -> Owned {
+        Owned { entries: self.stored().owners().cloned(), known: self.owners }
+    }
+
     /// What is known of the owners of its fields.
     pub(crate) fn owners(&self) -> Option<KnownOwners> {
         self.owners
     }
 
     /// As it was written.
-    pub(crate) fn stored(&self) -> Arc<Value> {
+    pub(crate) fn stored(&self) -> Stored {
         self.stored.tree()
     }
 
     /// As it is read under the schema in force.
-    pub(crate) fn served(&self) -> Arc<Value> {
+    pub(crate) fn served(&self) -> Stored {
         self.served.as_ref().unwrap_or(&self.stored).tree()
     }
 
     /// Is read as `served` from now on.
-    pub(super) fn serve(&mut self, served: Arc<Value>) {
+    pub(super) fn serve(&mut self, served: Stored) {
         self.served = (served != self.stored()).then_some(Form::Tree(served));
     }
 
@@ -121,9 +137,9 @@ mod tests {
 
     #[test]
     fn an_object_reads_the_same_as_text() {
-        let object = Arc::new(json!({ "spec": { "a": [1, 1.0, -3, u64::MAX, "ü\n", null, true] } }));
-        let mut entry = Entry::new(1, 0, Arc::clone(&object));
-        entry.serve(Arc::new(json!({ "spec": {} })));
+        let object = Stored::split(json!({ "spec": { "a": [1, 1.0, -3, u64::MAX, "ü\n", null, true] } }));
+        let mut entry = Entry::new(1, 0, object.clone());
+        entry.serve(Stored::split(json!({ "spec": {} })));
         entry.fold(None);
         assert_eq!(entry.stored(), object);
         assert_eq!(*entry.served(), json!({ "spec": {} }));
@@ -132,7 +148,7 @@ mod tests {
     #[test]
     fn an_object_that_nests_deep_reads_the_same_as_text() {
         let object = (0..300).fold(json!(1), |inner, _| json!([inner]));
-        let mut entry = Entry::new(1, 0, Arc::new(object.clone()));
+        let mut entry = Entry::new(1, 0, Stored::split(object.clone()));
         entry.fold(None);
         assert_eq!(*entry.stored(), object);
     }

@@ -1,12 +1,11 @@
 //! One change in the history, with its encoded watch line.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use serde::Serialize;
-use serde_json::Value;
 
-use super::TableId;
+use super::{Stored, TableId};
 use crate::apiserver::view::View;
 use crate::model::Key;
 
@@ -46,9 +45,9 @@ pub struct Event {
     /// To which object.
     pub key: Key,
     /// The object after it; for a removal, its last state with the revision of the removal.
-    pub object: Arc<Value>,
+    pub object: Stored,
     /// The object before it, as it was read then.
-    pub old: Option<Arc<Value>>,
+    pub old: Option<Stored>,
     /// Which schema the object was read by; a later one means that it must be read anew.
     pub(crate) epoch: u64,
     line: OnceLock<Bytes>,
@@ -65,8 +64,8 @@ impl Event {
         revision: u64,
         kind: EventKind,
         key: Key,
-        object: Arc<Value>,
-        old: Option<Arc<Value>>,
+        object: Stored,
+        old: Option<Stored>,
         epoch: u64,
     ) -> Self {
         Self {
@@ -84,7 +83,7 @@ impl Event {
 
     /// The line of a watch stream, made once and shared by all watchers.
     pub(crate) fn line(&self) -> Bytes {
-        self.line.get_or_init(|| line(self.kind.name(), &*self.object)).clone()
+        self.line.get_or_init(|| line(self.kind.name(), &self.object)).clone()
     }
 
     /// The line in another view, made once and shared by all watchers who have it at the same moment: what a Table says

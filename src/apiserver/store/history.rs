@@ -73,14 +73,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::apiserver::store::EventKind;
+    use crate::apiserver::store::{EventKind, Stored};
     use crate::model::resources;
 
     fn history(limit: usize, revisions: impl IntoIterator<Item = u64>) -> History {
         let mut history = History::new(0, limit);
         for revision in revisions {
             let key = resources::NODES.key("", "n");
-            let event = Event::new(0, revision, EventKind::Added, key, Arc::new(json!({})), None, 0);
+            let event = Event::new(0, revision, EventKind::Added, key, Stored::split(json!({})), None, 0);
             history.push(Arc::new(event));
         }
         history

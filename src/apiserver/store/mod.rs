@@ -3,15 +3,18 @@
 mod entry;
 mod event;
 mod history;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-pub(crate) use entry::{Entry, KnownOwners};
+pub(crate) use entry::{Entry, KnownOwners, Owned};
 pub use event::{Event, EventKind};
 pub(crate) use history::History;
+pub use stored::Stored;
+pub(crate) use stored::joined;
 
 use super::metadata;
 use super::storage::Change;
@@ -128,33 +131,34 @@ impl Store {
         })
     }
 
-    /// Stores an object under the next revision.
-    pub(crate) fn put(&mut self, id: TableId, key: &Key, epoch: u64, object: Value) -> Arc<Value> {
-        self.put_with_owners(id, key, epoch, object, None)
-    }
-
-    /// The same for an object of which is known what the owners of its fields are like.
-    pub(crate) fn put_with_owners(
+    /// Stores an object under the next revision, with these owners of its fields.
+    pub(crate) fn put(
         &mut self,
         id: TableId,
         key: &Key,
         epoch: u64,
         mut object: Value,
-        owners: Option<KnownOwners>,
-    ) -> Arc<Value> {
+        owners: Owned,
+    ) -> Stored {
         self.revision += 1;
         metadata::of(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
-        let object = Arc::new(object);
-        let entry = Entry::new(self.revision, epoch, Arc::clone(&object)).with_owners(owners);
+        let object = Stored::new(object, owners.entries);
+        let entry = Entry::new(self.revision, epoch, object.clone()).with_owners(owners.known);
         let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();
         let old = named.insert(key.name.clone(), entry).map(|entry| entry.served());
         let kind = if old.is_some() { EventKind::Modified } else { EventKind::Added };
-        self.record(Event::new(id, self.revision, kind, key.clone(), Arc::clone(&object), old, epoch));
+        self.record(Event::new(id, self.revision, kind, key.clone(), object.clone(), old, epoch));
         object
     }
 
+    /// The same with the owners that the object has.
+    pub(crate) fn rewrite(&mut self, id: TableId, key: &Key, epoch: u64, object: Value) -> Stored {
+        let owners = self.get(id, &key.namespace, &key.name).map(Entry::owned).unwrap_or_default();
+        self.put(id, key, epoch, object, owners)
+    }
+
     /// Removes an object. Watchers get its last state with the revision of the removal.
-    pub(crate) fn remove(&mut self, id: TableId, key: &Key, epoch: u64) -> Option<Arc<Value>> {
+    pub(crate) fn remove(&mut self, id: TableId, key: &Key, epoch: u64) -> Option<Stored> {
         let named = self.tables[id].objects.get_mut(&key.namespace)?;
         let entry = named.remove(&key.name)?;
         if named.is_empty() {
@@ -164,10 +168,10 @@ impl Store {
         let served = entry.served();
         let mut object = (*served).clone();
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
-        let object = Arc::new(object);
+        let object = served.with(object);
         let old = Some(served);
         let kind = EventKind::Deleted;
-        self.record(Event::new(id, self.revision, kind, key.clone(), Arc::clone(&object), old, epoch));
+        self.record(Event::new(id, self.revision, kind, key.clone(), object.clone(), old, epoch));
         Some(object)
     }
 
@@ -183,11 +187,12 @@ impl Store {
         let revision = self.revision;
         for (namespace, named) in &mut self.tables[id].objects {
             for (name, entry) in named {
-                let (served, old) = (Arc::new(read(&entry.stored())), entry.served());
+                let (stored, old) = (entry.stored(), entry.served());
+                let served = stored.with(read(&stored));
                 if served == old {
                     continue;
                 }
-                entry.serve(Arc::clone(&served));
+                entry.serve(served.clone());
                 let (kind, key) = (EventKind::Reread, key(namespace, name));
                 self.all.push(Arc::new(Event::new(id, revision, kind, key, served, Some(old), epoch)));
             }
@@ -203,7 +208,7 @@ impl Store {
 
     fn record(&mut self, event: Event) {
         if let Some(changes) = &mut self.changes {
-            let object = (event.kind != EventKind::Deleted).then(|| Arc::clone(&event.object));
+            let object = (event.kind != EventKind::Deleted).then(|| event.object.clone());
             changes.push(Change { key: event.key.clone(), revision: event.revision, object });
         }
         let event = Arc::new(event);

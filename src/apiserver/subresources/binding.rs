@@ -1,7 +1,5 @@
 //! Binding a pod to a node, as schedulers do.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::{done, read};
@@ -92,10 +90,10 @@ impl ApiServer {
                 "lastProbeTime": null, "lastTransitionTime": rfc3339(call.now),
             }),
         );
-        call.before = Some(Arc::clone(&old));
+        call.before = Some(old.clone());
         if !call.dry_run {
             let key = pods.key(&call.path.namespace, name);
-            let stored = self.store.put(pods.table, &key, pods.epoch(), pod);
+            let stored = self.store.rewrite(pods.table, &key, pods.epoch(), pod);
             call.after = Some(stored);
         }
         Ok(done())

@@ -15,6 +15,7 @@ use crate::apiserver::reply::Reply;
 use crate::apiserver::selector;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Stored;
 use crate::base::clock::{Time, rfc3339};
 
 /// How many evictions a budget may have open that its controller has not seen.
@@ -34,7 +35,7 @@ impl ApiServer {
         call.dry_run = options.dry_run;
         let pods = Arc::clone(&call.kind);
         let pod = self.entry(call)?.served();
-        call.before = Some(Arc::clone(&pod));
+        call.before = Some(pod.clone());
         if !needs_no_budget(&pod) {
             self.spend(call, &pod, options.dry_run)?;
         }
@@ -43,19 +44,13 @@ impl ApiServer {
         if reply.removed.is_none()
             && let crate::apiserver::reply::ReplyBody::Object(after) = &reply.body
         {
-            call.after = Some(Arc::clone(after));
+            call.after = Some(after.clone());
         }
         Ok(Reply { removed: reply.removed, ..done() })
     }
 
     /// Says in the pod's status why it goes.
-    fn mark_disrupted(
-        &mut self,
-        call: &Call<'_>,
-        pods: &Kind,
-        pod: Arc<Value>,
-        options: &Deletion,
-    ) -> Arc<Value> {
+    fn mark_disrupted(&mut self, call: &Call<'_>, pods: &Kind, pod: Stored, options: &Deletion) -> Stored {
         if options.dry_run || self.profile.minor < since::EVICTION_CONDITION {
             return pod;
         }
@@ -68,7 +63,7 @@ impl ApiServer {
                 "lastTransitionTime": rfc3339(call.now),
             }),
         );
-        self.store.put(pods.table, &call.key(), pods.epoch(), marked)
+        self.store.rewrite(pods.table, &call.key(), pods.epoch(), marked)
     }
 
     /// Takes one disruption from the pod's budget, if it has one (`checkAndDecrement`).
@@ -95,7 +90,7 @@ impl ApiServer {
         let spent = check_and_decrement(&budget, &call.path.name, call.now)?;
         if !dry_run {
             let key = budgets.key(namespace, metadata::text(&budget, "name"));
-            self.store.put(budgets.table, &key, budgets.epoch(), spent);
+            self.store.rewrite(budgets.table, &key, budgets.epoch(), spent);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ impl ApiServer {
         let given = match call.request.method {
             Method::Get => return Ok(Reply::object(200, old)),
             Method::Patch => {
-                let patched = patched(call, &old)?;
+                let patched = patched(call, &old.whole())?;
                 decode::object(call, patched, &self.profile)?
             }
             _ => {

@@ -76,27 +76,46 @@ impl ApiServer {
         Ok((pod, port))
     }
 
-    /// The first ready pod that a service leads to, and the port there.
+    /// The first ready pod that a service leads to, and the port there. A number is looked up in the service; a name is that
+    /// of a port of its endpoints.
     fn service_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
         let namespace = &*call.path.namespace;
-        let service = self.object(&SERVICES, namespace, name.object);
-        let service = service.ok_or_else(|| Refused::not_found(&SERVICES, name.object))?;
-        let wanted = port_name(&service, name.port).ok_or_else(|| {
-            let of = quote(name.object);
-            Refused::unavailable(&format!("no service port {} found for service {of}", quote(name.port)))
-        })?;
+        let named = match name.port.parse() {
+            Ok(number) => self.port_of_service(namespace, name.object, number)?,
+            Err(_) => name.port.to_owned(),
+        };
         let endpoints = self.object(&ENDPOINTS, namespace, name.object);
-        let subsets = endpoints.as_ref().map(|endpoints| endpoints.list("/subsets")).unwrap_or_default();
+        let endpoints = endpoints.ok_or_else(|| Refused::not_found(&ENDPOINTS, name.object))?;
+        let nobody =
+            |whom: &str| Refused::unavailable(&format!("no endpoints available for service {}", quote(whom)));
+        let subsets = endpoints.list("/subsets");
+        if subsets.is_empty() {
+            return Err(nobody(name.object));
+        }
         let behind = subsets.iter().find_map(|subset| {
-            let mut ports = subset["ports"].as_array()?.iter();
-            let port = ports.find(|port| name_of(port) == wanted)?;
-            let target = &subset["addresses"].as_array()?.first()?["targetRef"];
-            let pod = self.object(&PODS, namespace, target["name"].as_str()?)?;
+            let port = subset["ports"].as_array()?.iter().find(|port| name_of(port) == named)?;
+            let mut addresses = subset["addresses"].as_array()?.iter();
+            let pod = addresses.find_map(|address| self.pod_at(namespace, address))?;
             Some((pod, u16::try_from(port["port"].as_u64()?).ok()?))
         });
-        behind.ok_or_else(|| {
-            Refused::unavailable(&format!("no endpoints available for service {}", quote(name.object)))
+        behind.ok_or_else(|| nobody(&call.path.name))
+    }
+
+    /// The name of a service's port of this number.
+    fn port_of_service(&self, namespace: &str, name: &str, number: i64) -> Outcome<String> {
+        let service = self.object(&SERVICES, namespace, name);
+        let service = service.ok_or_else(|| Refused::not_found(&SERVICES, name))?;
+        let port = service.list("/spec/ports").iter().find(|port| port["port"] == number);
+        port.map(|port| name_of(port).to_owned()).ok_or_else(|| {
+            let of = quote(name);
+            Refused::unavailable(&format!("no service port {number} found for service {of}"))
         })
+    }
+
+    /// The pod that an address of endpoints stands for, if it still has it (`isValidAddress`).
+    fn pod_at(&self, namespace: &str, address: &Value) -> Option<Object> {
+        let pod = self.object(&PODS, namespace, address["targetRef"]["name"].as_str()?)?;
+        (address["ip"] == pod.text("/status/podIP")).then_some(pod)
     }
 
     fn all(&self) -> View {
@@ -113,22 +132,8 @@ fn name_of(port: &Value) -> &str {
     port["name"].as_str().unwrap_or_default()
 }
 
-/// The name of a service's port, by its name or number; the only one needs neither.
-fn port_name<'a>(service: &'a Object, wanted: &str) -> Option<&'a str> {
-    let ports = service.list("/spec/ports");
-    let number: Option<u64> = wanted.parse().ok();
-    let is_wanted =
-        |port: &&Value| name_of(port) == wanted || number.is_some_and(|number| port["port"] == number);
-    match (wanted, ports) {
-        ("", [only]) => Some(name_of(only)),
-        _ => ports.iter().find(is_wanted).map(name_of),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -145,19 +150,5 @@ mod tests {
             let found = Name::split(id).map(|name| (name.scheme, name.object, name.port));
             assert_eq!(found, expected, "{id}");
         }
-    }
-
-    #[test]
-    fn ports_of_services_go_by_name_or_number() {
-        let ports = json!([{ "name": "metrics", "port": 9099 }, { "name": "other", "port": 80 }]);
-        let service = Object::new(json!({ "spec": { "ports": ports } }));
-        let named = |wanted| port_name(&service, wanted);
-        assert_eq!(
-            (named("metrics"), named("9099"), named("80")),
-            (Some("metrics"), Some("metrics"), Some("other"))
-        );
-        assert_eq!((named(""), named("8080"), named("none")), (None, None, None));
-        let single = Object::new(json!({ "spec": { "ports": [{ "port": 80 }] } }));
-        assert_eq!(port_name(&single, ""), Some(""));
     }
 }

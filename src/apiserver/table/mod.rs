@@ -23,6 +23,7 @@ use row::{Cells, Row};
 
 use super::held::Held;
 use super::kinds::Kind;
+use super::store::Stored;
 use crate::base::clock::Time;
 
 /// What stands in the `object` of each row (`includeObject`).
@@ -259,7 +260,7 @@ impl Serialize for ShownRow<'_> {
         let object = || self.row.object.tree();
         match self.table.include {
             Include::None => map.serialize_entry("object", &Value::Null)?,
-            Include::Object => map.serialize_entry("object", &*object())?,
+            Include::Object => map.serialize_entry("object", &object())?,
             Include::Metadata => {
                 map.serialize_entry("object", &Partial(&object(), self.table.api_version))?;
             }
@@ -269,14 +270,14 @@ impl Serialize for ShownRow<'_> {
 }
 
 /// An object of which only the metadata is shown, in this version of `meta.k8s.io`.
-pub(crate) struct Partial<'a>(pub(crate) &'a Value, pub(crate) &'static str);
+pub(crate) struct Partial<'a>(pub(crate) &'a Stored, pub(crate) &'static str);
 
 impl Serialize for Partial<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(3))?;
         map.serialize_entry("kind", super::accept::PARTIAL)?;
         map.serialize_entry("apiVersion", self.1)?;
-        map.serialize_entry("metadata", &self.0["metadata"])?;
+        map.serialize_entry("metadata", &self.0.metadata())?;
         map.end()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{owners, validation};
+use super::validation;
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd;
@@ -17,6 +17,7 @@ use crate::apiserver::reply::Reply;
 use crate::apiserver::schema::default;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Stored;
 use crate::base::clock::rfc3339;
 
 /// The longest prefix that a generated name keeps: 63 less the five letters.
@@ -36,7 +37,7 @@ impl ApiServer {
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         validation::match_namespace(call, &mut object)?;
-        let owners = self.owners(call, &object, None).entries;
+        let owners = self.owners(call, &object, None);
         self.admit_create(call, &object)?;
         let given = metadata::text(&object, "name").to_owned();
         let namespace = metadata::text(&object, "namespace").to_owned();
@@ -44,6 +45,8 @@ impl ApiServer {
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.give_service_account(call, &mut object)?;
         self.mutate(call, attributes(&given), Some(&mut object))?;
+        // The owners of its fields are nobody else's to change.
+        Stored::take_owners(&mut object);
         self.check_escalation(call, &object, None)?;
         self.make_name(call, &mut object, &namespace);
         self.prioritise(&kind, &mut object)?;
@@ -61,7 +64,6 @@ impl ApiServer {
         if kind.table == self.crd_table {
             crd::lifecycle::prepare_create(&mut object, &self.profile);
         }
-        owners::set(&mut object, owners, None);
         validation::created(&kind, &object, &self.profile)?;
         self.allocate(&kind, &mut object)?;
         if let Some(custom) = &kind.custom {
@@ -71,12 +73,12 @@ impl ApiServer {
         if !version.is_empty() && version != "0" {
             return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
         }
-        self.validate(call, attributes(&name), Some(&object))?;
+        self.validate(call, attributes(&name), Some((&object, owners.entries.as_deref())))?;
         let key = kind.key(&namespace, &name);
         if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
             // The database measures a request before it looks at its keys.
             if !call.dry_run {
-                etcd::check(&kind, &key, &object, None)?;
+                etcd::check(&kind, &key, &object, &owners)?;
             }
             let generated = !metadata::text(&object, "generateName").is_empty();
             let mut refused = Refused::already_exists(&kind.resource, &name);
@@ -89,13 +91,13 @@ impl ApiServer {
             return Err(refused);
         }
         if call.dry_run {
-            return Ok(Reply::object(201, Self::shown_to(&kind, &Arc::new(object))));
+            return Ok(Reply::object(201, Self::shown_to(&kind, &Stored::new(object, owners.entries))));
         }
-        let object = self.settled(call, object)?;
-        etcd::check(&kind, &key, &object, None)?;
-        let stored = self.store.put(kind.table, &key, kind.epoch(), object);
+        let object = self.settled(call, object, owners.entries.as_deref())?;
+        etcd::check(&kind, &key, &object, &owners)?;
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = Self::just_stored(&kind, &stored);
-        call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
+        call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
         self.written(&kind, &key, None, call.now);
         Ok(Reply::object(201, reply))
     }

@@ -16,6 +16,7 @@ use crate::apiserver::reply::{List, Reply, ReplyBody};
 use crate::apiserver::selector::Selector;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{self, Outcome, Refused};
+use crate::apiserver::store::Stored;
 use crate::base::clock::{Time, parse_rfc3339, rfc3339};
 use crate::model::Key;
 
@@ -47,14 +48,14 @@ impl ApiServer {
         }
         let entry = self.entry(call)?;
         let object = Self::written_form(&kind, entry);
-        call.before = Some(Arc::clone(&object));
+        call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
         self.admit_deletion(call, &call.key(), &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()
             && let ReplyBody::Object(after) = &reply.body
         {
-            call.after = Some(Arc::clone(after));
+            call.after = Some(after.clone());
         }
         Ok(reply)
     }
@@ -69,7 +70,7 @@ impl ApiServer {
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
-        let chosen: Vec<(Key, Arc<Value>)> = self
+        let chosen: Vec<(Key, Stored)> = self
             .store
             .list(kind.table, &call.path.namespace)
             .map(|(namespace, name, entry)| (kind.key(namespace, name), Self::written_form(&kind, entry)))
@@ -93,13 +94,14 @@ impl ApiServer {
         Ok(Reply::new(200, ReplyBody::List(list)))
     }
 
-    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Value) -> Outcome<()> {
+    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Stored) -> Outcome<()> {
         if call.kind.conversion().is_some() {
             // Marking an object changes nothing that its conversion depends on.
-            self.settled(call, object.clone())?;
+            self.settled(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
         }
         let (name, namespace) = (&*key.name, &*key.namespace);
-        let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(object) };
+        let shown = self.admission.shown(object);
+        let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
         self.mutate(call, attributes, None)?;
         self.validate(call, attributes, None)
     }
@@ -108,7 +110,7 @@ impl ApiServer {
         &mut self,
         kind: &Arc<Kind>,
         key: &Key,
-        object: &Arc<Value>,
+        object: &Stored,
         options: &Deletion,
         now: Time,
     ) -> Outcome<Reply> {
@@ -119,7 +121,7 @@ impl ApiServer {
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if finalizers.is_empty() && grace == 0 && !namespace_held {
             let removed =
-                if options.dry_run { Some(Arc::clone(object)) } else { self.remove_object(kind, key, now) };
+                if options.dry_run { Some(object.clone()) } else { self.remove_object(kind, key, now) };
             if answers_with_object(kind) {
                 let last = last_state(kind, object, now);
                 return Ok(Reply { removed, ..Reply::object(200, Self::shown_to(kind, &last)) });
@@ -143,9 +145,9 @@ impl ApiServer {
             lifecycle::prepare_deletion(&mut next, now);
         }
         if options.dry_run {
-            return Ok(Reply::object(200, Self::shown_to(kind, &Arc::new(next))));
+            return Ok(Reply::object(200, Self::shown_to(kind, &object.with(next))));
         }
-        let stored = self.store.put(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
+        let stored = self.store.rewrite(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
         self.written(kind, key, Some(object), now);
         Ok(Reply::object(200, Self::just_stored(kind, &stored)))
     }
@@ -160,7 +162,7 @@ impl ApiServer {
     }
 
     /// Takes an object out of the store, and its definition with the last one.
-    pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key, now: Time) -> Option<Arc<Value>> {
+    pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key, now: Time) -> Option<Stored> {
         let removed = self.store.remove(kind.table, key, kind.epoch());
         if kind.custom.is_some() {
             self.definition_emptied(kind, now);
@@ -190,13 +192,13 @@ fn answers_with_object(kind: &Kind) -> bool {
 }
 
 /// What is answered of an object that is gone: a pod was marked before it went.
-fn last_state(kind: &Kind, object: &Arc<Value>, now: Time) -> Arc<Value> {
+fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
     if !kind.is("", "pods") {
-        return Arc::clone(object);
+        return object.clone();
     }
     let mut last = (**object).clone();
     mark(&mut last, &[], 0, metadata::is_terminating(object), now);
-    Arc::new(last)
+    object.with(last)
 }
 
 fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {

@@ -1,7 +1,7 @@
 //! Keeps `metadata.managedFields` with every write.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
@@ -10,10 +10,9 @@ use crate::apiserver::call::{Call, Owners};
 use crate::apiserver::delta::Delta;
 use crate::apiserver::etcd;
 use crate::apiserver::kinds::{Kind, StatusMetadata};
-use crate::apiserver::metadata;
 use crate::apiserver::options::{MANAGER_MAX, is_printable};
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::store::KnownOwners;
+use crate::apiserver::store::{KnownOwners, Owned, Stored};
 use crate::base::clock::rfc3339;
 
 /// What the time of an entry weighs at most.
@@ -22,18 +21,9 @@ const TIME: usize = 32;
 /// An object before it is updated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before<'a> {
-    pub(super) object: &'a Value,
+    pub(super) object: &'a Stored,
     /// How the new object differs from it.
     pub(super) delta: &'a Delta,
-    pub(super) known: Option<KnownOwners>,
-}
-
-/// Whose the fields of an object are.
-#[derive(Debug, Default)]
-pub(super) struct Owned {
-    /// As `metadata.managedFields` has it; `None` if that is not kept, or empty.
-    pub(super) entries: Option<Value>,
-    /// What is known of them from before.
     pub(super) known: Option<KnownOwners>,
 }
 
@@ -60,10 +50,10 @@ impl ApiServer {
                     Some(old) if !call.path.subresource.is_empty() => Managers::stored(old),
                     Some(old) => Managers::given_or_stored(given, old, call.kind.custom.is_none()),
                 };
-                tracker.update(old, object, managers)
+                tracker.update(old.map(|old| &**old), object, managers)
             }
         };
-        Owned { entries: (!managers.is_empty()).then(|| managers.into_value()), known: None }
+        Owned { entries: (!managers.is_empty()).then(|| Arc::new(managers.into_value())), known: None }
     }
 
     /// What the owners of fields need to know of a write.
@@ -93,38 +83,38 @@ fn renewed(
     epoch: u64,
 ) -> Option<Owned> {
     let old = before.object;
-    let stored = old["metadata"].get("managedFields")?;
-    let taken = tracker.subresource.is_empty() && given.is_some_and(|given| given != stored);
+    let stored = old.owners()?;
+    let taken = tracker.subresource.is_empty() && given.is_some_and(|given| *given != **stored);
     if taken {
         return None;
     }
     let known = before.known.filter(|known| known.epoch == epoch);
-    let entries = tracker.renewed(old, object, before.delta, stored.as_array()?, known.is_some())?;
+    let renewed = tracker.renewed(old, object, before.delta, stored.as_array()?, known.is_some())?;
+    let entries = match renewed {
+        Cow::Borrowed(_) => Arc::clone(stored),
+        Cow::Owned(entries) => Arc::new(Value::Array(entries)),
+    };
     // The next write may set the time of an entry that has none yet.
-    let weight = || entries.iter().map(|entry| etcd::weight(entry) + TIME).sum::<usize>() + TIME;
+    let weight = || {
+        entries.as_array().into_iter().flatten().map(|entry| etcd::weight(entry) + TIME).sum::<usize>() + TIME
+    };
     let known = known.unwrap_or_else(|| KnownOwners { epoch, weight: weight() });
-    let entries = Value::Array(entries);
     // All tests are tests of this too.
-    debug_assert_eq!(entries, tracker.update(Some(old), object, Managers::stored(old)).into_value());
+    debug_assert_eq!(*entries, tracker.update(Some(old), object, Managers::stored(old)).into_value());
     debug_assert!(etcd::weight(&entries) <= known.weight);
     Some(Owned { entries: Some(entries), known: Some(known) })
 }
 
-/// Writes the owners of fields into an object that is about to be stored. Where nothing else changes, the times of their
-/// entries do not either.
-pub(super) fn set(object: &mut Value, owners: Option<Value>, old: Option<&Value>) {
-    metadata::of(object).remove("managedFields");
-    let before = old.and_then(|old| old["metadata"].get("managedFields"));
-    let owners = match (owners, before, old) {
-        (Some(owners), Some(before), Some(old))
-            if is_same_but_owners(object, old) && is_same_but_times(&owners, before) =>
+/// Whose the fields are of an object that is about to be stored. Where nothing else changes, the times of the entries do
+/// not either.
+pub(super) fn settled(object: &Value, owners: Owned, old: &Stored) -> Owned {
+    match (&owners.entries, old.owners()) {
+        (Some(entries), Some(before))
+            if !Arc::ptr_eq(entries, before) && object == &**old && is_same_but_times(entries, before) =>
         {
-            Some(before.clone())
+            Owned { entries: Some(Arc::clone(before)), ..owners }
         }
-        (owners, ..) => owners,
-    };
-    if let Some(owners) = owners {
-        metadata::of(object).insert("managedFields".to_owned(), owners);
+        _ => owners,
     }
 }
 
@@ -134,24 +124,6 @@ fn is_same_but_times(one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_array(), other.as_array()) else { return false };
     let same = |one: &Value, other: &Value| REST.iter().all(|field| one.get(field) == other.get(field));
     one.len() == other.len() && one.iter().all(|entry| other.iter().any(|found| same(entry, found)))
-}
-
-/// Whether nothing but the owners differs.
-fn is_same_but_owners(object: &Value, old: &Value) -> bool {
-    let (Some(object), Some(old)) = (object.as_object(), old.as_object()) else { return false };
-    let same_metadata = || {
-        let (Some(Value::Object(one)), Some(Value::Object(other))) =
-            (object.get("metadata"), old.get("metadata"))
-        else {
-            return false;
-        };
-        let owned = usize::from(other.contains_key("managedFields"));
-        one.len() == other.len() - owned && one.iter().all(|(name, value)| other.get(name) == Some(value))
-    };
-    object.len() == old.len()
-        // What writes change most stands at the end of the alphabet.
-        && object.iter().rev().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
-        && same_metadata()
 }
 
 /// The manager that a client is: its user agent up to the first slash (`prefixFromUserAgent`).

@@ -6,7 +6,6 @@ mod strategic;
 
 use serde_json::Value;
 
-use super::update::without_owners;
 use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
@@ -35,15 +34,14 @@ impl ApiServer {
         self.hold_against(call);
         let entry = self.entry(call)?;
         let old = Self::served(&call.kind, entry);
-        let object = match kind {
-            PatchType::Merge if is_of_no_owners(&patch) => {
-                // The owners of fields are the server's: it reads those that are stored.
-                let mut object = without_owners(&old);
-                json_patch::merge(&mut object, &patch);
-                object
-            }
-            _ => merged(kind, &patch, &old, &call.kind)?,
+        // The owners of fields are the server's: where a patch says nothing of them, it reads those that are stored.
+        let object = if is_of_owners(kind, &patch) {
+            merged(kind, &patch, &old.whole(), &call.kind)?
+        } else {
+            merged(kind, &patch, &old, &call.kind)?
         };
+        // Errors show them.
+        let shown = |call: &Call<'_>| merged(kind, &patch, &old.whole(), &call.kind).unwrap_or_default();
         if kind == PatchType::Json {
             let odd = odd_operations(&patch, repeated);
             match call.options.field_validation {
@@ -52,7 +50,7 @@ impl ApiServer {
                 FieldValidation::Strict if odd.is_empty() => {}
                 FieldValidation::Strict => {
                     let why = format!("strict decoding error: {}", odd.join(", "));
-                    let error = FieldError::invalid("patch", object.to_string(), why);
+                    let error = FieldError::invalid("patch", shown(call).to_string(), why);
                     return Err(Refused::invalid("", "", "", &[error], &self.profile));
                 }
             }
@@ -63,7 +61,7 @@ impl ApiServer {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(&patch),
                 // The text needs the patched object, which is no more; to make it anew is cheaper than to keep it.
-                _ => merged(kind, &patch, &old, &call.kind).unwrap_or_default().to_string(),
+                _ => shown(call).to_string(),
             };
             undecodable(refused, &call.kind, shown, &self.profile)
         })?;
@@ -71,9 +69,16 @@ impl ApiServer {
     }
 }
 
-/// Whether a merge patch says nothing of the owners of fields.
-fn is_of_no_owners(patch: &Value) -> bool {
-    patch.is_object() && patch["metadata"].get("managedFields").is_none()
+/// Whether a patch says something of the owners of fields.
+fn is_of_owners(kind: PatchType, patch: &Value) -> bool {
+    const OWNERS: &str = "/metadata/managedFields";
+    if kind != PatchType::Json {
+        return patch["metadata"].get("managedFields").is_some();
+    }
+    let of_owners = |place: &str| place.starts_with(OWNERS) || matches!(place, "" | "/metadata");
+    let mut operations = patch.as_array().into_iter().flatten();
+    operations
+        .any(|operation| ["path", "from"].iter().any(|name| operation[name].as_str().is_some_and(of_owners)))
 }
 
 /// An object as operations of a JSON patch leave it.

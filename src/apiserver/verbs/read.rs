@@ -9,7 +9,7 @@ use crate::apiserver::kinds::Kind;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
-use crate::apiserver::store::Entry;
+use crate::apiserver::store::{Entry, Stored, joined};
 
 impl ApiServer {
     pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
@@ -25,18 +25,18 @@ impl ApiServer {
     }
 
     /// A stored object as a version of its kind serves it. The storage version shares what the store holds.
-    pub(crate) fn served(kind: &Kind, entry: &Entry) -> Arc<Value> {
+    pub(crate) fn served(kind: &Kind, entry: &Entry) -> Stored {
         Self::just_stored(kind, &entry.served())
     }
 
     /// The same in the form that writes of this version are compared and merged in: built-in kinds have one of their own.
-    pub(crate) fn written_form(kind: &Kind, entry: &Entry) -> Arc<Value> {
+    pub(crate) fn written_form(kind: &Kind, entry: &Entry) -> Stored {
         if kind.custom.is_none() { entry.served() } else { Self::served(kind, entry) }
     }
 
     /// An object in the form that writes are compared in, as a version of its kind shows it.
-    pub(crate) fn shown_to(kind: &Kind, object: &Arc<Value>) -> Arc<Value> {
-        if kind.custom.is_none() { kind.shown(object) } else { Arc::clone(object) }
+    pub(crate) fn shown_to(kind: &Kind, object: &Stored) -> Stored {
+        if kind.custom.is_none() { kind.shown(object) } else { object.clone() }
     }
 
     /// An object as it goes into the store: in the storage version.
@@ -50,25 +50,33 @@ impl ApiServer {
     }
 
     /// What was just stored, as a version of its kind serves it.
-    pub(crate) fn just_stored(kind: &Kind, stored: &Arc<Value>) -> Arc<Value> {
+    pub(crate) fn just_stored(kind: &Kind, stored: &Stored) -> Stored {
         match &kind.custom {
             // With a webhook, what was stored before the storage version changed waits for its conversion.
             Some(custom) if !custom.version.storage || custom.family.conversion.is_some() => {
-                Arc::new(kind.convert(stored))
+                Stored::split(kind.convert(&stored.to_value()))
             }
-            Some(_) => Arc::clone(stored),
+            Some(_) => stored.clone(),
             None => kind.shown(stored),
         }
     }
 
-    /// An object in its storage version, once all conversions that storing and answering it takes are known.
-    pub(crate) fn settled(&self, call: &mut Call<'_>, object: Value) -> Outcome<Value> {
+    /// An object in its storage version, once all conversions that storing and answering it takes are known. Webhooks see
+    /// the owners of its fields, too.
+    pub(crate) fn settled(
+        &self,
+        call: &mut Call<'_>,
+        object: Value,
+        owners: Option<&Value>,
+    ) -> Outcome<Value> {
         let kind = Arc::clone(&call.kind);
-        let object = Self::to_storage(&kind, object);
-        if kind.conversion().is_some() {
-            let _ = kind.convert(&object);
-            self.settle(call)?;
+        if kind.conversion().is_none() {
+            return Ok(Self::to_storage(&kind, object));
         }
+        let mut object = Self::to_storage(&kind, joined(&object, owners));
+        let _ = kind.convert(&object);
+        self.settle(call)?;
+        Stored::take_owners(&mut object);
         Ok(object)
     }
 }

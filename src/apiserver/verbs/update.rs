@@ -19,7 +19,7 @@ use crate::apiserver::reply::Reply;
 use crate::apiserver::schema::default;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
-use crate::apiserver::store::{Entry, KnownOwners};
+use crate::apiserver::store::{Entry, Owned, Stored};
 use crate::base::clock::Time;
 use crate::model::Key;
 
@@ -54,15 +54,22 @@ impl ApiServer {
             Err(refused) => return Err(refused),
         };
         let old = call.known.take().unwrap_or_else(|| Self::written_form(&kind, &entry));
-        call.before = Some(Arc::clone(&old));
+        call.before = Some(old.clone());
         let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
-        let attributes =
-            Attributes { operation: Operation::Update, name: &name, namespace: &namespace, old: Some(&old) };
+        let shown = self.admission.shown(&old);
+        let attributes = Attributes {
+            operation: Operation::Update,
+            name: &name,
+            namespace: &namespace,
+            old: Some(&shown),
+        };
         let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.owners() };
         let owners = self.owners(call, &object, Some(before));
         self.mutate(call, attributes, Some(&mut object))?;
         if self.admission.may_mutate() {
+            // The owners of its fields are nobody else's to change.
+            Stored::take_owners(&mut object);
             delta = self.delta(call, &old, &object);
         }
         let status = delta.field(&object, "status");
@@ -72,7 +79,7 @@ impl ApiServer {
         if kind.table == self.crd_table && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
-        owners::set(&mut object, owners.entries, Some(&old));
+        let owners = owners::settled(&object, owners, &old);
         count_generation(&kind, &mut object, &old);
         let part = call.writes_part().then_some(status);
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
@@ -80,8 +87,8 @@ impl ApiServer {
             self.allocate(&kind, &mut object)?;
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
         }
-        self.validate(call, attributes, Some(&object))?;
-        self.store_update(call, &kind, object, owners.known, &entry, &old)
+        self.validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        self.store_update(call, &kind, object, owners, &entry, &old)
     }
 
     /// Has the body of an update of a custom resource held against the object, where somebody will ask how they differ.
@@ -149,31 +156,31 @@ impl ApiServer {
         call: &mut Call<'_>,
         kind: &Arc<Kind>,
         object: Value,
-        owners: Option<KnownOwners>,
+        owners: Owned,
         entry: &Entry,
-        old: &Arc<Value>,
+        old: &Stored,
     ) -> Outcome<Reply> {
         let key = call.key();
         if self.is_last_update(kind, &object) {
             if !call.dry_run {
                 self.remove_object(kind, &key, call.now);
             }
-            let last = Arc::new(object);
+            let last = Stored::new(object, owners.entries);
             let shown = Self::shown_to(kind, &last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let object = self.settled(call, object)?;
-        if is_same(&object, &entry.stored()) {
-            call.after = Some(Arc::clone(old));
+        let object = self.settled(call, object, owners.entries.as_deref())?;
+        if is_same(&object, &owners, &entry.stored()) {
+            call.after = Some(old.clone());
             return Ok(Reply::object(200, Self::shown_to(kind, old)));
         }
         if call.dry_run {
-            return Ok(Reply::object(200, Self::just_stored(kind, &Arc::new(object))));
+            return Ok(Reply::object(200, Self::just_stored(kind, &Stored::new(object, owners.entries))));
         }
-        etcd::check(kind, &key, &object, owners.map(|owners| owners.weight))?;
-        let stored = self.store.put_with_owners(kind.table, &key, kind.epoch(), object, owners);
+        etcd::check(kind, &key, &object, &owners)?;
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = Self::just_stored(kind, &stored);
-        call.after = Some(if kind.custom.is_none() { Arc::clone(&stored) } else { Arc::clone(&reply) });
+        call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
         self.written(kind, &key, Some(old), call.now);
         Ok(Reply::object(200, reply))
     }
@@ -280,13 +287,13 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
 }
 
 /// Gives an object the top-level fields of another, but for those that are written. Most are the same already: they stay
-/// where they are. The owners of fields are written last.
+/// where they are.
 fn restore(object: &mut Value, old: &Value, written: &[&str]) {
     let is_written = |name: &str| written.contains(&name);
     if !is_written("metadata")
         && let Some(before) = old["metadata"].as_object()
     {
-        take_over(metadata::of(object), before, |name| name == "managedFields");
+        take_over(metadata::of(object), before, |_| false);
     }
     if let (Some(fields), Some(before)) = (object.as_object_mut(), old.as_object()) {
         take_over(fields, before, |name| name == "metadata" || is_written(name));
@@ -307,22 +314,11 @@ fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, stays: im
     }
 }
 
-/// A copy of an object without the owners of its fields.
-pub(super) fn without_owners(object: &Value) -> Value {
-    let copy = |(name, value): (&String, &Value)| match value {
-        Value::Object(metadata) if name == "metadata" => {
-            let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
-            (name.clone(), Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
-        }
-        value => (name.clone(), value.clone()),
-    };
-    Value::Object(object.as_object().into_iter().flatten().map(copy).collect())
-}
-
 /// Whether two objects are the same. What writes change most stands at the end of the alphabet, so that is looked at first.
-fn is_same(one: &Value, other: &Value) -> bool {
-    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return one == other };
-    one.len() == other.len() && one.iter().rev().eq(other.iter().rev())
+fn is_same(object: &Value, owners: &Owned, other: &Stored) -> bool {
+    let (Some(one), Some(two)) = (object.as_object(), other.as_object()) else { return *object == **other };
+    let same = one.len() == two.len() && one.iter().rev().eq(two.iter().rev());
+    same && owners.entries.as_ref() == other.owners()
 }
 
 /// Counts changes of the specification.

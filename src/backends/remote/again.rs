@@ -1,6 +1,7 @@
 //! What a refusal means for a request that was made again because its connection broke: maybe that it had been done the
 //! first time, and only the answer was lost.
 
+use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use serde_json::{Value, json};
 
@@ -9,12 +10,29 @@ use super::wire::Reply;
 /// Fields of `metadata` that the server writes.
 const OF_THE_SERVER: [&str; 3] = ["generation", "managedFields", "resourceVersion"];
 
+/// What the HTTP client says where the connection broke before there was an answer.
+const BROKEN: &str = "(SendRequest)";
+/// What is said where it broke in the middle of one.
+pub(super) const CUT_OFF: &str = "the answer broke off";
+
+/// Whether a request that failed may have been done.
+pub(super) fn is_broken(why: &str) -> bool {
+    why.contains(BROKEN) || why.starts_with(CUT_OFF)
+}
+
+/// Whether a request that failed is made again: there was no connection, or it broke, or the request changes nothing. Go's
+/// client does so only for the latter; here it is told afterwards what had been done.
+pub(super) fn is_made_again(method: &Method, why: &str) -> bool {
+    *method == Method::GET || why.contains("(Connect)") || is_broken(why)
+}
+
 /// Whether such a refusal may say that the request was done, and where to look. A deletion needs no look: what is not
 /// there is deleted.
 pub(super) fn where_to_look(request: &Request<Vec<u8>>, refused: &Reply) -> Option<String> {
     let path = request.uri().path();
     match (request.method(), refused.code) {
         (&Method::PUT, 409) => Some(path.to_owned()),
+        (&Method::PATCH, 409) if is_merge(request) => Some(path.to_owned()),
         (&Method::POST, 409) => match path.strip_suffix("/binding") {
             Some(pod) => Some(pod.to_owned()),
             None => {
@@ -24,6 +42,18 @@ pub(super) fn where_to_look(request: &Request<Vec<u8>>, refused: &Reply) -> Opti
         },
         _ => None,
     }
+}
+
+/// Whether the server chooses the name of what a request creates.
+pub(super) fn names_itself_anew(request: &Request<Vec<u8>>) -> bool {
+    let sent: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+    let metadata = &sent["metadata"];
+    *request.method() == Method::POST && metadata["generateName"].is_string() && !metadata["name"].is_string()
+}
+
+fn is_merge(request: &Request<Vec<u8>>) -> bool {
+    let media = request.headers().get(CONTENT_TYPE);
+    media.is_some_and(|media| media.as_bytes().starts_with(b"application/merge-patch+json"))
 }
 
 /// The answer that was lost, if the object that is there shows that the request was done.
@@ -38,6 +68,15 @@ pub(super) fn lost_answer(request: &Request<Vec<u8>>, live: Value) -> Option<Rep
         // Where a kind has a status of its own, a creation does not write it.
         sent.as_object_mut()?.remove("status");
         return holds(&live, &sent).then_some(Reply { code: 201, body: live });
+    }
+    if request.method() == Method::PATCH {
+        // It was done if it would change nothing any more.
+        if let Some(Value::Object(metadata)) = sent.get_mut("metadata") {
+            metadata.remove("resourceVersion");
+        }
+        let mut patched = live.clone();
+        json_patch::merge(&mut patched, &sent);
+        return (patched == live).then_some(Reply { code: 200, body: live });
     }
     let is_written = if path.ends_with("/status") {
         live["status"] == sent["status"]
@@ -84,13 +123,22 @@ mod tests {
 
     use super::super::wire::Wire;
     use super::*;
+    use crate::backends::Stop;
 
     /// A server that reads a request and breaks the connection, and then gives these answers, each on a connection of its own.
     fn breaks_then_says(answers: Vec<(u16, Value)>) -> Arc<Wire> {
+        says_then_breaks("", answers)
+    }
+
+    /// The same, and it begins an answer before it breaks the connection.
+    fn says_then_breaks(begun: &'static str, answers: Vec<(u16, Value)>) -> Arc<Wire> {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", socket.local_addr().unwrap());
         std::thread::spawn(move || {
-            read_request(&socket.accept().unwrap().0);
+            let mut connection = socket.accept().unwrap().0;
+            read_request(&connection);
+            connection.write_all(begun.as_bytes()).unwrap();
+            drop(connection);
             for (code, body) in answers {
                 let mut connection = socket.accept().unwrap().0;
                 read_request(&connection);
@@ -104,7 +152,7 @@ mod tests {
             }
         });
         let config = kube::Config::new(url.parse().unwrap());
-        Arc::new(Wire::new(Wire::threads().unwrap(), config, None).unwrap())
+        Arc::new(Wire::new(Wire::threads().unwrap(), config, None, Stop::default()).unwrap())
     }
 
     fn read_request(connection: &TcpStream) {
@@ -152,6 +200,42 @@ mod tests {
         assert_eq!([put(object("2", "y")), put(object("2", "z"))], [200, 409]);
         let gone = breaks_then_says(vec![refusal(404)]).change(Method::DELETE, path, &json!({}));
         assert_eq!((gone.code, &gone.body["status"]), (200, &json!("Success")));
+    }
+
+    #[test]
+    fn what_was_patched_before_the_connection_broke_is_so() {
+        let patch = json!({ "metadata": { "resourceVersion": "1" }, "data": { "x": "y", "old": null } });
+        let change = |live: Value| {
+            let wire = breaks_then_says(vec![refusal(409), (200, live)]);
+            wire.change(Method::PATCH, "/api/v1/namespaces/n/configmaps/a", &patch).code
+        };
+        let live = |data: Value| json!({ "metadata": { "name": "a", "resourceVersion": "2" }, "data": data });
+        assert_eq!(change(live(json!({ "x": "y", "other": "" }))), 200);
+        assert_eq!(change(live(json!({ "x": "z" }))), 409);
+        assert_eq!(change(live(json!({ "x": "y", "old": "" }))), 409);
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_is_one_that_was_lost() {
+        let begun = "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{";
+        let sent = json!({ "metadata": { "name": "a" } });
+        let live = json!({ "metadata": { "name": "a", "uid": "u" } });
+        let wire = says_then_breaks(begun, vec![refusal(409), (200, live)]);
+        let reply = wire.change(Method::POST, NAMESPACES, &sent);
+        assert_eq!((reply.code, &reply.body["metadata"]["uid"]), (201, &json!("u")));
+    }
+
+    #[test]
+    fn what_is_named_by_the_server_is_created_once() {
+        let sent = json!({ "metadata": { "generateName": "a-" } });
+        for begun in ["", "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{"] {
+            // A second request would be answered.
+            let wire = says_then_breaks(begun, vec![(201, json!({ "metadata": { "name": "a-2" } }))]);
+            let reply = wire.change(Method::POST, "/api/v1/namespaces/n/pods", &sent);
+            assert_eq!(reply.code, 503, "{begun}");
+            // Nobody sends it again by itself.
+            assert!(reply.body["details"]["retryAfterSeconds"].is_null(), "{}", reply.body);
+        }
     }
 
     #[test]

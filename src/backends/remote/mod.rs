@@ -17,12 +17,15 @@ mod follow;
 mod known;
 mod lag;
 mod link;
+mod others;
 mod pace;
 mod paths;
 mod rights;
 pub(crate) mod runs;
+mod server;
 mod stamp;
 mod sweep;
+mod turns;
 mod wire;
 
 use std::sync::{Arc, mpsc};
@@ -34,6 +37,7 @@ use tokio::sync::watch;
 use self::bridge::Bridge;
 use self::known::Known;
 use self::link::{Seen, Wrote};
+use self::server::Server;
 use super::{Capabilities, Door, Pace};
 use crate::base::clock::{Clock, Time};
 use crate::model::fault::{RequestFault, Requests};
@@ -57,7 +61,7 @@ pub(crate) trait Beneath: Send {
     fn fail(&mut self, fault: RequestFault);
     /// As [`Door::heal`].
     fn heal(&mut self, requests: Option<&Requests>);
-    /// As [`Door::serve_kubernetes`].
+    /// As [`Door::serve_kubernetes`]; it can.
     fn serve_kubernetes(&mut self, minor: u32);
 }
 
@@ -70,6 +74,7 @@ pub(crate) struct Remote {
     clock: Arc<dyn Clock>,
     speed: Option<f64>,
     capabilities: Capabilities,
+    server: Server,
     beneath: Option<Box<dyn Beneath>>,
     /// What cleans up when the run is over.
     end: Option<Box<dyn Send>>,
@@ -98,9 +103,9 @@ impl Remote {
         let followed = Arc::clone(&link);
         let found = link.wire.wait(async move { definitions::follow_all(&followed).await });
         found.unwrap_or(Ok(()))?;
-        let (known, log) = (Known::default(), Vec::new());
-        let mut remote =
-            Self { link, inbox, known, log, clock, speed, capabilities, beneath, end: Some(end) };
+        let (known, log, server) = (Known::default(), Vec::new(), Server::of(&link.wire));
+        let end = Some(end);
+        let mut remote = Self { link, inbox, known, log, clock, speed, capabilities, server, beneath, end };
         remote.catch_up();
         remote.give_accounts();
         Ok(remote)
@@ -280,13 +285,19 @@ impl Door for Remote {
 
     fn changes(&mut self, _: &View) -> Vec<Change> {
         self.catch_up();
-        self.known.take()
+        let mut changes = self.known.take();
+        if self.link.stamp.run.is_some() {
+            changes.retain(|change| !others::is_of_others(change, self.capabilities.controllers));
+        }
+        changes
     }
 
-    fn serve_kubernetes(&mut self, minor: u32) {
-        if let Some(beneath) = &mut self.beneath {
-            beneath.serve_kubernetes(minor);
+    fn serve_kubernetes(&mut self, minor: u32) -> Result<(), String> {
+        match &mut self.beneath {
+            Some(beneath) => beneath.serve_kubernetes(minor),
+            None => self.server.stands_for(minor)?,
         }
+        Ok(())
     }
 
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)> {

@@ -55,3 +55,45 @@ impl Pace for Scaled {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lag::Topic;
+    use super::super::stamp::Stamp;
+    use super::super::wire::Wire;
+    use super::*;
+    use crate::backends::Stop;
+
+    fn link() -> Arc<Link> {
+        let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());
+        let wire = Wire::new(Wire::threads().unwrap(), config, None, Stop::default()).unwrap();
+        Link::new(Arc::new(wire), Stamp::default(), None).0
+    }
+
+    #[test]
+    fn time_passes_in_steps_of_its_speed_and_never_beyond_what_is_asked() {
+        let passes = |speed: Option<f64>, seconds: i64| {
+            let until = after(Time::UNIX_EPOCH, SignedDuration::from_secs(seconds));
+            let next = Scaled::new(link(), speed).hold(Time::UNIX_EPOCH, until);
+            next.duration_since(Time::UNIX_EPOCH).as_millis()
+        };
+        assert_eq!(passes(None, 3600), 3_600_000);
+        // 20 ms on the wall.
+        assert_eq!(passes(Some(60.0), 3600), 1200);
+        assert_eq!(passes(Some(60.0), 1), 1000);
+        assert_eq!(passes(Some(0.001), 3600), 1);
+        assert_eq!(passes(Some(60.0), 0), 0);
+    }
+
+    #[test]
+    fn a_watch_that_brings_nothing_does_not_hold_time_for_ever() {
+        let link = link();
+        let topic = Topic { group: String::new(), plural: "nodes".to_owned(), namespace: String::new() };
+        let _watch = link.lag.watch(topic.clone(), 1);
+        link.lag.moved(topic, 2);
+        let until = after(Time::UNIX_EPOCH, SignedDuration::from_secs(1));
+        assert!(link.lag.is_behind());
+        assert_eq!(Scaled::new(Arc::clone(&link), None).hold(Time::UNIX_EPOCH, until), until);
+        assert!(!link.lag.is_behind());
+    }
+}

@@ -1,7 +1,8 @@
 //! Who is at work in a cluster: one run at a time, which renews a Lease as long as it lives.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use http::Method;
@@ -28,7 +29,8 @@ const KEPT: &str = "windtunnel.dev/kept";
 pub(crate) struct Run {
     /// What it holds the cluster by.
     pub(crate) lease: Held,
-    /// Machine and process, as `HOST/PID@PROCESSES`: containers may share their host's name, and have processes of their own.
+    /// Machine and process, as `HOST/PID@BOOT:PROCESSES`: machines may have the same name, and containers their host's, with
+    /// processes of their own.
     pub(crate) holder: String,
     /// Whether it renews its Lease.
     pub(crate) alive: bool,
@@ -47,9 +49,14 @@ pub(crate) struct Held {
 /// This process on this machine.
 pub(crate) fn holder() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let processes = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}/{}@{}", host.trim(), std::process::id(), processes.display())
+    format!("{}/{}@{}:{}", host.trim(), std::process::id(), boot.trim(), processes.display())
 }
+
+/// The Leases that this process has taken, by uid. Who holds one does not tell: a container that is started again is the same
+/// process by all that it says of itself.
+static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// An id for a run that begins now.
 pub(crate) fn new_id() -> String {
@@ -92,6 +99,7 @@ pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<Held, BackendError> {
         _ => BackendError::Failed(format!("no Lease can be taken: {}", refusal.message)),
     })?;
     let held = Held { run: id.to_owned(), uid: text(&taken, "/metadata/uid") };
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(held.uid.clone());
     wire.handle().spawn(renew(Arc::downgrade(wire), held.uid.clone()));
     Ok(held)
 }
@@ -104,7 +112,8 @@ async fn renew(own: Weak<Wire>, uid: String) {
             json!({ "metadata": { "uid": uid }, "spec": { "renewTime": rfc3339_micro(WallClock.now()) } });
         let media = "application/merge-patch+json";
         let Ok(request) = request(Method::PATCH, &lease(), Some((media, &patch)), None) else { return };
-        match wire.ask(request).await.code {
+        // Also while that is removed which a run made that was told to stop.
+        match wire.unstopped().ask(request).await.code {
             404 | 409 | 422 => return wire.give_up("the Lease of the run is another's now, or gone"),
             // A renewal that fails is made up for by the next.
             _ => {}
@@ -113,6 +122,11 @@ async fn renew(own: Weak<Wire>, uid: String) {
 }
 
 impl Held {
+    /// Whether a run of this process took it. Runs of one process come one after the other.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        TAKEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.uid)
+    }
+
     /// Gives the Lease back.
     pub(crate) fn give_back(&self, wire: &Arc<Wire>) {
         let options =
@@ -178,7 +192,7 @@ mod tests {
             "metadata": { "labels": { RUN: "r1" } },
             "spec": { "holderIdentity": holder, "renewTime": rfc3339_micro(renewed) },
         });
-        read(&lease, now, "here/1@pid:[1]")
+        read(&lease, now, "here/1@boot:pid:[1]")
     }
 
     #[test]
@@ -191,10 +205,11 @@ mod tests {
     #[test]
     fn a_process_of_this_machine_is_known_to_have_ended_at_once() {
         // No process has this number: it is above the greatest that there can be.
-        assert!(!run("here/4194305@pid:[1]", 1).alive);
-        assert!(run(&format!("here/{}@pid:[1]", std::process::id()), 1).alive);
-        assert!(run("there/4194305@pid:[1]", 1).alive);
-        // One of a container that has its host's name.
-        assert!(run("here/4194305@pid:[2]", 1).alive);
+        assert!(!run("here/4194305@boot:pid:[1]", 1).alive);
+        assert!(run(&format!("here/{}@boot:pid:[1]", std::process::id()), 1).alive);
+        assert!(run("there/4194305@boot:pid:[1]", 1).alive);
+        // One of a container that has its host's name, and one of another machine of the same name.
+        assert!(run("here/4194305@boot:pid:[2]", 1).alive);
+        assert!(run("here/4194305@other:pid:[1]", 1).alive);
     }
 }

@@ -13,7 +13,8 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
 
 use super::again;
-use crate::backends::BackendError;
+use super::turns::Turns;
+use crate::backends::{BackendError, Stop};
 use crate::base::text::causes;
 use crate::model::{Identity, Refusal};
 
@@ -48,9 +49,11 @@ pub(crate) struct Wire {
     runtime: Mutex<Option<Runtime>>,
     handle: Handle,
     client: Client,
-    turns: Turns,
+    turns: Arc<Turns>,
     /// Why the server is given up.
-    lost: OnceLock<String>,
+    lost: Arc<OnceLock<String>>,
+    /// Has it be given up as well.
+    stop: Stop,
 }
 
 impl Wire {
@@ -67,7 +70,8 @@ impl Wire {
             .map_err(|error| BackendError::Failed(format!("no threads can be started: {error}")))
     }
 
-    /// A connection of these settings; nothing is asked yet. At most `writes_per_second` requests change something.
+    /// A connection of these settings; nothing is asked yet. At most `writes_per_second` requests change something, and none
+    /// is made once `stop` is told.
     ///
     /// # Errors
     /// The settings lead nowhere.
@@ -75,6 +79,7 @@ impl Wire {
         runtime: Runtime,
         mut config: Config,
         writes_per_second: Option<u32>,
+        stop: Stop,
     ) -> Result<Self, BackendError> {
         // What the server says is for the engine and its actors to answer, not for a layer beneath them.
         config.default_retry = false;
@@ -88,8 +93,21 @@ impl Wire {
             runtime: Mutex::new(Some(runtime)),
             handle,
             client,
-            turns: Turns::new(writes_per_second),
-            lost: OnceLock::new(),
+            turns: Arc::new(Turns::new(writes_per_second)),
+            lost: Arc::default(),
+            stop,
+        })
+    }
+
+    /// The same connection for what has to be done although everything is to stop. It ends with this one.
+    pub(crate) fn unstopped(&self) -> Arc<Self> {
+        Arc::new(Self {
+            runtime: Mutex::default(),
+            handle: self.handle.clone(),
+            client: self.client.clone(),
+            turns: Arc::clone(&self.turns),
+            lost: Arc::clone(&self.lost),
+            stop: Stop::default(),
         })
     }
 
@@ -100,7 +118,8 @@ impl Wire {
 
     /// Why the server is given up, if it is: nothing is asked of it any more.
     pub(crate) fn lost(&self) -> Option<&str> {
-        self.lost.get().map(String::as_str)
+        let interrupted = self.stop.is_told().then_some(INTERRUPTED);
+        self.lost.get().map(String::as_str).or(interrupted)
     }
 
     /// Asks nothing of the server any more.
@@ -129,37 +148,49 @@ impl Wire {
 
     /// Sends a request and reads the whole answer. While there is no connection it is tried again.
     pub(crate) async fn ask(&self, request: Request<Vec<u8>>) -> Reply {
-        if let Some(why) = self.lost.get() {
-            return unanswered(why);
+        if let Some(why) = self.lost() {
+            return given_up(why);
         }
         let began = Instant::now();
         let work = async {
             // Whether it may have been done already.
             let mut unsure = false;
-            let response = loop {
-                match self.send(request.clone().map(Body::from)).await {
-                    Err(why) if !is_made_again(request.method(), &why) => return Err(why),
+            let reply = loop {
+                match self.attempt(&request).await {
+                    Ok(reply) => break reply,
+                    Err(why) if !again::is_made_again(request.method(), &why) => return Err(why),
+                    Err(why) if self.stop.is_told() => return Err(why),
+                    // A second one would have another name: who sent it has to look first whether there is one.
+                    Err(why) if again::is_broken(&why) && again::names_itself_anew(&request) => {
+                        return Ok(unsettled(&why));
+                    }
                     Err(why) if began.elapsed() > LOST_AFTER => {
-                        return Err(self
-                            .lost
-                            .get_or_init(|| format!("{why}, for {} s", LOST_AFTER.as_secs()))
-                            .clone());
+                        let why = format!("{why}, for {} s", LOST_AFTER.as_secs());
+                        self.give_up(&out_of_reach(&why));
+                        return Err(why);
                     }
                     Err(why) => {
-                        unsure |= why.contains(BROKEN);
+                        unsure |= again::is_broken(&why);
                         tokio::time::sleep(AGAIN).await;
                     }
-                    Ok(response) => break response,
                 }
             };
-            let reply = read(response).await?;
             Ok(if unsure { self.settled(&request, reply).await } else { reply })
         };
         match tokio::time::timeout(REQUEST_MAX, work).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(why)) => unanswered(&why),
-            Err(_) => unanswered(&format!("no answer within {} s", REQUEST_MAX.as_secs())),
+            Err(_) => {
+                let why = format!("no answer within {} s", REQUEST_MAX.as_secs());
+                if *request.method() == Method::GET { unanswered(&why) } else { unsettled(&why) }
+            }
         }
+    }
+
+    /// Sends a request once and reads its answer.
+    async fn attempt(&self, request: &Request<Vec<u8>>) -> Result<Reply, String> {
+        let response = self.send(request.clone().map(Body::from)).await?;
+        read(response).await.map_err(|why| format!("{}: {why}", again::CUT_OFF))
     }
 
     /// What the answer to a request means that may have been done before.
@@ -243,15 +274,6 @@ impl Drop for Wire {
     }
 }
 
-/// What the HTTP client says where the connection broke before there was an answer.
-const BROKEN: &str = "(SendRequest)";
-
-/// Whether a request that failed is made again, as Go's client does: there was no connection, or it broke, or the request
-/// changes nothing.
-fn is_made_again(method: &Method, why: &str) -> bool {
-    *method == Method::GET || ["(Connect)", BROKEN].iter().any(|kind| why.contains(kind))
-}
-
 /// Reads an answer to its end.
 async fn read(response: Response<Body>) -> Result<Reply, String> {
     let (head, body) = response.into_parts();
@@ -318,9 +340,26 @@ pub(crate) fn refusal(code: u16, status: &Value) -> Refusal {
     Refusal { code, reason: text("reason"), message, details: status["details"].clone() }
 }
 
+/// Why nothing is asked any more once somebody wanted it all to stop.
+const INTERRUPTED: &str = "the run was interrupted";
+
+fn out_of_reach(why: &str) -> String {
+    format!("the API server cannot be reached: {why}")
+}
+
 /// What stands for the answer that never came: clients ask again after a second.
 fn unanswered(why: &str) -> Reply {
-    let message = format!("the API server cannot be reached: {why}");
+    given_up(&out_of_reach(why))
+}
+
+/// The same for a request that may have been done: nobody sends it again by itself.
+fn unsettled(why: &str) -> Reply {
+    let message = out_of_reach(why);
+    Reply { code: 503, body: json!({ "reason": "ServiceUnavailable", "message": message }) }
+}
+
+/// What stands for the answer of a server that is not asked.
+fn given_up(message: &str) -> Reply {
     let details = json!({ "retryAfterSeconds": 1 });
     Reply {
         code: 503,
@@ -328,48 +367,9 @@ fn unanswered(why: &str) -> Reply {
     }
 }
 
-/// Writes take turns, so many in a second; those of the last second that were not taken may be made up for.
-struct Turns {
-    pause: Option<Duration>,
-    next: Mutex<Option<Instant>>,
-}
-
-impl Turns {
-    fn new(per_second: Option<u32>) -> Self {
-        Self { pause: per_second.map(|count| Duration::from_secs(1) / count.max(1)), next: Mutex::new(None) }
-    }
-
-    async fn take(&self) {
-        let Some(pause) = self.pause else { return };
-        let now = Instant::now();
-        let turn = {
-            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-            let earliest = now.checked_sub(Duration::from_secs(1)).unwrap_or(now);
-            let turn = next.map_or(earliest, |next| next.max(earliest));
-            *next = Some(turn + pause);
-            turn
-        };
-        tokio::time::sleep_until(turn).await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn writes_are_paced_after_a_burst_of_one_second() {
-        let turns = Turns::new(Some(10));
-        let start = Instant::now();
-        for _ in 0..11 {
-            turns.take().await;
-        }
-        assert_eq!(start.elapsed(), Duration::ZERO);
-        for _ in 0..10 {
-            turns.take().await;
-        }
-        assert_eq!(start.elapsed().as_millis(), 1000);
-    }
 
     #[test]
     fn who_may_do_everything_is_not_impersonated() {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use super::commands::Commands;
-use super::{BackendError, QUESTION, Tool, words};
+use super::{BackendError, QUESTION, Tell, Tool, words};
 
 /// The label of our containers.
 const LABEL: &str = "windtunnel.dev/cluster";
@@ -108,7 +108,7 @@ impl Tool for Docker {
 
     /// The kubeconfig that its program wrote, with the address at which it is reached from here.
     #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
-    fn kubeconfig(&self, commands: &Commands, name: &str) -> Result<String, BackendError> {
+    fn kubeconfig(&self, commands: &Commands, name: &str, tell: &Tell) -> Result<String, BackendError> {
         let from = format!("{name}:{}", self.0.kubeconfig);
         let mut tries = 0;
         let archive = loop {
@@ -122,6 +122,9 @@ impl Tool for Docker {
                 let said = commands.run(&["logs", "--tail", "3", name], QUESTION).unwrap_or_default();
                 let said = String::from_utf8_lossy(&said).trim().to_owned();
                 return Err(BackendError::Failed(format!("container {name} ended by itself: {said}")));
+            }
+            if tries == 0 {
+                tell(&format!("waiting for container {name} to serve"));
             }
             std::thread::sleep(PAUSE);
             tries += 1;

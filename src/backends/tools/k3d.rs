@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::commands::Commands;
-use super::{BackendError, QUESTION, Tool, words};
+use super::{BackendError, QUESTION, Tell, Tool, words};
 
 /// The program `k3d`.
 pub(super) struct K3d {
@@ -74,7 +74,7 @@ impl Tool for K3d {
         Some(words(&["image", "import", image, "--cluster", name]))
     }
 
-    fn kubeconfig(&self, commands: &Commands, name: &str) -> Result<String, BackendError> {
+    fn kubeconfig(&self, commands: &Commands, name: &str, _: &Tell) -> Result<String, BackendError> {
         commands.text(&["kubeconfig", "get", name], QUESTION)
     }
 }

@@ -1,7 +1,7 @@
 //! kind: Kubernetes in Docker.
 
 use super::commands::Commands;
-use super::{BackendError, QUESTION, Tool, lines, words};
+use super::{BackendError, QUESTION, Tell, Tool, lines, words};
 
 /// The program `kind`.
 pub(super) struct Kind {
@@ -53,7 +53,7 @@ impl Tool for Kind {
         Some(words(&["load", "docker-image", image, "--name", name]))
     }
 
-    fn kubeconfig(&self, commands: &Commands, name: &str) -> Result<String, BackendError> {
+    fn kubeconfig(&self, commands: &Commands, name: &str, _: &Tell) -> Result<String, BackendError> {
         commands.text(&["get", "kubeconfig", "--name", name], QUESTION)
     }
 }

@@ -11,6 +11,9 @@ use crate::backends::{BackendError, Tell};
 
 /// What the names of the files end with.
 const ENDING: &str = "lock";
+/// That of one that is not whole yet, and how long it stays so at most.
+const DRAFT: &str = "part";
+const DRAFT_MAX: Duration = Duration::from_secs(60);
 /// How often it is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -49,7 +52,7 @@ impl Ledger {
     /// It cannot be noted: then it must not be made.
     pub(super) fn begin(&self, name: &str, program: &str) -> Result<Entry, BackendError> {
         let path = self.folder.join(format!("{name}.{ENDING}"));
-        let draft = path.with_extension("part");
+        let draft = path.with_extension(DRAFT);
         let noted = || {
             // Nobody finds it before it is locked and whole.
             let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&draft)?;
@@ -73,6 +76,9 @@ impl Ledger {
         let mut found = Vec::new();
         for path in files.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+            if path.extension().is_some_and(|ending| ending == DRAFT) {
+                remove_left(&path);
+            }
             if path.extension().is_none_or(|ending| ending != ENDING) {
                 continue;
             }
@@ -88,6 +94,17 @@ impl Ledger {
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
+    }
+}
+
+/// Removes a draft whose process was killed before it was a note. One that is young may not be locked yet.
+fn remove_left(draft: &Path) {
+    let Ok(file) = File::open(draft) else { return };
+    let written = file.metadata().and_then(|about| about.modified()).ok();
+    let age = written.and_then(|written| written.elapsed().ok());
+    if age.is_some_and(|age| age > DRAFT_MAX) && is_free(&file) {
+        // Somebody else may have done so.
+        let _ = std::fs::remove_file(draft);
     }
 }
 
@@ -159,6 +176,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::base::clock::Time;
 
     #[test]
     fn who_makes_a_cluster_for_a_process_that_is_gone_is_waited_for() {
@@ -182,6 +200,28 @@ mod tests {
         let told = told.lock().unwrap();
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[1].contains("is left for now"), "{told:?}");
+    }
+
+    #[test]
+    fn drafts_of_killed_processes_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        for name in ["old", "held", "young"] {
+            let file = File::create(folder.path().join(format!("windtunnel-{name}.{DRAFT}"))).unwrap();
+            if name != "young" {
+                file.set_modified(Time::UNIX_EPOCH.into()).unwrap();
+            }
+        }
+        let held = File::open(folder.path().join(format!("windtunnel-held.{DRAFT}"))).unwrap();
+        held.lock().unwrap();
+        let tell: Tell = Arc::new(|_| {});
+        assert!(ledger.abandoned(Duration::ZERO, &tell).unwrap().is_empty());
+        let mut left: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["windtunnel-held.part", "windtunnel-young.part"]);
     }
 
     #[test]

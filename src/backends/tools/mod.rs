@@ -20,7 +20,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use self::commands::Commands;
 use self::ledger::Ledger;
 use super::kubeconfig::{Existing, Use};
-use super::{BackendError, Cleanups, Tell};
+use super::{BackendError, Cleanups, Stop, Tell};
 
 pub use self::docker::Recipe;
 
@@ -62,8 +62,8 @@ trait Tool: Send + Sync {
     /// What makes an image of this machine known to a cluster; `None`: nothing does.
     fn load_image(&self, name: &str, image: &str) -> Option<Vec<String>>;
 
-    /// The kubeconfig of a cluster.
-    fn kubeconfig(&self, commands: &Commands, name: &str) -> Result<String, BackendError>;
+    /// The kubeconfig of a cluster; `tell` is told what is waited for.
+    fn kubeconfig(&self, commands: &Commands, name: &str, tell: &Tell) -> Result<String, BackendError>;
 }
 
 /// Which program makes the cluster.
@@ -201,8 +201,14 @@ impl Clusters {
     /// # Errors
     /// The program fails, or prints none.
     pub fn kubeconfig(&self, name: &str) -> Result<String, BackendError> {
+        let nobody: Tell = Arc::new(|_| {});
+        self.kubeconfig_telling(name, &nobody)
+    }
+
+    /// The same, and tells what it waits for.
+    fn kubeconfig_telling(&self, name: &str, tell: &Tell) -> Result<String, BackendError> {
         check_name(name)?;
-        let text = self.tool.kubeconfig(&self.commands, name)?;
+        let text = self.tool.kubeconfig(&self.commands, name, tell)?;
         match Kubeconfig::from_yaml(&text) {
             Ok(config) if !config.clusters.is_empty() => Ok(text),
             // Not what it is: there may be secrets in it.
@@ -248,6 +254,8 @@ pub struct Make {
     pub writes_per_second: u32,
     /// Whether the cluster stays.
     pub keep: bool,
+    /// As [`Use::stop`].
+    pub stop: Stop,
 }
 
 /// Makes a cluster and gives it as a place for runs; `cleanups` deletes it. Clusters that a killed process left are deleted
@@ -293,7 +301,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
         })
     };
     clusters.create(&name)?;
-    let kubeconfig = clusters.kubeconfig(&name)?;
+    let kubeconfig = clusters.kubeconfig_telling(&name, tell)?;
     let config = config(&kubeconfig)?;
     let cluster = Use {
         config,
@@ -302,6 +310,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
         keep: make.keep,
         removal: "it goes with its cluster".to_owned(),
         has_kubelets: make.maker.has_kubelets(),
+        stop: make.stop.clone(),
     };
     let place = Existing::reach(cluster, cleanups, Arc::clone(tell))?;
     // From here on it is `cleanups` that undoes it.

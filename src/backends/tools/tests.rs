@@ -48,7 +48,7 @@ impl Tool for Echo {
         None
     }
 
-    fn kubeconfig(&self, commands: &Commands, _: &str) -> Result<String, BackendError> {
+    fn kubeconfig(&self, commands: &Commands, _: &str, _: &Tell) -> Result<String, BackendError> {
         commands.text(&["token: hunter2"], QUESTION)
     }
 }

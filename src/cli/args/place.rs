@@ -41,6 +41,53 @@ pub(in crate::cli) struct PlaceArgs {
     pub(in crate::cli) keep: bool,
 }
 
+impl PlaceArgs {
+    /// Refuses flags that mean nothing for this backend.
+    ///
+    /// # Errors
+    /// Which one, and for which backend it is.
+    #[cfg(feature = "live")]
+    pub(in crate::cli) fn check(&self) -> Result<(), String> {
+        let is_named = self.backend == BackendKind::Kubeconfig;
+        let flags = [
+            ("--kubeconfig", self.kubeconfig.is_some() && !is_named, "is for `--backend kubeconfig`"),
+            ("--context", self.context.is_some() && !is_named, "is for `--backend kubeconfig`"),
+            (
+                "--image",
+                self.image.is_some() && (is_named || !self.is_far()),
+                "is for backends that make a cluster",
+            ),
+            (
+                "--keep",
+                self.keep && !self.is_far(),
+                "is for clusters that are there when this process has ended",
+            ),
+        ];
+        match flags.into_iter().find(|(_, is_odd, _)| *is_odd) {
+            Some((flag, _, why)) => Err(format!("{flag} {why}")),
+            None => Ok(()),
+        }
+    }
+
+    /// There are none.
+    #[cfg(not(feature = "live"))]
+    #[expect(clippy::unnecessary_wraps, reason = "as where there are some")]
+    pub(in crate::cli) fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether what is played goes on in a cluster when this process is gone.
+    pub(in crate::cli) fn is_far(&self) -> bool {
+        match self.backend {
+            BackendKind::InProcess => false,
+            #[cfg(all(feature = "live", feature = "serve"))]
+            BackendKind::Served => false,
+            #[cfg(feature = "live")]
+            _ => true,
+        }
+    }
+}
+
 /// The flag `--backend`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(in crate::cli) enum BackendKind {

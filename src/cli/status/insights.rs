@@ -56,7 +56,7 @@ fn found(args: &StatusArgs) -> Result<Insights, Failure> {
 
 fn none() -> Failure {
     Failure::Input(format!(
-        "there are no published insights: expected the ConfigMap {NAMESPACE}/{CONFIG_MAP} or the UpdateStatus {UPDATE_STATUS}"
+        "there are no published insights on the ClusterVersion: expected them in the ConfigMap {NAMESPACE}/{CONFIG_MAP} or in the UpdateStatus {UPDATE_STATUS}"
     ))
 }
 

@@ -13,15 +13,28 @@ use crate::model::Object;
 use crate::model::machine::{Disk, StaticPod};
 use crate::scenario::plan::{ClusterPlan, PastNode};
 
-/// The planned nodes: control plane first.
+/// The planned nodes: control plane first. Where there are workers, that is for its own pods alone; where there are none, its
+/// nodes are workers as well.
 fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, PastNode>> {
     if !plan.past.nodes.is_empty() {
         return plan.past.nodes.iter().map(Cow::Borrowed).collect();
     }
-    let named = |count: u32, role: &'static str| {
-        (0..count).map(move |index| Cow::Owned(PastNode::new(format!("{role}-{index}"), role == "master")))
+    let master = |index| {
+        let mut node = PastNode::new(format!("master-{index}"), true);
+        if plan.worker_nodes == 0 {
+            node.labels.insert(role_label("worker"), String::new());
+        } else {
+            node.taints.push(json!({ "key": role_label("master"), "effect": "NoSchedule" }));
+        }
+        node
     };
-    named(plan.control_plane_nodes, "master").chain(named(plan.worker_nodes, "worker")).collect()
+    let masters = (0..plan.control_plane_nodes).map(master);
+    let workers = (0..plan.worker_nodes).map(|index| PastNode::new(format!("worker-{index}"), false));
+    masters.chain(workers).map(Cow::Owned).collect()
+}
+
+fn role_label(role: &str) -> String {
+    format!("node-role.kubernetes.io/{role}")
 }
 
 /// The nodes of the cluster, with what the machine-config daemon notes on them.
@@ -60,9 +73,9 @@ fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
     labels["kubernetes.io/hostname"] = json!(name);
     labels["kubernetes.io/arch"] = json!(machine);
     labels["kubernetes.io/os"] = json!("linux");
-    labels[format!("node-role.kubernetes.io/{role}")] = json!("");
+    labels[role_label(role)] = json!("");
     if planned.is_control_plane {
-        labels["node-role.kubernetes.io/control-plane"] = json!("");
+        labels[role_label("control-plane")] = json!("");
     }
     let mut spec = json!({});
     if !planned.taints.is_empty() {
@@ -86,10 +99,33 @@ fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
                 "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
                 "kubeletVersion": release.kubelet_version(),
                 "osImage": release.os_name(),
+                "kernelVersion": release.kernel_version(machine),
                 "containerRuntimeVersion": release.container_runtime_version(),
                 "operatingSystem": "linux",
                 "architecture": machine,
             },
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use semver::Version;
+
+    use super::*;
+    use crate::model::release::Release;
+
+    #[test]
+    fn a_control_plane_without_workers_does_their_work() {
+        let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
+        let of = |workers| {
+            let plan = ClusterPlan { worker_nodes: workers, ..ClusterPlan::of(release.clone()) };
+            node(&planned(&plan)[0], &plan, Time::default())
+        };
+        let worker = "node-role.kubernetes.io/worker";
+        let (apart, compact) = (of(1), of(0));
+        let taints = json!([{ "key": "node-role.kubernetes.io/master", "effect": "NoSchedule" }]);
+        assert_eq!((&apart["spec"]["taints"], &apart["metadata"]["labels"][worker]), (&taints, &Value::Null));
+        assert_eq!((&compact["spec"], &compact["metadata"]["labels"][worker]), (&json!({}), &json!("")));
+    }
 }

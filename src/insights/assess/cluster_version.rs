@@ -9,11 +9,13 @@ use serde_json::Value;
 
 use super::progress::Progress;
 use crate::base::clock::{Time, after, parse_rfc3339};
+use crate::model::Object;
 use crate::model::condition::{Condition, is_true, of};
 use crate::model::insight::{
     Assessment, ClusterVersionStatusInsight, ControlPlaneUpdateVersions, InsightCondition, ResourceRef,
     Version, VersionMetadata, VersionMetadataKey,
 };
+use crate::status::history::History;
 
 /// How long any update is thought to take.
 const UPDATE_ESTIMATE: SignedDuration = SignedDuration::from_mins(60);
@@ -105,6 +107,11 @@ pub fn upstream(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsig
 /// The version that the cluster is at, or is on its way to; empty where the history tells none.
 pub fn newest(cluster_version: &Value) -> &str {
     text(&cluster_version["status"]["history"][0], "version")
+}
+
+/// Whether only the architecture changes on the way, with which the version does not tell who is there.
+pub fn migrates(cluster_version: &Object) -> bool {
+    is_updating(cluster_version) && History::of(cluster_version).is_multi_arch_migration()
 }
 
 /// The version that operators are to reach; empty where the status tells none.

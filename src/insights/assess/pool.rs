@@ -14,9 +14,6 @@ use crate::model::node_phase::Phase;
 use super::node::{Pool, Standing};
 use super::progress::percent;
 
-/// Most nodes that a summary may tell, by the API.
-const COUNT_MAX: usize = 4096;
-
 /// How many nodes of a pool are where. A node that comes, goes or moves changes it at the cost of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -46,7 +43,7 @@ impl Counts {
 
     fn count(&mut self, standing: Standing, step: fn(&mut usize)) {
         step(&mut self.total);
-        let Standing { phase, is_available, is_degraded } = standing;
+        let Standing { phase, is_available, is_degraded, .. } = standing;
         let of_phase = match phase {
             Phase::Draining => Some(&mut self.draining),
             Phase::Pending => Some(&mut self.pending),
@@ -110,7 +107,8 @@ impl Counts {
             (Type::Excluded, self.paused),
             (Type::Degraded, self.degraded),
         ];
-        let number = |count: usize| i32::try_from(count.min(COUNT_MAX)).unwrap_or(i32::MAX);
+        let number =
+            |count: usize| i32::try_from(count.min(PoolNodesUpdateSummary::MOST)).unwrap_or(i32::MAX);
         counts.map(|(kind, count)| PoolNodesUpdateSummary { kind, count: number(count) }).into()
     }
 
@@ -172,12 +170,18 @@ mod tests {
 
     use super::*;
 
+    /// A node that is so far, of which nothing else is known.
+    fn at(phase: Phase) -> Standing {
+        let is_updating = phase.is_on_its_way();
+        Standing { phase, is_updating, rollout: phase, is_available: true, is_degraded: false }
+    }
+
     /// A pool of nodes in these phases: assessment, completion, `Updating`, `Healthy`, and the summaries that are not 0.
     fn told(phases: &[Phase], degraded: usize) -> Vec<String> {
         let mut counts = Counts::default();
         for (index, phase) in phases.iter().enumerate() {
             let (is_degraded, is_available) = (index < degraded, *phase == Phase::Updated);
-            counts.add(Standing { phase: *phase, is_available, is_degraded });
+            counts.add(Standing { is_available, is_degraded, ..at(*phase) });
         }
         let pool = Pool::read(&json!({"metadata": {"name": "worker"}}));
         let insight = assess(&pool, &counts, "2024-01-01T00:00:00Z".parse().unwrap());
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_node_that_leaves_takes_all_that_it_counted_for_with_it() {
-        let standing = Standing { phase: Phase::Draining, is_available: true, is_degraded: true };
+        let standing = Standing { is_degraded: true, ..at(Phase::Draining) };
         let mut counts = Counts::default();
         counts.add(standing);
         assert_ne!(counts, Counts::default());
@@ -267,11 +271,13 @@ mod tests {
 
     #[test]
     fn summaries_keep_to_the_limit_of_the_api() {
-        let standing = Standing { phase: Phase::Updated, is_available: true, is_degraded: false };
         let mut counts = Counts::default();
-        (0..5000).for_each(|_| counts.add(standing));
+        (0..5000).for_each(|_| counts.add(at(Phase::Updated)));
         let summaries: Value = serde_json::to_value(counts.summaries()).unwrap();
         assert_eq!(summaries[0], json!({"type": "Total", "count": 4096}));
         assert_eq!(counts.completion(), 100);
+        let pool = Pool::read(&json!({"metadata": {"name": "worker"}}));
+        let insight = assess(&pool, &counts, "2024-01-01T00:00:00Z".parse().unwrap());
+        assert_eq!(insight.updated_of(), Some((5000, 5000)));
     }
 }

@@ -10,7 +10,7 @@ use crate::insights::observer::Note;
 use crate::insights::singleton::StatusWrite;
 use crate::model::{Resource, resources};
 
-/// The pause between two writes of the UpdateStatus. It is written as a whole, and may be large.
+/// The pause between two writes of the UpdateStatus, which may be large.
 const PACE: Duration = Duration::from_secs(1);
 
 impl Controller {
@@ -62,7 +62,7 @@ impl Controller {
             match self.publisher.update_status().await {
                 Ok(found) => self.state.singleton.read(found),
                 // Whoever may not look does not see a thing.
-                Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => {
+                Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => {
                     self.state.singleton.failed();
                 }
                 Err(error) => return Err(error.into()),
@@ -81,10 +81,12 @@ impl Controller {
             match self.write_update_status(write).await {
                 Ok(()) => {}
                 Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
-                    self.state.singleton.refused();
+                    self.state.update_status_refused();
                     self.read_update_status().await?;
                     if self.state.singleton.is_given_up() {
+                        self.paced_until = Some(Instant::now() + RETRY_MAX);
                         self.hindered(&resources::UPDATE_STATUSES, &status);
+                        return Ok(());
                     }
                 }
                 Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::config_map::ROOM;
 use super::*;
 use crate::base::yaml;
+use crate::insights::singleton::UPDATE_STATUS_CRD;
 
 const T1: &str = "2024-01-01T01:00:00Z";
 const T2: &str = "2024-01-01T02:00:00Z";
@@ -276,19 +277,24 @@ fn operators_follow_the_cluster_version_and_the_image_of_the_machine_config_oper
     assert_eq!(bench.round(T1), "-usc.cpi.co-etcd");
 }
 
-/// Lists one object of each: a pool of workers, and a node of it that is at the release of its MachineConfig.
-fn put_workers(bench: &mut Bench, config_release: &str) {
-    let node = json!({"metadata": {
+/// A worker with MachineConfig `rendered`, and at work if it is to get another one.
+fn worker(desired: &str) -> Node {
+    let state = if desired == "rendered" { "Done" } else { "Working" };
+    Node::read(&json!({"metadata": {
         "name": "w0", "labels": {"worker": ""},
         "annotations": {
             "machineconfiguration.openshift.io/currentConfig": "rendered",
-            "machineconfiguration.openshift.io/desiredConfig": "rendered",
-            "machineconfiguration.openshift.io/state": "Done",
+            "machineconfiguration.openshift.io/desiredConfig": desired,
+            "machineconfiguration.openshift.io/state": state,
         },
-    }});
-    let selector = json!({"matchLabels": {"worker": ""}});
-    let pool = json!({"metadata": {"name": "worker"}, "spec": {"nodeSelector": selector}});
-    listed("w0", Some(Node::read(&node))).for_each(|event| bench.state.node(event));
+    }}))
+}
+
+/// Lists one object of each: a pool of workers that are to have `next`, and a node that is at the release of its MachineConfig.
+fn put_workers(bench: &mut Bench, config_release: &str) {
+    let spec = json!({"nodeSelector": {"matchLabels": {"worker": ""}}, "configuration": {"name": "next"}});
+    let pool = json!({"metadata": {"name": "worker"}, "spec": spec});
+    listed("w0", Some(worker("rendered"))).for_each(|event| bench.state.node(event));
     listed("worker", Some(Pool::read(&pool))).for_each(|event| bench.state.pool(event));
     listed("rendered", Some(Some(config_release.to_owned())))
         .for_each(|event| bench.state.machine_config(event));
@@ -327,6 +333,21 @@ fn what_is_told_of_an_update_is_told_until_the_last_worker_is_through() {
     bench.round("2024-01-01T03:00:00Z");
     bench.round("2024-01-01T03:01:00Z");
     assert_eq!(told(&bench), [""; 0], "the cluster is not updating");
+}
+
+#[test]
+fn a_machine_config_of_the_same_release_is_no_update_to_tell_alerts_of() {
+    let mut bench = Bench::new(Some(done()), None, Some(&[]));
+    put_workers(&mut bench, "4.14.1");
+    bench.state.machine_config(changed("next", Some("4.14.1".to_owned())));
+    bench.state.node(changed("w0", worker("next")));
+    bench.state.alerts(vec![firing("KubePod", T2)]);
+    bench.round(T2);
+    let tells = |bench: &Bench| bench.data.as_ref().unwrap().values().any(|text| text.contains("KubePod"));
+    assert!(!tells(&bench), "it is of the cluster's release");
+    bench.state.machine_config(changed("rendered", Some("4.14.0".to_owned())));
+    bench.round("2024-01-01T03:00:00Z");
+    assert!(tells(&bench));
 }
 
 #[test]
@@ -375,6 +396,20 @@ fn alerts_of_the_same_labels_are_told_of_one_by_one() {
     assert_eq!(bench.health().len(), 3);
     bench.state.alerts(vec![firing("A", T2), firing("B", T2)]);
     assert_eq!(bench.round("2024-01-01T02:00:30Z"), "", "one leaves after a while");
+    assert!(bench.state.due().is_some());
     bench.round("2024-01-01T02:01:30Z");
     assert_eq!(bench.health().len(), 2);
+}
+
+#[test]
+fn nothing_is_due_while_the_resource_is_not_listed() {
+    let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
+    bench.state.alerts(vec![firing("A", T2)]);
+    bench.round(T2);
+    bench.state.alerts(Vec::new());
+    bench.round(T2);
+    assert!(bench.state.due().is_some(), "an insight leaves");
+    // Waiting for a moment that is over would keep the answer from being taken in.
+    bench.state.singleton.definition(Event::Apply((UPDATE_STATUS_CRD.to_owned(), true)));
+    assert_eq!(bench.state.due(), None);
 }

@@ -90,3 +90,20 @@ fn a_status_that_is_no_status_is_unknown() {
     assert_eq!(insight["conditions"][0]["status"], "Unknown");
     assert_eq!(status["controlPlane"]["conditions"][0]["status"], "Unknown");
 }
+
+#[test]
+fn what_was_told_of_nodes_stays_until_they_are_known() {
+    let nodes = vec![pool("master"), pool("worker")];
+    let before = told(vec![cluster_version("True")], nodes);
+    let mut begun = Informer::new("cpi");
+    begun.replace(vec![cluster_version("False")], now()).unwrap();
+    let mut unknown = Informer::new("ni");
+    let after = status([&begun, &unknown], &before, ROOM, now()).unwrap().value();
+    assert_eq!(after["workerPools"], before["workerPools"]);
+    assert_eq!(after["controlPlane"]["poolResource"], before["controlPlane"]["poolResource"]);
+    assert_eq!(after["controlPlane"]["informers"][1], before["controlPlane"]["informers"][1]);
+    assert_ne!(after["controlPlane"]["conditions"], before["controlPlane"]["conditions"]);
+    unknown.replace(Vec::new(), now()).unwrap();
+    let known = status([&begun, &unknown], &before, ROOM, now()).unwrap().value();
+    assert_eq!((&known["workerPools"], known["controlPlane"].get("poolResource")), (&json!([]), None));
+}

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{InsightCondition, ResourceRef, ScopeType, time};
 
+/// What the condition `Available` of a node says that cannot run pods since it is on its way, which is as it should be.
+pub const AWAY: &str = "The node is away for its update";
+
 /// How far the update of a node is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -26,6 +26,15 @@ pub struct MachineConfigPoolStatusInsight {
     pub summaries: Vec<PoolNodesUpdateSummary>,
 }
 
+impl MachineConfigPoolStatusInsight {
+    /// How many nodes are updated, and of how many, by the message of the condition `Updating`: summaries end at a limit.
+    pub fn updated_of(&self) -> Option<(usize, usize)> {
+        let updating = self.conditions.iter().find(|condition| condition.kind == "Updating")?;
+        let (updated, total) = updating.message.strip_suffix(" nodes are updated")?.split_once(" of ")?;
+        Some((updated.parse().ok()?, total.parse().ok()?))
+    }
+}
+
 /// The update of a pool in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolAssessment {
@@ -47,8 +56,13 @@ pub struct PoolNodesUpdateSummary {
     /// Which sort.
     #[serde(rename = "type")]
     pub kind: PoolNodesSummaryType,
-    /// How many, `0..=4096` by the API.
+    /// How many, [`Self::MOST`] at most.
     pub count: i32,
+}
+
+impl PoolNodesUpdateSummary {
+    /// Most nodes that the API lets one tell.
+    pub const MOST: usize = 4096;
 }
 
 /// A sort of nodes. A node can be of several.

@@ -45,17 +45,47 @@ impl Release {
     /// What a node of this release reports as `status.nodeInfo.osImage`: RHEL CoreOS is numbered by OpenShift's minor and
     /// RHEL's up to 4.18, by RHEL's alone from 4.19.
     pub fn os_name(&self) -> String {
-        let digest = Sha256::digest(format!("rhel-coreos {}", self.version));
+        let digest = self.os_digest();
         let build = u32::from_be_bytes([0, digest[0], digest[1], digest[2]]);
         let (major, minor) = self.line();
-        let rhel = match (major, minor) {
-            (..=3, _) | (4, ..=12) => "86",
-            (4, 13..=15) => "92",
-            (4, 16..=18) => "94",
-            _ => return format!("Red Hat Enterprise Linux CoreOS 9.6.{build:08}-0 (Plow)"),
+        let (rhel, name) = match self.rhel() {
+            (9, 6) => return format!("Red Hat Enterprise Linux CoreOS 9.6.{build:08}-0 (Plow)"),
+            (8, second) => (format!("8{second}"), "Ootpa"),
+            (first, second) => (format!("{first}{second}"), "Plow"),
         };
-        let name = if rhel == "86" { "Ootpa" } else { "Plow" };
         format!("Red Hat Enterprise Linux CoreOS {major}{minor}.{rhel}.{build:08}-0 ({name})")
+    }
+
+    /// What a node of this release reports as `status.nodeInfo.kernelVersion`, on machines that Go calls so.
+    pub fn kernel_version(&self, machine: &str) -> String {
+        let machine = match machine {
+            "amd64" => "x86_64",
+            "arm64" => "aarch64",
+            other => other,
+        };
+        let (first, second) = self.rhel();
+        let base = match (first, second) {
+            (8, _) => "4.18.0-372",
+            (_, 2) => "5.14.0-284",
+            (_, 4) => "5.14.0-427",
+            _ => "5.14.0-570",
+        };
+        format!("{base}.{}.1.el{first}_{second}.{machine}", self.os_digest()[3])
+    }
+
+    fn os_digest(&self) -> [u8; 4] {
+        let digest = Sha256::digest(format!("rhel-coreos {}", self.version));
+        [digest[0], digest[1], digest[2], digest[3]]
+    }
+
+    /// The RHEL that nodes of this release run.
+    fn rhel(&self) -> (u32, u32) {
+        match self.line() {
+            (..=3, _) | (4, ..=12) => (8, 6),
+            (4, 13..=15) => (9, 2),
+            (4, 16..=18) => (9, 4),
+            _ => (9, 6),
+        }
     }
 
     /// What a node of this release reports as `status.nodeInfo.containerRuntimeVersion`: CRI-O goes with Kubernetes' minors.

@@ -158,3 +158,18 @@ fn an_unknown_version_is_refused_with_what_is_known() {
     );
     assert!(error("5.14.0").ends_with("did you mean `4.14.0`?"), "{}", error("5.14.0"));
 }
+
+#[test]
+fn nodes_run_the_kernel_of_their_rhel() {
+    let kernel = |version: &str, machine: &str| release(version).kernel_version(machine);
+    for (version, machine, start, end) in [
+        ("4.12.1", "amd64", "4.18.0-372.", ".1.el8_6.x86_64"),
+        ("4.14.8", "arm64", "5.14.0-284.", ".1.el9_2.aarch64"),
+        ("4.18.3", "s390x", "5.14.0-427.", ".1.el9_4.s390x"),
+        ("4.20.1", "amd64", "5.14.0-570.", ".1.el9_6.x86_64"),
+    ] {
+        let kernel = kernel(version, machine);
+        assert!(kernel.starts_with(start) && kernel.ends_with(end), "{version}: {kernel}");
+    }
+    assert_ne!(kernel("4.18.3", "amd64"), kernel("4.18.7", "amd64"));
+}

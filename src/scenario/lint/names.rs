@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::text::{did_you_mean, nearest};
 use crate::model::fault::{Disturbance, Faulty};
+use crate::model::node_phase::Phase;
 use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, NODES};
 use crate::model::vocabulary::{self, Types};
@@ -47,7 +48,7 @@ impl Names {
             Step::Retry(retry) => {
                 retry.steps.iter().flat_map(|planned| self.strange(&planned.step)).collect()
             }
-            Step::Try(_) | Step::Run(_) | Step::Advance(_) | Step::Keep(_) => Vec::new(),
+            Step::Try(_) | Step::Run(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => Vec::new(),
         }
     }
 
@@ -75,7 +76,7 @@ impl Names {
     fn of_what(&self, what: &What) -> Vec<String> {
         let mut found = Vec::new();
         match what {
-            What::Object(object, checks) => {
+            What::Object(object, checks) | What::Never(object, checks) => {
                 found.extend(self.object(object));
                 found.extend(words_of_object(object, checks));
             }
@@ -90,7 +91,14 @@ impl Names {
                 found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
                 found.extend(words_of_insight(insight, checks));
             }
-            What::Phase { node, .. } | What::Phases { node, .. } => found.extend(self.node(node)),
+            What::Phase { node, phase } => {
+                found.extend(self.node(node));
+                found.extend(unsaid(&[*phase]));
+            }
+            What::Phases { node, phases } => {
+                found.extend(self.node(node));
+                found.extend(unsaid(phases));
+            }
             What::Statuses { of: Subject::Object(object), condition, .. } => {
                 found.extend(self.object(object));
                 found.extend(unknown_type(
@@ -103,7 +111,7 @@ impl Names {
                 found.extend(self.insight(insight));
                 found.extend(unknown_type(vocabulary::of_insights(&insight.kind), &told(insight), condition));
             }
-            What::Writes(writes) => {
+            What::Writes(writes) | What::OnlyWrites(writes) => {
                 for write in writes {
                     let Some(object) = &write.object else { continue };
                     found.extend(self.object(object));
@@ -152,6 +160,12 @@ impl Names {
         let hint = did_you_mean(name, self.operators.iter().map(String::as_str));
         Some(format!("no release of this scenario has an operator {name}{hint}"))
     }
+}
+
+/// Why no node is in one of these phases.
+fn unsaid(phases: &[Phase]) -> Option<String> {
+    let why = "no machine-config daemon says that its node is Rebooting: it is Updating until it is back";
+    phases.contains(&Phase::Rebooting).then(|| why.to_owned())
 }
 
 /// What an insight is called.

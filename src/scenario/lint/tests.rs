@@ -82,6 +82,20 @@ fn words_that_nobody_says_are_odd() {
 }
 
 #[test]
+fn a_phase_that_no_daemon_tells_of_is_odd() {
+    let odd = "no machine-config daemon says that its node is Rebooting: it is Updating until it is back";
+    check(
+        &format!(
+            "{HEAD}timeline:\n\
+             - expect: {{node: worker-0, phase: Rebooting, within: 3h}}\n\
+             - expect: {{node: worker-0, phases: [Updated, Draining, Rebooting, Updated]}}\n\
+             - expect: {{node: worker-0, phase: Updating, within: 3h}}\n"
+        ),
+        &format!("s.yaml:4:3: {odd}\ns.yaml:5:3: {odd}"),
+    );
+}
+
+#[test]
 fn that_insights_are_absent_is_odd_where_nobody_publishes_any() {
     let absent = "- expect: {insight: Health, absent: true}\n";
     check(

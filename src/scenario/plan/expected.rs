@@ -36,6 +36,8 @@ pub enum What {
     Object(ObjectRef, Vec<Check>),
     /// No such object is there.
     Absent(ObjectRef),
+    /// No such object for which all checks hold was there since the run began.
+    Never(ObjectRef, Vec<Check>),
     /// An insight is published and all checks hold for it.
     Insight(InsightRef, Vec<Check>),
     /// No such insight is published.
@@ -48,12 +50,16 @@ pub enum What {
     Alert(AlertMatch),
     /// No alert like this is pending or fires.
     NoAlert(AlertMatch),
+    /// No alert like this was pending or fired since the run began.
+    NeverAlert(AlertMatch),
     /// A query comes to a sample like this.
     Metric(MetricMatch),
     /// A query comes to no sample like this.
     NoMetric(MetricMatch),
     /// Writes like these were made since the run began, in this order (others may stand between them).
     Writes(Vec<WriteMatch>),
+    /// The same, and no others that are like any of these.
+    OnlyWrites(Vec<WriteMatch>),
     /// The text of `oc adm upgrade status` is like this.
     Status(StatusMatch),
     /// A node is in this phase.

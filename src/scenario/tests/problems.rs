@@ -14,7 +14,7 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
              s.yaml:5:20: expected a whole number from 0 to 5000, found `many`\n\
              s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
              s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
-             s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `unauthorized`, `unreachable`, `unavailable`, `slow`, `hangs`, found `hang`; did you mean `hangs`?\n\
+             s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `wrong-digest`, `unauthorized`, `unreachable`, `unavailable`, `slow`, `hangs`, found `hang`; did you mean `hangs`?\n\
              s.yaml:9:37: expected `true` or `false`, found `1`\n\
              s.yaml:11:14: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`\n\
              s.yaml:12:5: unknown step `expekt`; did you mean `expect`?",
@@ -83,7 +83,7 @@ fn unreadable_yaml_is_one_problem_with_a_place() {
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
              s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
-             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `update-service`, `timeline`",
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `images`, `update-service`, `timeline`",
     );
 }
 
@@ -199,16 +199,16 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `keep`, `retry`, `include`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `keep`, `retry`, `include`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `expect`, `keep`, `retry`, `include`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",

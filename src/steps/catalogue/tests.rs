@@ -1,6 +1,5 @@
 //! The vocabulary is whole, and sentences are found in it.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -78,4 +77,19 @@ fn a_sentence_is_found_with_its_values_whatever_it_begins_with() {
 fn a_sentence_that_no_step_takes_is_told_what_is_like_it() {
     let Found::Like(like) = find("I upgrade to 4.14.8") else { panic!("there is no such step") };
     assert!(like[0].1.starts_with("I update to"), "{like:?}");
+}
+
+#[test]
+fn a_sentence_in_other_words_is_told_the_step_that_may_be_called_so() {
+    for (sentence, example) in [
+        ("the upgrade is finished", "within 3 hours the update is complete"),
+        ("I upgrade the cluster", "I update to 4.14.8"),
+        ("pool worker is paused", "I pause pool worker"),
+        ("I downgrade the cluster", "I roll back"),
+        ("I wait for 40 minutes", "40 minutes pass"),
+    ] {
+        let Found::Like(like) = find(sentence) else { panic!("{sentence} is a step") };
+        assert_eq!(like.first().map(|(_, example)| *example), Some(example), "{sentence}: {like:?}");
+    }
+    assert!(matches!(find("within 3 hours the update is complete"), Found::Step(..)));
 }

@@ -69,7 +69,7 @@ fn get(server: &mut ApiServer, path: &str) -> Reply {
 
 fn body(reply: &Reply) -> Value {
     match &reply.body {
-        ReplyBody::Object(object) => (**object).clone(),
+        ReplyBody::Object(object) => object.to_value(),
         ReplyBody::Value(value) => value.clone(),
         ReplyBody::List(list) => serde_json::to_value(list).unwrap(),
         _ => panic!("no object"),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use windtunnel::apiserver::ApiServer;
-use windtunnel::model::{Resource, Write, resources};
+use windtunnel::model::{Identity, Resource, Write, resources};
 
-use super::requests::{VERSIONS, ask, define, definition, server};
+use super::requests::{VERSIONS, ask, define, definition, now, server};
 
 const KIND: &Resource = &resources::CUSTOM_RESOURCE_DEFINITIONS;
 
@@ -130,4 +130,23 @@ fn definitions_that_openshift_ships_are_accepted_by_their_own_minor_and_by_the_n
             }
         }
     }
+}
+
+#[test]
+fn a_null_goes_with_the_schema_that_allowed_it() {
+    let mut server = server(36);
+    let with = |nullable: bool| {
+        let mut crd = definition(&["a"], false);
+        let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        schema["properties"]["spec"]["properties"]["channel"]["nullable"] = json!(nullable);
+        crd
+    };
+    define(&mut server, with(true));
+    let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" },
+        "spec": { "channel": null } });
+    server.write(&Write::create(&VERSIONS, object), &Identity::admin(), now()).unwrap();
+    let spec = |server: &ApiServer| server.object(&VERSIONS, "", "v").unwrap().to_value()["spec"].clone();
+    assert_eq!(spec(&server), json!({ "channel": null, "mode": "Fast" }));
+    define(&mut server, with(false));
+    assert_eq!(spec(&server), json!({ "mode": "Fast" }));
 }

@@ -74,9 +74,11 @@ fn a_request_is_led_to_the_pod_by_its_name_or_that_of_a_service() {
         ("pods/p:x/proxy/", 400, "invalid port \"x\""),
         ("pods/ftp:p:1/proxy/", 400, "invalid pod request \"ftp:p:1\""),
         ("pods/q/proxy/", 404, "pods \"q\" not found"),
-        ("services/s:82/proxy/", 503, "no service port \"82\" found for service \"s\""),
-        ("services/s:none/proxy/", 503, "no endpoints available for service \"s\""),
-        ("services/empty:metrics/proxy/", 503, "no endpoints available for service \"empty\""),
+        ("services/s:82/proxy/", 503, "no service port 82 found for service \"s\""),
+        ("services/s:none/proxy/", 503, "no endpoints available for service \"s:none\""),
+        ("services/s/proxy/", 503, "no endpoints available for service \"s\""),
+        ("services/empty:metrics/proxy/", 404, "endpoints \"empty\" not found"),
+        ("services/none:80/proxy/", 404, "services \"none\" not found"),
     ] {
         assert_eq!(get(&mut server, path), (code, expected.to_owned()), "{path}");
     }

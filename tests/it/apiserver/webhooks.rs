@@ -64,7 +64,7 @@ fn post(server: &mut ApiServer, query: &str, body: &Value) -> Reply {
 
 fn body(reply: &Reply) -> Value {
     match &reply.body {
-        ReplyBody::Object(object) => (**object).clone(),
+        ReplyBody::Object(object) => object.to_value(),
         ReplyBody::Value(value) => value.clone(),
         _ => panic!("no object"),
     }

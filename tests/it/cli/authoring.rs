@@ -1,7 +1,7 @@
 //! What helps people to write scenarios and features.
 
+#[cfg(target_os = "linux")]
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use super::environment::{TestEnvironment, check};
 use super::scenarios::{CALM, WRONG};
@@ -126,20 +126,47 @@ fn with_fail_fast_what_was_not_begun_is_skipped() {
 }
 
 /// Scenarios that are played long enough to be interrupted.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn who_interrupts_a_run_gets_whole_reports_of_what_was_played() {
-    let environment = TestEnvironment::new();
-    for number in 0..200 {
-        environment.write(&format!("s/{number}.yaml"), CALM);
+    for (command, ending, code) in [("run", "-INT", 130), ("run", "-TERM", 143), ("test", "-INT", 130)] {
+        let environment = TestEnvironment::new();
+        for number in 0..200 {
+            environment.write(&format!("s/{number}.yaml"), CALM);
+            environment.write(&format!("s/{number}.feature"), FEATURE);
+        }
+        interrupt(&environment, command, ending, code);
     }
-    let mut command = environment.command(&["run", "s", "--quiet", "--junit", "junit.xml"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+}
+
+/// A feature that is played in no time.
+#[cfg(target_os = "linux")]
+const FEATURE: &str = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    When 1 minute passes\n";
+
+#[cfg(target_os = "linux")]
+fn interrupt(environment: &TestEnvironment, command: &str, ending: &str, code: i32) {
+    let mut command = environment.command(&[command, "s", "--junit", "junit.xml"]);
+    command.stdout(Stdio::null());
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap()
+    };
     // It listens before it plays, and most of the scenarios are still to come then.
-    #[expect(clippy::disallowed_methods, reason = "another process is to be in the middle of its work")]
-    std::thread::sleep(Duration::from_secs(2));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let wanted = if ending == "-INT" { 1 << 1 } else { 1 << 14 };
+    for _ in 0..3000 {
+        if caught() & wanted != 0 {
+            break;
+        }
+        super::environment::pause(20);
+    }
+    super::environment::pause(300);
+    assert!(Command::new("kill").args([ending, &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(code));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr.matches("interrupted: ").count(), 1, "{stderr}");
     let xml = environment.read("junit.xml");
     assert!(xml.contains("tests=\"200\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
     assert!(xml.contains("message=\"the run was interrupted before\""), "{xml}");

@@ -35,11 +35,17 @@ const FEATURE: &str = r#"Feature: One for every place
 "#;
 
 /// A run that is at work until somebody ends it.
-const ENDLESS: &str = r"Feature: Endless
+const ENDLESS: &str = r#"Feature: Endless
   Scenario: Time passes
     Given a 4.14.1 cluster with 1 control-plane node and 0 workers
-    When 87000 hours pass
-";
+    When I apply this object:
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: begun, namespace: default}
+      """
+    And 87000 hours pass
+"#;
 
 /// A cluster that somebody else has, which bare Kubernetes stands for.
 struct Cluster {
@@ -109,10 +115,10 @@ impl Cluster {
         })
     }
 
-    /// Waits until a run is well on its way.
+    /// Waits until a run of [`ENDLESS`] has its cluster.
     fn wait_for_a_run(&self) {
         for _ in 0..3000 {
-            if self.objects().iter().any(|object| object.contains("cluster-version-operator")) {
+            if self.objects().iter().any(|object| object.contains("begun")) {
                 return;
             }
             crate::cli::environment::pause(20);
@@ -145,6 +151,31 @@ fn one_feature_is_green_in_this_process_and_served() {
 }
 
 #[test]
+fn flags_that_mean_nothing_for_a_backend_are_refused() {
+    let environment = TestEnvironment::with(&[("f.feature", FEATURE), ("s.yaml", "name: s\ntimeline: []\n")]);
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = environment.run(arguments);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+        assert_eq!(output.stderr, format!("error: {expected}\n"));
+    };
+    let named = "is for `--backend kubeconfig`";
+    refused(&["test", "f.feature", "--context", "c"], &format!("--context {named}"));
+    refused(
+        &["test", "f.feature", "--backend", "kind", "--kubeconfig", "k"],
+        &format!("--kubeconfig {named}"),
+    );
+    refused(
+        &["test", "f.feature", "--backend", "served", "--keep"],
+        "--keep is for clusters that are there when this process has ended",
+    );
+    refused(&["test", "f.feature", "--image", "i"], "--image is for backends that make a cluster");
+    refused(
+        &["run", "s.yaml", "--backend", "kind", "--check-determinism"],
+        "--check-determinism is for backends in virtual time: in-process and served",
+    );
+}
+
+#[test]
 fn the_same_feature_is_green_in_a_cluster_of_others_and_leaves_nothing_there() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
@@ -157,6 +188,29 @@ fn the_same_feature_is_green_in_a_cluster_of_others_and_leaves_nothing_there() {
     assert!(output.stdout.contains(skipped), "{output}");
     assert!(output.stdout.contains("1 passed, 0 failed, 1 skipped;"), "{output}");
     assert_eq!(cluster.objects(), before);
+}
+
+#[test]
+fn a_rollback_that_an_old_api_server_is_needed_for_is_skipped_where_there_is_none() {
+    let cluster = Cluster::new(&["--bare", "--kubernetes", "1.36"]);
+    let all = include_str!("../../../features/enum_rollback.feature");
+    let first = all.split("  Scenario: ").take(2).collect::<Vec<_>>().join("  Scenario: ");
+    cluster.environment.write("first.feature", first);
+    let output = cluster.test(&["first.feature"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    let why = "this cluster's API server stays Kubernetes 1.36, which judges writes otherwise than 1.2";
+    assert!(output.stdout.contains("SKIP  Status freezes for good, and an insight says so  ("), "{output}");
+    assert!(output.stdout.contains(why) && output.stdout.contains("; it ended so: "), "{output}");
+    assert!(output.stdout.contains("0 passed, 0 failed, 1 skipped;"), "{output}");
+    cluster.environment.write(
+        "pinned.feature",
+        "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster\n    And the kube-apiserver stays at Kubernetes 1.33\n    \
+         When 1 minute passes\n",
+    );
+    let output = cluster.test(&["pinned.feature"]);
+    let why = "the scenario is about Kubernetes 1.33, and this cluster's API server cannot be chosen";
+    assert!(output.code == Some(0) && output.stdout.contains(why), "{output}");
+    assert!(output.stdout.contains("0 passed, 0 failed, 1 skipped;"), "{output}");
 }
 
 #[test]
@@ -182,14 +236,22 @@ fn an_interrupted_run_cleans_up() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
     for (ending, code) in [("-INT", 130), ("-TERM", 143)] {
-        let child = cluster.begin(&["endless.feature"]);
+        let child =
+            cluster.begin(&["endless.feature", "--retry", "3", "--junit", "j.xml", "--record", "r.jsonl"]);
         cluster.wait_for_a_run();
         signal(&child, ending);
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert!(stderr.contains("interrupted: cleaning up"), "{stderr}");
+        assert_eq!(stderr.matches("interrupted: ").count(), 1, "{stderr}");
+        assert_eq!(stderr.matches("removed ").count(), 1, "{stderr}");
         assert_eq!(cluster.objects(), before);
+        let junit = cluster.environment.read("j.xml");
+        assert!(junit.contains("Time passes") && junit.contains("the run was interrupted"), "{junit}");
+        assert!(cluster.environment.read("r.jsonl").contains("\"begun\""));
+        for file in ["j.xml", "r.jsonl"] {
+            std::fs::remove_file(cluster.environment.work().join(file)).unwrap();
+        }
     }
 }
 
@@ -208,7 +270,9 @@ fn what_is_to_be_kept_stays_until_it_is_cleaned_away() {
     let kept = cluster.test(&["two.feature", "--keep"]);
     assert_eq!(kept.code, Some(0), "{kept}");
     assert!(kept.stdout.contains("2 passed, 0 failed;"), "{kept}");
-    assert!(kept.stderr.contains("windtunnel clean --kubeconfig config --context windtunnel"), "{kept}");
+    let told = "to reach it: kubectl --kubeconfig config --context windtunnel get clusterversion; to remove it: \
+                windtunnel clean --kubeconfig config --context windtunnel";
+    assert!(kept.stderr.contains(told), "{kept}");
     assert!(cluster.objects().len() > before.len() + 100);
     let refused = cluster.test(&["short.feature"]);
     assert_eq!(refused.code, Some(2), "{refused}");

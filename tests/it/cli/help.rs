@@ -40,7 +40,7 @@ fn the_help_says_what_there_is() {
           -V, --version  Print version
 
         Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable
-        input, or a server that cannot be served.
+        input, or a server that cannot be served, 130 and 143 a run that SIGINT or SIGTERM ended.
         ");
 }
 

@@ -24,6 +24,10 @@ timeline:
 - advance: 1m
 ";
 
+/// What is said where nothing is published.
+const NONE: &str = "error: there are no published insights on the ClusterVersion: expected them in the ConfigMap \
+                    openshift-update-status-controller/status-api-cm-prototype or in the UpdateStatus cluster\n";
+
 fn insights(environment: &TestEnvironment, arguments: &[&str]) -> Value {
     let output = environment.run(&[&["status", "-o", "json"], arguments].concat());
     assert_eq!(output.code, Some(0), "{output}");
@@ -79,9 +83,28 @@ fn where_nothing_was_published_that_is_told() {
     let environment = TestEnvironment::with(&[("s.yaml", UNPUBLISHED)]);
     environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
     let output = environment.run(&["status", "s.jsonl", "--from-insights"]);
-    let said = "error: there are no published insights: expected the ConfigMap \
-                openshift-update-status-controller/status-api-cm-prototype or the UpdateStatus cluster\n";
-    assert_eq!((output.code, output.stderr.as_str()), (Some(2), said));
+    assert_eq!((output.code, output.stderr.as_str()), (Some(2), NONE));
     let made = insights(&environment, &["s.jsonl"]);
     assert_eq!(made["usc.cpi.cv-version"]["clusterVersion"]["assessment"], "Completed");
+}
+
+#[test]
+fn a_config_map_that_nobody_has_filled_yet_does_not_tell_that_the_cluster_is_not_updating() {
+    let metadata =
+        json!({"name": "status-api-cm-prototype", "namespace": "openshift-update-status-controller"});
+    let empty = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}).to_string();
+    let environment = TestEnvironment::with(&[("dump/cm.json", &empty)]);
+    let output = environment.run(&["status", "--from", "dump", "--from-insights"]);
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", NONE));
+    let conditions = json!([{"type": "Updating", "status": "True", "reason": "R", "message": "m"}]);
+    let insight = json!({"uid": "cv-version", "acquiredAt": "2024-01-01T00:00:00Z", "type": "ClusterVersion",
+        "clusterVersion": {"conditions": conditions, "assessment": "Progressing", "completion": 7,
+            "resource": {"resource": "clusterversions", "name": "version"},
+            "versions": {"previous": {"version": "4.18.3"}, "target": {"version": "4.18.7"}}}});
+    let informers = json!([{"name": "cpi", "insights": [insight]}]);
+    let update_status = json!({"apiVersion": "update.openshift.io/v1alpha1", "kind": "UpdateStatus",
+        "metadata": {"name": "cluster"}, "status": {"controlPlane": {"informers": informers}}});
+    environment.write("dump/us.json", update_status.to_string());
+    let found = insights(&environment, &["--from", "dump", "--from-insights"]);
+    assert_eq!(found["usc.cpi.cv-version"]["clusterVersion"]["completion"], 7);
 }

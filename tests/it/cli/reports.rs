@@ -80,6 +80,25 @@ fn machines_are_told_by_one_document() {
 }
 
 #[test]
+fn reports_of_two_runs_are_the_same() {
+    let environment =
+        TestEnvironment::with(&[("f.feature", FEATURE), ("s/calm.yaml", CALM), ("s/wrong.yaml", WRONG)]);
+    let reports = || {
+        environment.run(&["run", "--quiet", "--junit", "j.xml", "--junit-upgrade", "u.xml", "s"]);
+        let of_steps = ["--junit", "t.xml", "--junit-per", "step", "--cucumber-json", "c.json"];
+        environment.run(&[&["test", "--test-results", "t.yaml"], &of_steps[..], &["f.feature"]].concat());
+        ["j.xml", "u.xml", "t.xml", "c.json", "t.yaml"].map(|name| (name, environment.read(name)))
+    };
+    for ((name, first), (_, second)) in reports().iter().zip(reports()) {
+        assert!(
+            first.contains("Wrong") || first.contains("a wrong hope") || *name == "u.xml",
+            "{name}: {first}"
+        );
+        assert_eq!(*first, second, "{name}");
+    }
+}
+
+#[test]
 fn tags_and_ids_choose_scenarios() {
     let tagged = CALM.replace("name: calm", "name: calm\ntags: [slow]\nids: [OTA-1321]");
     let environment = TestEnvironment::with(&[("s/calm.yaml", &tagged), ("s/wrong.yaml", WRONG)]);

@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
-const CAMPAIGNS: [&str; 18] = [
+const CAMPAIGNS: [&str; 19] = [
     "requests::odd_requests_are_answered_without_panic_or_internal_error",
     "schemas::whatever_is_defined_objects_of_it_are_judged",
     "schemas::to_apply_again_changes_nothing_whatever_the_schema",
@@ -32,6 +32,7 @@ const CAMPAIGNS: [&str; 18] = [
     "properties::lists_of_words_that_merge_agree_with_a_set",
     "clusters::every_cluster_has_a_status_or_a_refusal",
     "clusters::every_file_is_read_or_refused",
+    "clusters::every_cluster_has_insights",
 ];
 /// A case that takes longer on the wall has met something that grows too fast.
 const SLOW: Duration = Duration::from_secs(60);

@@ -1,9 +1,15 @@
 //! Clusters in any state, and files of any content: there is a status of them, or it is told why not.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use windtunnel::base::clock::Time;
 use windtunnel::dump::{Dump, Source};
-use windtunnel::model::Object;
+use windtunnel::insights::snapshot::{self, Insights};
+use windtunnel::model::alert::ActiveAlert;
+use windtunnel::model::insight::Detail;
+use windtunnel::model::{Object, Resource};
+use windtunnel::status::published::sections_on_nodes;
 use windtunnel::status::{Alerts, Details, Inputs, KINDS, Moment, Report, render};
 
 use super::campaign::campaign;
@@ -150,6 +156,78 @@ fn every_cluster_has_a_status_or_a_refusal() {
         let now = [inputs.mock_now(), Time::MIN, Time::MAX, "2024-01-01T01:00:00Z".parse().unwrap()];
         let at = Moment { now: now[dice.index(4)], wall: now[dice.index(4)] };
         DETAILS.iter().try_for_each(|details| check(&inputs, at, *details))
+    });
+}
+
+/// What a controller tells of a cluster.
+fn insights(inputs: &Inputs, at: Time) -> Result<Insights, String> {
+    let list = |resource: &Resource| match &*resource.kind {
+        "ClusterVersion" => vec![inputs.cluster_version.clone()],
+        "ClusterOperator" => inputs.cluster_operators.clone(),
+        "MachineConfigPool" => inputs.machine_config_pools.clone(),
+        "MachineConfig" => inputs.machine_configs.clone(),
+        "Node" => inputs.nodes.clone(),
+        _ => Vec::new(),
+    };
+    let alerts = match &inputs.alerts {
+        Alerts::Answer(answer) => answer["data"]["alerts"].as_array().cloned().unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let alerts = alerts.iter().map(ActiveAlert::read).collect();
+    snapshot::of_objects(list, alerts, 30, at).map_err(|error| error.to_string())
+}
+
+/// What must hold of all insights on a cluster: pools count the nodes that are told of, and lines can be made of them.
+fn check_insights(insights: &Insights) -> Result<(), String> {
+    let (mut counts, mut nodes) = (BTreeMap::new(), BTreeMap::new());
+    for insight in insights.values() {
+        match &insight.detail {
+            Detail::MachineConfigPool(pool) => drop(counts.insert(&pool.name, pool.summaries[0].count)),
+            Detail::Node(node) => *nodes.entry(&node.pool_resource.name).or_insert(0) += 1,
+            _ => {}
+        }
+    }
+    counts.retain(|_, count| *count > 0);
+    for count in nodes.values_mut() {
+        *count = 4096.min(*count);
+    }
+    if counts != nodes {
+        return Err(format!("pools of {counts:?} with {nodes:?} nodes"));
+    }
+    let starts = [
+        "The cluster is not updating.\n",
+        "All control plane nodes ",
+        "Control Plane Nodes\n",
+        "= Worker Upgrade =\n",
+    ];
+    for details in DETAILS {
+        let text = sections_on_nodes(insights.values(), details);
+        let is_whole = starts.iter().any(|start| text.starts_with(start)) && text.ends_with('\n');
+        if !is_whole && !text.is_empty() {
+            return Err(format!("{details:?}: {text}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_cluster_has_insights() {
+    campaign("clusters::every_cluster_has_insights", 200, |seed| {
+        let mut dice = Dice::new("insights", seed);
+        let mut inputs = cluster(&mut dice);
+        match seed {
+            0 => inputs.machine_config_pools.clear(),
+            1 => inputs.nodes.clear(),
+            2 => inputs.nodes = (0..5000).map(|index| Object::new(node(&mut dice, index))).collect(),
+            _ => {}
+        }
+        let at =
+            [inputs.mock_now(), Time::MIN, Time::MAX, "2024-01-01T01:00:00Z".parse().unwrap()][dice.index(4)];
+        let told = insights(&inputs, at)?;
+        if told != insights(&inputs, at)? {
+            return Err(format!("other insights of the same cluster: {told:?}"));
+        }
+        check_insights(&told)
     });
 }
 

@@ -135,7 +135,10 @@ fn compare(folder: &Path, files: &BTreeMap<String, String>, found: &mut Vec<Stri
 fn health_insights_are_what_the_client_tells_of_recorded_clusters() {
     let (mut found, mut compared) = (Vec::new(), 0);
     for group in ["upgrade-status", "upgrade-status-made", "upgrade-status-variants"] {
-        let Some(path) = golden(group) else { continue };
+        let Some(path) = golden(group) else {
+            crate::skipped::skipped(&format!("no ../shared/golden/{group} beside the checkout"));
+            continue;
+        };
         for folder in folders(&path) {
             let files = if group.ends_with("variants") { changed(&folder) } else { files(&folder) };
             compare(&folder, &files, &mut found);

@@ -1,5 +1,7 @@
 //! What passes over a payload do, seen through the writes that a small cluster gets.
 
+mod health;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -274,6 +276,19 @@ fn what_is_only_created_stays_as_it_is_and_what_is_deleted_goes_in_updates_alone
 }
 
 #[test]
+fn what_was_on_its_way_out_before_this_work_began_counts_as_well_and_is_told_in_order() {
+    let removed = |name| annotated("20", "a", name, &json!({ "release.openshift.io/delete": "true" }));
+    let mut cluster = Cluster::new(Mode::Updating, vec![removed("z"), removed("a"), removed("gone")]);
+    for name in ["z", "a"] {
+        let going = json!({ "name": name, "namespace": "ns", "deletionTimestamp": "2024-01-15T11:59:00Z" });
+        cluster.put(&crate::model::resources::CONFIG_MAPS, json!({ "metadata": going }));
+    }
+    cluster.run(10);
+    assert_eq!(cluster.log, [""; 0], "it was asked for already");
+    assert_eq!(cluster.apply.deletions(&cluster.view), ["ConfigMap \"ns/a\"", "ConfigMap \"ns/z\""]);
+}
+
+#[test]
 fn what_is_overridden_is_neither_applied_nor_counted() {
     let overridden = json!({ "spec": { "overrides": [
         { "kind": "ConfigMap", "group": "", "namespace": "ns", "name": "a", "unmanaged": true },
@@ -326,16 +341,6 @@ fn waits_between_failed_passes_double_up_to_the_interval() {
 }
 
 #[test]
-fn an_installation_goes_on_with_degraded_operators_of_any_version() {
-    let tasks = vec![operator("20", "dns"), config_map("20", "dns", "a")];
-    let mut cluster = Cluster::new(Mode::Initializing, tasks);
-    cluster.report("dns", "True", &[]);
-    cluster.run(1);
-    assert_eq!(cluster.log, ["0 create ConfigMap/a"]);
-    assert_eq!(cluster.apply.progress.completed, 1);
-}
-
-#[test]
 fn an_operator_without_degraded_is_degraded_and_one_without_conditions_is_not_available() {
     for (conditions, reason) in [
         (json!([{ "type": "Available", "status": "True" }]), "ClusterOperatorDegraded"),
@@ -346,32 +351,5 @@ fn an_operator_without_degraded_is_degraded_and_one_without_conditions_is_not_av
         cluster.put(&CLUSTER_OPERATORS, json!({ "metadata": { "name": "dns" }, "status": status }));
         cluster.run(1);
         assert_eq!(cluster.failure().0, reason);
-    }
-}
-
-#[test]
-fn a_deployment_that_cannot_roll_out_is_a_failure() {
-    let metadata = json!({ "name": "d", "namespace": "ns" });
-    let wanted = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata });
-    for (conditions, reason, message) in [
-        (
-            json!([{ "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "quota" }]),
-            "WorkloadNotProgressing",
-            "deployment ns/d has a replica failure FailedCreate: quota",
-        ),
-        (
-            json!([{ "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "late" }]),
-            "WorkloadNotProgressing",
-            "deployment ns/d is Progressing=False: ProgressDeadlineExceeded: late",
-        ),
-        (json!([{ "type": "Available", "status": "False" }]), "", ""),
-    ] {
-        let mut cluster = Cluster::new(Mode::Updating, vec![object("20", "a", wanted.clone())]);
-        let mut there = wanted.clone();
-        there["status"] = json!({ "conditions": conditions });
-        cluster.put(&crate::model::resources::DEPLOYMENTS, there);
-        // The first write makes it owned; what it is like is seen at the next pass.
-        cluster.run(2 * R + 60);
-        assert_eq!(cluster.failure(), (reason, message));
     }
 }

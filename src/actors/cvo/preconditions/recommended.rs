@@ -8,7 +8,7 @@ use crate::model::Object;
 use crate::model::condition::{self, Condition};
 
 /// Checks an update from `current` to `target`, which must be available, or conditional without a risk that applies.
-pub(super) fn check(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
+pub(super) fn check(cluster_version: &Object, current: &str, target: &Version) -> Option<Failed> {
     let version = target.to_string();
     if cluster_version.list("/status/availableUpdates").iter().any(|update| update["version"] == *version) {
         return None;
@@ -37,7 +37,7 @@ pub(super) fn check(cluster_version: &Object, current: &Version, target: &Versio
 }
 
 /// What the condition Recommended of a conditional update says against it.
-fn at_risk(update: &Value, current: &Version, target: &Version) -> Option<(String, String)> {
+fn at_risk(update: &Value, current: &str, target: &Version) -> Option<(String, String)> {
     let conditions = update["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(recommended) = condition::find(conditions, "Recommended") else {
         let text = format!(
@@ -76,7 +76,7 @@ mod tests {
                 "conditions": [{ "type": "RetrievedUpdates", "status": status, "reason": if status == "True" { "" } else { "RemoteFailed" } }],
             },
         }));
-        let found = check(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap());
+        let found = check(&object, "4.20.1", &"4.20.3".parse().unwrap());
         assert!(found.iter().all(|failed| !failed.blocks));
         let found = found.map(|failed| failed.text).unwrap_or_default();
         let prefix = "Precondition \"ClusterVersionRecommendedUpdate\" failed because of ";
@@ -114,7 +114,7 @@ mod tests {
                 { "release": { "version": "4.20.3" }, "conditions": [recommended] },
             ] },
         }));
-        let found = check(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap());
+        let found = check(&object, "4.20.1", &"4.20.3".parse().unwrap());
         assert_eq!(found.map(|failed| failed.text).unwrap_or_default(), expected);
     }
 
@@ -124,7 +124,7 @@ mod tests {
             "spec": { "channel": "stable-4.20" },
             "status": { "conditionalUpdates": [{ "release": { "version": "4.20.3" }, "conditions": [] }] },
         }));
-        let found = check(&object, &"4.20.1".parse().unwrap(), &"4.20.3".parse().unwrap()).unwrap();
+        let found = check(&object, "4.20.1", &"4.20.3".parse().unwrap()).unwrap();
         let expected = "Precondition \"ClusterVersionRecommendedUpdate\" failed because of \"UnknownConditionType\": Update from 4.20.1 to 4.20.3 has a status.conditionalUpdates entry, but no Recommended condition.";
         assert_eq!((found.text.as_str(), found.blocks), (expected, false));
     }

@@ -169,3 +169,33 @@ fn several_stand_in_the_operator_s_order_and_go_through_by_force() {
     let names: Vec<&str> = texts.iter().map(|text| text.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["ClusterVersionUpgradeable", "EtcdRecentBackup"]);
 }
+
+#[test]
+fn a_cluster_that_does_not_know_where_it_is_may_go_anywhere_and_is_warned_by_each_check() {
+    let from = |operator, current: &'static [&'static str]| {
+        let case = Case {
+            operator,
+            history: current,
+            conditions: &["Upgradeable=False Old No."],
+            target: "4.20.3",
+            ..SETTLED
+        };
+        failures(&case)
+    };
+    let warned = |checks: &[&str], detail: &str| {
+        (
+            false,
+            checks
+                .iter()
+                .map(|check| format!("ClusterVersion{check} InvalidCurrentVersion\": {detail}"))
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(from("4.13.1", &["?"]), warned(&["Upgradeable"], "No Major.Minor.Patch elements found"));
+    let all = ["Rollback", "GiantHop", "Upgradeable"];
+    assert_eq!(from("4.20.1", &[""]), warned(&all, "Version string empty"));
+    assert_eq!(
+        from("4.20.1", &["4.x.1-rc.1"]),
+        warned(&all, "Invalid character(s) found in minor number \"x\"")
+    );
+}

@@ -300,7 +300,7 @@ fn conditions_begin_in_the_operators_order_and_the_generation_is_that_of_the_wor
     assert_eq!(fresh["status"]["observedGeneration"], 5);
     assert_eq!(fresh["status"]["history"][0]["state"], "Partial");
     let invalid = begun(&["spec.a: wrong".to_owned(), "spec.b: wrong".to_owned()]);
-    assert_eq!(kinds(&invalid)[6], "Invalid");
+    assert_eq!(kinds(&invalid)[..3], ["RetrievedUpdates", "Invalid", "ImplicitlyEnabledCapabilities"]);
     let message = condition::of(&invalid, "Invalid").unwrap()["message"].clone();
     assert_eq!(message, "The cluster version is invalid:\n* spec.a: wrong\n* spec.b: wrong\n");
     let progressing = Condition::read(condition::of(&invalid, "Progressing").unwrap());
@@ -309,18 +309,39 @@ fn conditions_begin_in_the_operators_order_and_the_generation_is_that_of_the_wor
 }
 
 #[test]
-fn an_invalid_spec_goes_before_everything_else_that_progressing_could_tell() {
+fn an_invalid_spec_is_told_before_what_is_waited_for_and_after_what_fails() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
-    let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
-    let mut apply = begin(work, Mode::Reconciling, now());
-    apply.progress.failure = Some(of_operator("ClusterOperatorDegraded", "etcd"));
-    let told = progressing(&apply, VERSION, true, now());
-    let expected = ("False", "InvalidClusterVersion", "Stopped at 4.16.3: the cluster version is invalid");
-    assert_eq!((&*told.status, &*told.reason, &*told.message), expected);
-    apply.mode = Mode::Updating;
-    let told = progressing(&apply, VERSION, true, now());
-    let expected = ("True", "InvalidClusterVersion", "Reconciling 4.16.3: the cluster version is invalid");
-    assert_eq!((&*told.status, &*told.reason, &*told.message), expected);
+    let told = |mode, reason: &str| {
+        let work = Work {
+            release: release.clone(),
+            generation: 2,
+            force: false,
+            verified: true,
+            accepted_risks: None,
+        };
+        let mut apply = begin(work, mode, now());
+        apply.watches.start("etcd", now());
+        apply.progress.failure = (!reason.is_empty()).then(|| of_operator(reason, "etcd"));
+        let Condition { status, reason, message, .. } = progressing(&apply, VERSION, true, now());
+        format!("{status} {reason} {message}")
+    };
+    let invalid = "True InvalidClusterVersion Reconciling 4.16.3: the cluster version is invalid";
+    for reason in ["", "ClusterOperatorUpdating", "ClusterOperatorDegraded"] {
+        assert_eq!(told(Mode::Updating, reason), invalid, "{reason} is no failure yet");
+    }
+    let summary = "the cluster operator etcd is not available";
+    assert_eq!(
+        told(Mode::Updating, "ClusterOperatorNotAvailable"),
+        format!("True ClusterOperatorNotAvailable Unable to apply 4.16.3: {summary}")
+    );
+    assert_eq!(
+        told(Mode::Reconciling, ""),
+        "False InvalidClusterVersion Stopped at 4.16.3: the cluster version is invalid"
+    );
+    assert_eq!(
+        told(Mode::Reconciling, "ClusterOperatorDegraded"),
+        "False ClusterOperatorDegraded Error while reconciling 4.16.3: the cluster operator etcd is degraded"
+    );
 }
 
 #[test]
@@ -368,6 +389,7 @@ fn the_cluster_stays_available_whatever_becomes_of_it_later() {
             invalid: &[],
         };
         set_conditions(&mut conditions, &report, None, VERSION, now());
+        assert_eq!(conditions.last().unwrap()["type"], "RetrievedUpdates", "nothing is known of them");
         let found = Condition::read(condition::find(&conditions, "Available").unwrap());
         format!("{} {}", found.status, found.message)
     };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use semver::Version;
 
+use crate::actors::cvo::validation;
 use crate::model::Object;
 use crate::model::condition::Condition;
 use crate::model::graph::{Fault, Graph, Node, Risk};
@@ -40,16 +41,16 @@ pub(super) fn fetch(
     let failed = |reason, message: String| Condition::new("RetrievedUpdates", "False", reason, message);
     let unable =
         |reason, message: String| failed(reason, format!("Unable to retrieve available updates: {message}"));
-    let id = cluster_version.text("/spec/clusterID");
-    if let Some(error) = wrong_uuid(id) {
-        return Err(failed("InvalidID", format!("invalid cluster ID: {error}")));
-    }
+    let id = uuid(cluster_version.text("/spec/clusterID"))
+        .map_err(|error| failed("InvalidID", format!("invalid cluster ID: {error}")))?;
     let channel = cluster_version.text("/spec/channel");
     if channel.is_empty() {
         return Err(failed("NoChannel", "The update channel has not been configured.".to_owned()));
     }
     let graph = world.graph(channel, architecture).map_err(|fault| match fault {
-        Fault::Unreachable => unable("RemoteFailed", unreachable(cluster_version, current, architecture)),
+        Fault::Unreachable => {
+            unable("RemoteFailed", unreachable(cluster_version, &id, current, architecture))
+        }
         Fault::ServerError => {
             unable("ResponseFailed", "unexpected HTTP status: 500 Internal Server Error".to_owned())
         }
@@ -71,20 +72,32 @@ pub(super) fn fetch(
     Ok(sort_out(&graph, node, conditional))
 }
 
-/// What is wrong with a text as a UUID, in the words of the operator's library.
-fn wrong_uuid(text: &str) -> Option<String> {
-    if text.len() != 36 {
-        return Some(format!("invalid UUID length: {}", text.len()));
+/// A UUID in its usual spelling.
+///
+/// # Errors
+/// What is wrong with it, in the words of the operator's library.
+fn uuid(text: &str) -> Result<String, String> {
+    let Some(digits) = validation::uuid_digits(text) else {
+        return Err(match text.len() {
+            45 if text.get(..9).is_none_or(|start| !start.eq_ignore_ascii_case("urn:uuid:")) => {
+                format!("invalid urn prefix: {:?}", text.get(..9).unwrap_or_default())
+            }
+            32 | 36 | 38 | 45 => "invalid UUID format".to_owned(),
+            length => format!("invalid UUID length: {length}"),
+        });
+    };
+    let mut spelled = String::new();
+    for (at, digit) in digits.into_iter().enumerate() {
+        if [8, 12, 16, 20].contains(&at) {
+            spelled.push('-');
+        }
+        spelled.extend(char::from_digit(digit, 16));
     }
-    let fits = text.bytes().enumerate().all(|(at, byte)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    });
-    (!fits).then(|| "invalid UUID format".to_owned())
+    Ok(spelled)
 }
 
 /// A name that no resolver knows, as Go's HTTP client tells it.
-fn unreachable(cluster_version: &Object, version: &Version, architecture: Architecture) -> String {
+fn unreachable(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
     let upstream = match cluster_version.text("/spec/upstream") {
         "" => DEFAULT_UPSTREAM,
         told => told,
@@ -95,7 +108,7 @@ fn unreachable(cluster_version: &Object, version: &Version, architecture: Archit
         "arch={}&channel={}&id={}&version={}",
         architecture.name(),
         escaped(cluster_version.text("/spec/channel")),
-        escaped(cluster_version.text("/spec/clusterID")),
+        id,
         escaped(&version.to_string())
     );
     format!("Get \"{upstream}?{query}\": dial tcp: lookup {host} on 10.0.0.2:53: no such host")

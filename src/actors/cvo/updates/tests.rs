@@ -296,3 +296,39 @@ fn a_release_in_the_graph_has_its_channels_there() {
     }
     assert_eq!(bench.updates.desired(&release_of("4.13.1")).get("channels"), None);
 }
+
+#[test]
+fn nothing_is_told_of_updates_from_a_place_that_is_no_url() {
+    let mut bench = Bench::new();
+    bench.after(0);
+    assert!(bench.status()["availableUpdates"].is_array());
+    bench.spec(json!({ "channel": "stable", "upstream": "http://a b/" }));
+    bench.after(0);
+    let mut status = json!({ "availableUpdates": "as before" });
+    assert_eq!(bench.updates.tell(&bench.cluster_version(), &mut status), None);
+    assert_eq!(status["availableUpdates"], "as before");
+}
+
+#[test]
+fn the_id_of_a_cluster_may_be_spelled_in_each_way_that_is_valid() {
+    let id = "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40";
+    let told = |spelled: &str| {
+        let mut bench = Bench::new();
+        bench.answers("stable", Channel::Fails(Fault::Unreachable));
+        bench.spec(json!({ "channel": "stable", "clusterID": spelled }));
+        bench.after(0);
+        bench.retrieved()
+    };
+    for spelled in [id.to_uppercase(), id.replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")] {
+        let (reason, message) = told(&spelled);
+        assert_eq!(reason, "RemoteFailed", "{spelled}");
+        assert!(message.contains(&format!("&id={id}&")), "{message}");
+    }
+    for (wrong, detail) in [
+        ("7e0b4f5c-3d2a", "invalid UUID length: 13".to_owned()),
+        (&*id.replace('7', "g"), "invalid UUID format".to_owned()),
+        (&*format!("urn-uuid:{id}"), "invalid urn prefix: \"urn-uuid:\"".to_owned()),
+    ] {
+        assert_eq!(told(wrong), ("InvalidID".to_owned(), format!("invalid cluster ID: {detail}")));
+    }
+}

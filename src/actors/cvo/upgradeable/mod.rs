@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::behaviour::Behaviour;
 use crate::base::clock::{Time, parse_rfc3339};
 use crate::model::condition::{self, Condition};
-use crate::model::{Object, View};
+use crate::model::{Change, ChangeKind, Object, View};
 
 /// All types of conditions that begin like this are ours.
 const KIND: &str = "Upgradeable";
@@ -113,9 +113,20 @@ pub(super) fn completed_version(cluster_version: &Object) -> &str {
 /// Name and condition of each ClusterOperator that says it must not be taken further, by name.
 fn refusing_operators(view: &View) -> Vec<(String, Condition)> {
     view.list(&crate::model::resources::CLUSTER_OPERATORS)
-        .filter_map(|operator| {
-            let condition = Condition::read(condition::of(operator, KIND)?);
-            (condition.status == "False").then(|| (operator.name().to_owned(), condition))
-        })
+        .filter_map(|operator| refusal(operator).map(|said| (operator.name().to_owned(), said)))
         .collect()
+}
+
+/// What a ClusterOperator says when it must not be taken further.
+fn refusal(operator: &Object) -> Option<Condition> {
+    Some(Condition::read(condition::of(operator, KIND)?)).filter(|said| said.status == "False")
+}
+
+/// Whether a ClusterOperator began to refuse with this change, stopped, or refuses in other words.
+pub(super) fn has_changed(change: &Change) -> bool {
+    let told = refusal(&change.object);
+    match change.kind {
+        ChangeKind::Deleted => told.is_some(),
+        _ => change.old.as_ref().and_then(refusal) != told,
+    }
 }

@@ -18,6 +18,11 @@ pub(in crate::actors::cvo) struct Objection {
     pub(in crate::actors::cvo) blocks: bool,
 }
 
+/// Whether there is anything to judge: Upgradeable is False.
+pub(in crate::actors::cvo) fn refuses(cluster_version: &Object) -> bool {
+    condition::of(cluster_version, KIND).is_some_and(|found| found["status"] == "False")
+}
+
 /// Judges an update to `target` of a cluster that is at `desired` or on its way there.
 pub(in crate::actors::cvo) fn judge(
     behaviour: Behaviour,

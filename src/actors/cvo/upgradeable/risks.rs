@@ -19,27 +19,18 @@ const SPECIFICATION: &str = "/html/config_apis/clusterversion-config-openshift-i
 /// What administrators are to agree to names its own place, where nobody looks for it.
 const ASKED: &str = "https://example.com/FIXME-look-for-a-URI-in-the-message";
 
-/// What speaks against another minor or major release, in the operator's order, and why not all of it is known.
+/// What speaks against another minor or major release, in the operator's order.
 pub(in crate::actors::cvo) fn all(
     behaviour: Behaviour,
     cluster_version: &Object,
     deletions: &[String],
     view: &View,
-) -> (Vec<Risk>, Option<String>) {
+) -> Vec<Risk> {
     let (major, minor) = behaviour.line;
     let at = |version: &str, page: &str| format!("{DOCUMENTS}{version}{page}");
     let own = format!("{major}.{minor}");
     let desired = cluster_version.text("/status/desired/version");
     let desired = desired.rsplitn(2, '.').last().unwrap_or_default();
-    let (closed, error) = match gates::closed(behaviour.upgradeable, &own, view) {
-        Ok(closed) => (closed, None),
-        Err((namespace, name)) => {
-            let error = format!(
-                "Failed to retrieve ConfigMap {name} from namespace {namespace}: configmap \"{name}\" not found"
-            );
-            (Vec::new(), Some(error))
-        }
-    };
     let mut risks = Vec::new();
     if condition::is_true(cluster_version, "Progressing") {
         risks.push(risk("ClusterVersionUpdating", UPDATING, at(desired, CONDITIONS)));
@@ -54,15 +45,32 @@ pub(in crate::actors::cvo) fn all(
         );
         risks.push(risk("ResourceDeletionInProgress", &message, at(&own, APPLICATION)));
     }
-    for gate in closed {
-        let url = if gate.reason == "AdminAckRequired" { ASKED } else { DOCUMENTS };
-        risks.push(risk(&format!("AdminAck-{}", gate.name), &gate.message, url.to_owned()));
-    }
+    risks.extend(of_administrators(behaviour, &own, view));
     for (name, said) in refusing_operators(view) {
         let name = format!("ClusterOperatorUpgradeable-{name}");
         risks.push(risk(&name, &said.message, at(&own, CONDITIONS)));
     }
-    (risks, error)
+    risks
+}
+
+/// What administrators have not agreed to. What cannot be looked up is a risk of its own: an error that comes with one is
+/// not told, so Upgradeable is False and not Unknown.
+fn of_administrators(behaviour: Behaviour, own: &str, view: &View) -> Vec<Risk> {
+    match gates::closed(behaviour.upgradeable, own, view) {
+        Ok(closed) => closed
+            .into_iter()
+            .map(|gate| {
+                let url = if gate.reason == "AdminAckRequired" { ASKED } else { DOCUMENTS };
+                risk(&format!("AdminAck-{}", gate.name), &gate.message, url.to_owned())
+            })
+            .collect(),
+        Err((namespace, name)) => {
+            let message = format!(
+                "Failed to retrieve ConfigMap {name} from namespace {namespace}: configmap \"{name}\" not found"
+            );
+            vec![risk("AdminAckUnknown", &message, DOCUMENTS.to_owned())]
+        }
+    }
 }
 
 /// A risk of any cluster.
@@ -70,19 +78,17 @@ fn risk(name: &str, message: &str, url: String) -> Risk {
     Risk { name: name.to_owned(), url, message: message.to_owned(), rules: vec![Rule::Always] }
 }
 
-/// Upgradeable, where there is a risk or one that could not be evaluated.
+/// Upgradeable, where there is a risk.
 pub(super) fn conditions(
     behaviour: Behaviour,
     cluster_version: &Object,
     deletions: &[String],
     view: &View,
 ) -> Vec<Condition> {
-    let (risks, error) = all(behaviour, cluster_version, deletions, view);
-    match (risks.as_slice(), error) {
-        ([], None) => Vec::new(),
-        ([], Some(error)) => vec![Condition::new(KIND, "Unknown", "EvaluationFailed", error)],
-        ([one], _) => vec![Condition::new(KIND, "False", reason(&one.name), one.message.clone())],
-        (several, _) => {
+    match all(behaviour, cluster_version, deletions, view).as_slice() {
+        [] => Vec::new(),
+        [one] => vec![Condition::new(KIND, "False", reason(&one.name), one.message.clone())],
+        several => {
             let lines: Vec<&str> = several.iter().map(|risk| risk.message.as_str()).collect();
             let message = format!(
                 "Cluster should not be upgraded between minor or major versions for multiple reasons:\n* {}",

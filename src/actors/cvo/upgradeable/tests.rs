@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::*;
+use crate::model::Resource;
 use crate::model::release::Release;
 use crate::model::resources::{CLUSTER_OPERATORS, CONFIG_MAPS};
-use crate::model::{Change, ChangeKind, Resource};
 
 fn behaviour(version: &str) -> Behaviour {
     let mut release = Release::find(&"4.22.0".parse().unwrap()).unwrap();
@@ -152,7 +152,7 @@ fn from_4_23_there_are_risks_and_no_conditions_beside_upgradeable() {
     assert_eq!(
         look(&settled, &View::default()),
         [
-            "Upgradeable Unknown EvaluationFailed Failed to retrieve ConfigMap admin-gates from namespace openshift-config-managed: configmap \"admin-gates\" not found"
+            "Upgradeable False AdminAckUnknown Failed to retrieve ConfigMap admin-gates from namespace openshift-config-managed: configmap \"admin-gates\" not found"
         ]
     );
 }
@@ -161,7 +161,7 @@ fn from_4_23_there_are_risks_and_no_conditions_beside_upgradeable() {
 fn from_4_23_on_gates_are_of_one_major_and_name_their_form_otherwise() {
     let gates = json!({ "ack-4.0-old": "Not this.", "ack-5.0-new": "Read this.", "x": "" });
     let view = cluster(&gates, &json!({}));
-    let (told, _) = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
+    let told = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
     let told: Vec<String> = told.iter().map(|risk| format!("{}: {}", risk.name, risk.message)).collect();
     assert_eq!(
         told,
@@ -179,7 +179,7 @@ fn each_risk_says_where_more_of_it_is_written() {
     let mut object = cluster_version("5.0.1", true, "True").to_value();
     object["status"]["desired"] = json!({ "version": "5.1.2" });
     let deleted = ["Deployment \"a/b\"".to_owned()];
-    let (told, error) = risks::all(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
+    let told = risks::all(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
     let told: Vec<String> = told.iter().map(|risk| format!("{} {}", risk.name, risk.url)).collect();
     let place = "https://docs.redhat.com/en/documentation/openshift_container_platform";
     let page = "html/updating_clusters/understanding-openshift-updates-1";
@@ -197,7 +197,39 @@ fn each_risk_says_where_more_of_it_is_written() {
             format!("ClusterOperatorUpgradeable-etcd {place}/5.0/{page}#{conditions}"),
         ]
     );
-    assert_eq!(error, None);
+}
+
+#[test]
+fn gates_that_cannot_be_read_are_a_risk_in_their_place_among_the_others() {
+    let mut view = View::default();
+    put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({}));
+    operator(&mut view, "etcd", "False", "No quorum.");
+    let told = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "True"), &[], &view);
+    let names: Vec<&str> = told.iter().map(|risk| risk.name.as_str()).collect();
+    assert_eq!(names, ["ClusterVersionUpdating", "AdminAckUnknown", "ClusterOperatorUpgradeable-etcd"]);
+    let message = "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap \"admin-acks\" not found";
+    assert_eq!(told[1].message, message);
+}
+
+#[test]
+fn an_operator_changes_when_it_begins_to_refuse_stops_or_says_otherwise_why() {
+    let operator = |status: &str, message: &str| {
+        let said = json!({ "type": "Upgradeable", "status": status, "message": message });
+        Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [said] } }))
+    };
+    let check = |old: Option<Object>, object: Object, kind: ChangeKind, expected: bool| {
+        let key = CLUSTER_OPERATORS.key("", "etcd");
+        assert_eq!(has_changed(&Change { key, kind, object, old }), expected);
+    };
+    let (fine, refuses) = (|| operator("True", "Fine."), || operator("False", "No quorum."));
+    check(None, refuses(), ChangeKind::Added, true);
+    check(None, fine(), ChangeKind::Added, false);
+    check(Some(fine()), refuses(), ChangeKind::Modified, true);
+    check(Some(refuses()), refuses(), ChangeKind::Modified, false);
+    check(Some(refuses()), operator("False", "No disk."), ChangeKind::Modified, true);
+    check(Some(fine()), operator("True", "Better."), ChangeKind::Modified, false);
+    check(Some(refuses()), fine(), ChangeKind::Modified, true);
+    check(Some(refuses()), refuses(), ChangeKind::Deleted, true);
 }
 
 /// Whether a look notices an operator that begins to refuse `after` seconds; `accepted` is why no payload is.

@@ -79,6 +79,8 @@ impl Worker {
         now: Time,
         out: &mut Outbox,
     ) {
+        // It may have taken minutes.
+        self.weigh_risks(site, view, cluster_version, now);
         match accepted {
             Err(load) => {
                 self.load = load;

@@ -10,6 +10,7 @@ use crate::actors::cvo::behaviour::Behaviour;
 use crate::actors::cvo::verify::Verifier;
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
+use crate::model::resources::{CLUSTER_OPERATORS, CONFIG_MAPS};
 use crate::model::world::World;
 use crate::model::{Change, ChangeKind, Refusal};
 
@@ -113,6 +114,82 @@ fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
     let broken_off = "True Could not update namespace \"openshift-cluster-version\" (1 of ";
     assert!(told[1].starts_with(broken_off), "{told:?}");
     assert_eq!((told.len(), &*told[0], &*told[2]), (3, "False ", "False "));
+}
+
+#[test]
+fn the_first_status_of_a_process_tells_of_an_invalid_spec_already() {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let view = seen("first", &json!({ "version": "4.20.7" }));
+    worker.run(&mut site, &view, &[], now(), &mut out);
+    let told: Vec<(String, String)> = statuses(&mut out)
+        .into_iter()
+        .map(|write| {
+            let Operation::Update(object) = write.operation else { panic!("no update") };
+            let object = Object::new(object);
+            let reason = |kind| condition::of(&object, kind).map(|found| found["reason"].to_string());
+            (reason("Invalid").unwrap(), reason("Progressing").unwrap())
+        })
+        .collect();
+    let invalid = || "\"InvalidClusterVersion\"".to_owned();
+    assert_eq!(told, [(invalid(), invalid())]);
+}
+
+/// What a process has to say of another minor in the status that `last` has it write, when an operator began to refuse one
+/// unnoticed and spec became invalid: reasons of Upgradeable and Invalid.
+fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outbox)) -> [Option<String>; 2] {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    site.behaviour = Behaviour::of(&Release { version: version.parse().unwrap(), ..own() });
+    let mut view = seen("first", &json!({ "version": "4.20.1", "image": own().image }));
+    for (namespace, name) in [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
+    {
+        let object = Object::new(json!({ "metadata": { "name": name, "namespace": namespace } }));
+        let key = CONFIG_MAPS.key(namespace, name);
+        view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    }
+    worker.run(&mut site, &view, &[], now(), &mut out);
+    statuses(&mut out);
+    let refusing = json!({ "type": "Upgradeable", "status": "False", "message": "No quorum." });
+    for (resource, object) in [
+        (
+            CLUSTER_OPERATORS,
+            json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [refusing] } }),
+        ),
+        (CLUSTER_VERSIONS, {
+            let mut object = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().to_value();
+            object["spec"]["desiredUpdate"]["version"] = json!("none");
+            object
+        }),
+    ] {
+        let object = Object::new(object);
+        let key = resource.key("", object.name());
+        view.apply(&Change { key, kind: ChangeKind::Modified, object, old: None });
+    }
+    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().clone();
+    last(&mut worker, &site, &view, &cluster_version, &mut out);
+    let written = statuses(&mut out).pop().map(|write| match write.operation {
+        Operation::Update(object) => Object::new(object),
+        _ => panic!("no update"),
+    });
+    ["Upgradeable", "Invalid"].map(|kind| {
+        let found = condition::of(written.as_ref()?, kind)?;
+        Some(Condition::read(found).reason)
+    })
+}
+
+#[test]
+fn risks_are_weighed_for_each_status_from_4_23_on_and_spec_is_read_for_the_last_one() {
+    let refused = |version| {
+        weighed(version, |worker, site, view, cluster_version, out| {
+            let load = Load::blocked(&own(), "because");
+            worker.retrieved(Err(load), site, view, cluster_version, now(), out);
+        })
+    };
+    let ended =
+        |version| weighed(version, |worker, site, view, _, out| worker.shut_down(site, view, now(), out));
+    let risk = || Some("RiskNameNotCompatibleWithReasonProperty".to_owned());
+    let invalid = || Some("InvalidClusterVersion".to_owned());
+    assert_eq!((refused("4.20.1"), ended("4.20.1")), ([None, None], [None, invalid()]));
+    assert_eq!((refused("5.0.1"), ended("5.0.1")), ([risk(), None], [risk(), invalid()]));
 }
 
 /// `observedGeneration` of the last status that a process writes once spec, of generation 1 so far, has these fields.

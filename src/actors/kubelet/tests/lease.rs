@@ -1,5 +1,7 @@
 //! Whether a kubelet shows that it lives.
 
+use jiff::SignedDuration;
+
 use super::*;
 use crate::model::resources::LEASES;
 
@@ -32,6 +34,20 @@ fn a_lease_is_the_nodes_own_and_renewed_every_ten_seconds() {
 }
 
 #[test]
+fn a_kubelet_whose_clock_is_set_back_goes_on_renewing() {
+    let mut rig = rig(true);
+    rig.run(25);
+    let renewed = rig.writes;
+    rig.now -= SignedDuration::from_mins(10);
+    // The clock is told of with its node.
+    let told = json!({ "metadata": { "annotations": { "clock": "wrong" } } });
+    rig.write(&Write::merge_patch(&NODES, "", "w", told));
+    rig.run(60);
+    assert_eq!(rig.writes - renewed, 7);
+    assert_eq!(lease(&rig).unwrap().text("/spec/renewTime"), "2023-12-31T23:51:25.000000Z");
+}
+
+#[test]
 fn a_restarted_kubelet_renews_at_once_what_it_finds() {
     let mut rig = rig(true);
     rig.run(1);
@@ -42,6 +58,22 @@ fn a_restarted_kubelet_renews_at_once_what_it_finds() {
         (rig.writes, lease(&rig).unwrap().text("/spec/renewTime")),
         (3, "2024-01-01T00:00:10.000000Z")
     );
+}
+
+#[test]
+fn a_kubelet_that_was_taken_for_silent_says_that_its_node_is_well() {
+    let mut rig = rig(true);
+    rig.run(1);
+    let unknown = json!({ "status": { "conditions": [{ "type": "Ready", "status": "Unknown" }] } });
+    rig.write(&Write::merge_patch_status(&NODES, "", "w", unknown));
+    rig.run(1);
+    let node = rig.view.get(&NODES, "", "w").unwrap();
+    let ready = condition::of(node, "Ready").unwrap();
+    assert_eq!((&ready["status"], &ready["reason"]), (&json!("True"), &json!("KubeletReady")));
+    assert_eq!(condition::of(node, "DiskPressure").unwrap()["status"], "False");
+    let writes = rig.writes;
+    rig.run(7);
+    assert_eq!(rig.writes, writes, "that is said once");
 }
 
 #[test]

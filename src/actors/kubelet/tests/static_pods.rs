@@ -72,6 +72,25 @@ fn who_deletes_the_mirror_ends_nothing_and_finds_another_one_that_tells_the_same
 }
 
 #[test]
+fn a_mirror_that_others_hold_is_deleted_once_and_waited_for() {
+    let mut rig = rig();
+    let finalizers = |list: Value| {
+        Write::merge_patch(&PODS, "ns", "etcd-m", json!({ "metadata": { "finalizers": list } }))
+    };
+    rig.write(&finalizers(json!(["example.com/mine"])));
+    rig.write(&Write::delete(&PODS, "ns", "etcd-m"));
+    rig.log.clear();
+    rig.run(300);
+    check(&rig, &["0:01:00 delete pods/ns/etcd-m"]);
+    let before = mirror(&rig).clone();
+    rig.write(&finalizers(json!(null)));
+    rig.run(60);
+    assert!(!mirror(&rig).is_terminating());
+    assert_eq!(mirror(&rig)["status"], before["status"]);
+    assert!(!rig.log.iter().any(|line| line.contains("kill")), "{:#?}", rig.log);
+}
+
+#[test]
 fn another_file_ends_what_runs_and_is_started_anew() {
     let mut rig = rig();
     rig.log.clear();

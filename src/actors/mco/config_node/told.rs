@@ -42,11 +42,11 @@ pub(in crate::actors::mco) fn prepared(drain: bool) -> Told {
     phase("UpdatePrepared", "True", message)
 }
 
-/// It is cordoned.
+/// It is cordoned. What the node reports is read before that.
 pub(in crate::actors::mco) fn cordoned() -> Told {
     step(
         ("UpdateExecuted", "Unknown", "Cordoned Node as part of update executed phase"),
-        ("Cordoned", "True", "Cordoned node. The node is reporting Unschedulable = true".to_owned()),
+        ("Cordoned", "True", "Cordoned node. The node is reporting Unschedulable = false".to_owned()),
     )
 }
 

@@ -38,6 +38,8 @@ enum Phase {
     Starting(Time),
     /// Nothing.
     Idle,
+    /// It has seen that the disk is not as it should be, and looks closer then.
+    Drifted(Time),
     /// It looks whether it can do what is desired then.
     Preparing(Time),
     /// It asks for a drain then.
@@ -128,9 +130,11 @@ impl MachineConfigDaemon {
     /// When it looks again by itself.
     fn wake_at(&self, now: Time) -> Option<Time> {
         match self.phase {
-            Phase::Starting(at) | Phase::Preparing(at) | Phase::AskingForDrain(at) | Phase::Applying(at) => {
-                Some(at)
-            }
+            Phase::Starting(at)
+            | Phase::Drifted(at)
+            | Phase::Preparing(at)
+            | Phase::AskingForDrain(at)
+            | Phase::Applying(at) => Some(at),
             Phase::Draining(since) | Phase::Uncordoning(since) => Some(steps::next_poll(since, now)),
             Phase::Idle | Phase::DrainFailed | Phase::Rebooting => None,
         }
@@ -138,7 +142,7 @@ impl MachineConfigDaemon {
 
     fn why(&self) -> String {
         match self.phase {
-            Phase::Starting(_) | Phase::Idle => String::new(),
+            Phase::Starting(_) | Phase::Idle | Phase::Drifted(_) => String::new(),
             Phase::Draining(_) | Phase::DrainFailed => format!("waits for the drain to {}", self.target),
             _ => format!("brings the node to {}", self.target),
         }

@@ -56,12 +56,20 @@ fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
     Fault::told(node).flatten().filter(|fault| fault.kind == kind)
 }
 
-/// What is said of an image of the operating system that cannot be had.
-fn os_update_failure(fault: &Fault, view: &View, target: &str) -> String {
+/// What is said of an image of the operating system that cannot be had; `None`: it can.
+fn os_failure(node: &Object, view: &View, target: &str) -> Option<String> {
     let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
+    if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
+        let why = fault.message_or("Error: pinging container registry: connection refused");
+        return Some(format!(
+            "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
+             podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
+        ));
+    }
+    let fault = fault(node, FaultKind::OsUpdateFails)?;
     let failed = if controller_line(view) >= LOWER_CASE { "failed" } else { "Failed" };
     let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
-    format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition")
+    Some(format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"))
 }
 
 /// Whether the way from one MachineConfig to another takes another operating system, and other keys.
@@ -75,11 +83,33 @@ fn is_granted(node: &Object) -> bool {
     annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
 }
 
+/// A machine that is not as its MachineConfig says.
+struct Drift {
+    /// What differs.
+    detail: String,
+    /// The same as a failure.
+    why: String,
+}
+
+impl Drift {
+    /// Says that it keeps the node where it is, with an Event if it is one of the disk and was not told so before. Gives whether
+    /// it is.
+    fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
+        let is_of_disk = self.why != self.detail;
+        if is_of_disk && annotation(node, REASON) != self.why {
+            out.notices.push(Notice::warning(event, self.why.clone()));
+        }
+        degrade(&self.why, node, out);
+        is_of_disk
+    }
+}
+
 impl MachineConfigDaemon {
     /// Goes on as far as it can without writing.
     pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         match self.phase.clone() {
             Phase::Starting(at) if at <= now => self.start(node, now, out),
+            Phase::Drifted(at) if at <= now => self.phase = Phase::Idle,
             Phase::Idle => self.look_for_work(node, view, now, out),
             Phase::Preparing(at) if at <= now => self.prepare(node, view, now, out),
             Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, view, now, out),
@@ -100,6 +130,9 @@ impl MachineConfigDaemon {
     fn start(&mut self, node: &Object, now: Time, out: &mut Looked) {
         let (current, desired) = (annotation(node, CURRENT_CONFIG), desired(node));
         self.phase = Phase::Idle;
+        if self.drift(node).is_some_and(|drift| drift.tell("OnDiskStateValidationFailed", node, out)) {
+            return;
+        }
         if desired.is_empty() || current == self.disk.config && desired == current {
             return;
         }
@@ -121,11 +154,15 @@ impl MachineConfigDaemon {
         if desired.is_empty() {
             return;
         }
-        if let Some(why) = self.drift(node).filter(|_| desired == self.disk.config) {
-            if annotation(node, STATE) != "Degraded" {
-                out.notices.push(Notice::warning("ConfigDriftDetected", why.clone()));
+        if let Some(drift) = self.drift(node).filter(|_| desired == self.disk.config) {
+            if annotation(node, STATE) == "Degraded" {
+                drift.tell("PreflightConfigDriftCheckFailed", node, out);
+            } else {
+                // Who watches the disk says what it saw; that makes for another look, which says more.
+                out.notices.push(Notice::warning("ConfigDriftDetected", drift.detail.clone()));
+                degrade(&drift.detail, node, out);
+                self.phase = Phase::Drifted(now + self.draw("drift", NOTICE));
             }
-            degrade(&why, node, out);
         } else if desired != self.disk.config {
             desired.clone_into(&mut self.target);
             self.back_off = BACK_OFF.0;
@@ -152,8 +189,9 @@ impl MachineConfigDaemon {
             return;
         }
         desired(node).clone_into(&mut self.target);
-        if let Some(why) = self.drift(node) {
-            return self.fail(&why, node, now, out);
+        if let Some(drift) = self.drift(node) {
+            drift.tell("PreflightConfigDriftCheckFailed", node, out);
+            return self.fail(&drift.why, node, now, out);
         }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         out.target = Some(self.target.clone());
@@ -246,8 +284,7 @@ impl MachineConfigDaemon {
     }
 
     fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
-        if let Some(fault) = fault(node, FaultKind::OsUpdateFails) {
-            let why = os_update_failure(&fault, view, &self.target);
+        if let Some(why) = os_failure(node, view, &self.target) {
             return self.fail(&why, node, now, out);
         }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
@@ -273,13 +310,15 @@ impl MachineConfigDaemon {
     }
 
     /// What is wrong on the disk, or whatever else the node is told to fail with.
-    fn drift(&self, node: &Object) -> Option<String> {
+    fn drift(&self, node: &Object) -> Option<Drift> {
         if let Some(fault) = fault(node, FaultKind::Degraded) {
-            return Some(fault.message_or("the daemon was told to fail").to_owned());
+            let why = fault.message_or("the daemon was told to fail").to_owned();
+            return Some(Drift { detail: why.clone(), why });
         }
         let fault = fault(node, FaultKind::OnDiskMismatch)?;
         let detail = fault.message_or("content mismatch for file \"/etc/kubernetes/kubelet.conf\"");
-        Some(format!("unexpected on-disk state validating against {}: {detail}", self.disk.config))
+        let why = format!("unexpected on-disk state validating against {}: {detail}", self.disk.config);
+        Some(Drift { detail: detail.to_owned(), why })
     }
 
     /// Says that there is no way from what it has to what it shall have.

@@ -7,7 +7,7 @@ use crate::actors::mco::annotations::{CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIE
 use crate::actors::testing::Rig;
 use crate::model::Object;
 use crate::model::fault::{Fault, FaultKind};
-use crate::model::resources::MACHINE_CONFIGS;
+use crate::model::resources::{EVENTS, MACHINE_CONFIGS};
 
 /// A node that is done with `a`, and MachineConfigs `a` and `b`.
 fn rig() -> Rig {
@@ -44,6 +44,14 @@ fn node(rig: &Rig) -> &Object {
 /// State, wish and reason.
 fn seen(rig: &Rig) -> [&str; 3] {
     [STATE, DESIRED_DRAIN, REASON].map(|key| node(rig).annotation(key).unwrap_or_default())
+}
+
+/// The reasons of Warnings, in their order.
+fn warnings(rig: &Rig) -> Vec<&str> {
+    let mut events: Vec<&Object> =
+        rig.view.list(&EVENTS).filter(|event| event.text("/type") == "Warning").collect();
+    events.sort_by_key(|event| event.text("/firstTimestamp"));
+    events.into_iter().map(|event| event.text("/reason")).collect()
 }
 
 fn reboots(rig: &Rig) -> usize {
@@ -99,13 +107,47 @@ fn a_name_that_leads_nowhere_is_told_at_once_and_forgiven_without_a_reboot() {
 #[test]
 fn a_changed_file_degrades_an_idle_node_and_one_that_was_put_right_is_done() {
     let mut rig = rig();
-    tell(&mut rig, Some((FaultKind::OnDiskMismatch, "content mismatch for file \"/etc/a\"")));
+    let detail = "content mismatch for file \"/etc/a\"";
+    tell(&mut rig, Some((FaultKind::OnDiskMismatch, detail)));
+    rig.run(0);
+    assert_eq!(seen(&rig), ["Degraded", "uncordon-a", detail]);
     rig.run(5);
-    let why = "unexpected on-disk state validating against a: content mismatch for file \"/etc/a\"";
-    assert_eq!(seen(&rig), ["Degraded", "uncordon-a", why]);
+    let why = format!("unexpected on-disk state validating against a: {detail}");
+    assert_eq!(seen(&rig), ["Degraded", "uncordon-a", &why]);
+    rig.run(600);
+    assert_eq!(warnings(&rig), ["ConfigDriftDetected", "PreflightConfigDriftCheckFailed"]);
     tell(&mut rig, None);
     rig.run(60);
     assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-a", ""], 0));
+}
+
+#[test]
+fn an_image_that_cannot_be_pulled_is_told_with_the_command_that_failed() {
+    let mut rig = rig();
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    tell(&mut rig, Some((FaultKind::ImagePullFails, "Error: dial tcp: i/o timeout")));
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(300);
+    let why = "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
+        podman pull -q --authfile /var/lib/kubelet/config.json os-2 failed: Error: dial tcp: i/o timeout: exit status 125]";
+    assert_eq!((seen(&rig), reboots(&rig)), (["Degraded", "drain-b", why], 0));
+    tell(&mut rig, None);
+    rig.run(300);
+    assert!(reboots(&rig) > 0);
+}
+
+#[test]
+fn a_daemon_that_starts_looks_at_the_disk_first() {
+    let mut rig = Rig::new();
+    let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
+    rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
+    tell(&mut rig, Some((FaultKind::OnDiskMismatch, "mode mismatch for file: \"/etc/a\"")));
+    let (now, disk) = (rig.now, Disk { config: "a".to_owned(), os_image: "os-1".to_owned() });
+    rig.seat(move || Box::new(MachineConfigDaemon::new("w", disk.clone(), &Streams::new(1), now)));
+    rig.run(60);
+    let why = "unexpected on-disk state validating against a: mode mismatch for file: \"/etc/a\"";
+    assert_eq!(seen(&rig), ["Degraded", "", why]);
+    assert_eq!(warnings(&rig), ["OnDiskStateValidationFailed"]);
 }
 
 #[test]

@@ -142,7 +142,7 @@ impl MachineConfigOperator {
             Err(problem) => problem,
         };
         step.why = "waits for the pools that are required".into();
-        match self.is_over(&problem, view, now) {
+        match self.is_over(&problem, line, view, now) {
             Some(failure) => report(&Report::Failed(&failure)),
             None => match &problem {
                 Problem::Waits(why) | Problem::Fails(why) => report(&Report::Waiting(why)),
@@ -173,7 +173,7 @@ impl MachineConfigOperator {
     }
 
     /// What it fails with, if it waited as long as it does, or did so a moment ago.
-    fn is_over(&mut self, problem: &Problem, view: &View, now: Time) -> Option<String> {
+    fn is_over(&mut self, problem: &Problem, line: Line, view: &View, now: Time) -> Option<String> {
         if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
             self.look_again(Some(after(at, RETRY)));
             return Some(failure);
@@ -183,7 +183,8 @@ impl MachineConfigOperator {
         let failure = match problem {
             Problem::Fails(why) => why.clone(),
             Problem::Waits(why) if over <= now => {
-                format!("error during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
+                let error = pools::error(line);
+                format!("{error}during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
             }
             Problem::Waits(_) => {
                 self.look_again(Some(over));

@@ -57,8 +57,13 @@ pub(super) fn is_required(pool: &Object) -> bool {
     pool.label(REQUIRED).is_some()
 }
 
+/// What its failures begin with.
+pub(super) fn error(line: Line) -> &'static str {
+    if line <= SAYS_ERROR { "error " } else { "" }
+}
+
 fn degraded(pool: &Object, line: Line) -> String {
-    let error = if line <= SAYS_ERROR { "error " } else { "" };
+    let error = error(line);
     let [total, ready, updated, unavailable, _] = counts(pool);
     let reason = if line >= TELLS_REASON {
         let message = condition::of(pool, "Degraded").map_or("", |found| text(&found["message"]));
@@ -109,7 +114,7 @@ fn has_reached(pool: &Object, view: &View, wanted: &Wanted<'_>) -> Result<(), St
 fn not_updated(pool: &Object, line: Line) -> Problem {
     let name = pool.name();
     if pool["spec"]["paused"] == true {
-        let error = if line <= SAYS_ERROR { "error " } else { "" };
+        let error = error(line);
         return Problem::Fails(format!(
             "{error}required MachineConfigPool {name} is paused and cannot sync until it is unpaused"
         ));

@@ -160,7 +160,10 @@ fn after_ten_minutes_for_each_machine_it_gives_up_and_starts_again() {
 
 #[test]
 fn a_degraded_pool_of_workers_is_told_at_once_as_an_obstacle_and_after_half_an_hour_as_a_failure() {
-    for (from, reason) in [("4.18.3", ""), ("4.19.3", ", reason: disk full")] {
+    let reason = ", reason: disk full";
+    for (from, error, reason) in
+        [("4.18.3", "error ", ""), ("4.19.3", "error ", reason), ("5.0.1", "", reason)]
+    {
         let mut rig = rig(from, from);
         tell(&mut rig, "worker", from, 2, &[("Degraded", "True", "disk full"), ("Updated", "False", "")]);
         rig.run(2);
@@ -172,11 +175,11 @@ fn a_degraded_pool_of_workers_is_told_at_once_as_an_obstacle_and_after_half_an_h
         assert_eq!(said(&rig, "Degraded"), "False  ");
         rig.run(20);
         let status = format!("(pool degraded: true total: 2, ready 1, updated: 1, unavailable: 1{reason})");
-        let last = format!("error MachineConfigPool worker is not ready, retrying. Status: {status}");
+        let last = format!("{error}MachineConfigPool worker is not ready, retrying. Status: {status}");
         assert_eq!(
             said(&rig, "Degraded"),
             format!(
-                "True RequiredPoolsFailed Failed to resync {from} because: error during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]"
+                "True RequiredPoolsFailed Failed to resync {from} because: {error}during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]"
             )
         );
         assert_eq!(said(&rig, "Progressing"), format!("False  Error while reconciling {from}"));

@@ -7,7 +7,7 @@ use super::*;
 use crate::actors::operators::Operator;
 use crate::actors::testing::Rig;
 use crate::base::rng::Streams;
-use crate::model::resources::DEPLOYMENTS;
+use crate::model::resources::{DEPLOYMENTS, NODES};
 use crate::model::world::World;
 
 fn release(version: &str) -> Release {

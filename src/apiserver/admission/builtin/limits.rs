@@ -1,7 +1,5 @@
 //! LimitRanges: what pods and claims are given that say nothing, and what they may ask for (`LimitRanger`).
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::amounts::{self, Amounts};
@@ -11,6 +9,7 @@ use crate::apiserver::kinds::quantity::Quantity;
 use crate::apiserver::metadata;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Stored;
 
 /// Tells of what was filled in.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
@@ -54,7 +53,7 @@ impl ApiServer {
         Ok(())
     }
 
-    fn ranges(&self, call: &Call<'_>) -> Vec<Arc<Value>> {
+    fn ranges(&self, call: &Call<'_>) -> Vec<Stored> {
         let Some(table) = self.admission.limit_ranges.filter(|_| call.path.subresource.is_empty()) else {
             return Vec::new();
         };

@@ -1,7 +1,5 @@
 //! What policies decide about a write.
 
-use std::sync::Arc;
-
 use serde_json::{Value as Json, json};
 
 use super::expression::Condition;
@@ -13,6 +11,7 @@ use crate::apiserver::cel::json;
 use crate::apiserver::cel::value::{Fault, Value};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Stored;
 
 /// The most that one evaluation may cost, and all of a policy.
 pub(super) const CALL_LIMIT: u64 = 1_000_000;
@@ -132,7 +131,7 @@ impl ApiServer {
         call: &Call<'_>,
         attributes: Attributes<'_>,
         object: Option<&Json>,
-    ) -> (Json, Arc<Json>) {
+    ) -> (Json, Stored) {
         let mut review = review::request("v1", call, &call.kind, attributes, object, attributes.old);
         let mut request = review["request"].take();
         if let Some(map) = request.as_object_mut() {
@@ -141,7 +140,7 @@ impl ApiServer {
         }
         let namespace = self.store.get(self.namespace_table, "", attributes.namespace);
         let namespace = namespace.map(crate::apiserver::store::Entry::served);
-        (request, namespace.unwrap_or_else(|| Arc::new(Json::Null)))
+        (request, namespace.unwrap_or_else(|| Stored::new(Json::Null, None)))
     }
 }
 

@@ -51,12 +51,12 @@ pub(super) fn collect(
         Some(name) => server
             .store
             .get(known.table, within, name)
-            .map(crate::apiserver::store::Entry::served)
+            .map(|entry| entry.served().whole())
             .into_iter()
             .collect(),
         None => {
             let selector = LabelSelector::read(&reference["selector"]);
-            let all = server.store.list(known.table, within).map(|(_, _, entry)| entry.served());
+            let all = server.store.list(known.table, within).map(|(_, _, entry)| entry.served().whole());
             all.filter(|object| selector.matches(&object["metadata"]["labels"])).collect()
         }
     };

@@ -10,6 +10,7 @@ use crate::apiserver::call::{Call, Owners};
 use crate::apiserver::kinds::Kind;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::Outcome;
+use crate::apiserver::store::Stored;
 use crate::apiserver::verbs::patch::apply;
 use crate::model::Resource;
 
@@ -17,7 +18,12 @@ const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scal
 
 impl ApiServer {
     /// The Scale that an apply comes to; the owners of the object's fields go into the call.
-    pub(super) fn apply_scale(&self, call: &mut Call<'_>, object: &Value, current: &Value) -> Outcome<Value> {
+    pub(super) fn apply_scale(
+        &self,
+        call: &mut Call<'_>,
+        object: &Stored,
+        current: &Value,
+    ) -> Outcome<Value> {
         let config = apply::configuration(call, &SCALE)?;
         let replicas = self.replicas(&call.kind);
         let owners = Managers::stored(object);

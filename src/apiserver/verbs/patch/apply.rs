@@ -34,10 +34,10 @@ impl ApiServer {
         };
         let config = configuration(call, &kind.resource)?;
         let is_new = live.is_none();
-        let managers = live.as_deref().map(Managers::stored).unwrap_or_default();
+        let managers = live.as_ref().map(Managers::stored).unwrap_or_default();
         let base = live.map_or_else(
             || json!({ "apiVersion": kind.resource.api_version(), "kind": kind.resource.kind }),
-            |live| without_managers(&live),
+            |live| (*live).clone(),
         );
         let force = call.options.force;
         let applied = self.tracker(call).apply(&base, &config, managers, is_new, force)?;
@@ -173,10 +173,4 @@ fn note_last_applied(call: &Call<'_>, object: &mut Value, config: &Value) {
     }
     let text = format!("{config}\n");
     object["metadata"]["annotations"][LAST_APPLIED] = json!(text);
-}
-
-fn without_managers(object: &Value) -> Value {
-    let mut object = object.clone();
-    metadata::of(&mut object).remove("managedFields");
-    object
 }

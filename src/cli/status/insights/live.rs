@@ -27,8 +27,10 @@ pub(super) fn found(kubeconfig: &Path, context: Option<&str>) -> Result<Insights
         let config = Connection::of(kubeconfig, context).config().await?;
         let client = Client::try_from(config).map_err(|error| plain(&error.to_string()))?;
         let config_map = get(&client, CONFIG_MAP).await?;
-        let update_status = if config_map.is_some() { None } else { get(&client, UPDATE_STATUS).await? };
-        published(config_map.as_ref(), update_status.as_ref()).ok_or_else(none)
+        if let Some(insights) = published(config_map.as_ref(), None) {
+            return Ok(insights);
+        }
+        published(None, get(&client, UPDATE_STATUS).await?.as_ref()).ok_or_else(none)
     })?
 }
 

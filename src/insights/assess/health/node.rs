@@ -80,10 +80,6 @@ pub fn assess(
     away(node, pool, standing, rebooting_since, findings);
 }
 
-fn is_on_its_way(node: &Node, pool: &Pool, standing: Standing) -> bool {
-    standing.is_on_its_way() && pool.wants(node)
-}
-
 fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
     Draft {
         scope: ScopeType::of(pool.is_control_plane()),
@@ -93,7 +89,7 @@ fn draft<'a>(cause: &'static Cause, node: &Node, pool: &Pool) -> Draft<'a> {
 }
 
 fn unavailable(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
-    if standing.is_available || is_on_its_way(node, pool, standing) {
+    if standing.is_available || standing.is_updating {
         return;
     }
     let tolerated = |lack| if lack == Lack::Ready { NOT_READY_FOR } else { PRESSED_FOR };
@@ -132,7 +128,7 @@ fn described(lack: Lack, found: &Dated) -> String {
 
 /// A drain goes on since pods are kept away from the node, which is the first thing that a drain does.
 fn draining(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
-    let is_draining = standing.phase == Phase::Draining && node.asks_for_drain();
+    let is_draining = standing.rollout == Phase::Draining && node.asks_for_drain();
     let Some(since) = node.cordoned_since.filter(|_| is_draining) else { return };
     if !findings.is_older(Some(since), DRAINING_FOR) {
         return;
@@ -160,7 +156,7 @@ fn away(
     rebooting_since: Option<Time>,
     findings: &mut Findings<'_>,
 ) {
-    let is_away = is_on_its_way(node, pool, standing);
+    let is_away = standing.rollout.is_on_its_way() && pool.wants(node);
     let lack = node.lacks.iter().find(|(lack, _)| *lack == Lack::Ready).filter(|_| is_away);
     let not_ready_since = lack.and_then(|(_, ready)| ready.since);
     let Some(since) = [not_ready_since, rebooting_since].into_iter().flatten().min() else { return };

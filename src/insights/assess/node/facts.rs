@@ -151,6 +151,11 @@ impl Pool {
         self.wanted.is_empty() || self.wanted == node.annotation("desiredConfig")
     }
 
+    /// Whether this is the MachineConfig that its nodes shall have.
+    pub(super) fn names(&self, machine_config: &str) -> bool {
+        self.wanted == machine_config
+    }
+
     /// Whether it is the pool of the control plane.
     pub fn is_control_plane(&self) -> bool {
         self.name == MASTER

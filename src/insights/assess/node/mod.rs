@@ -1,7 +1,8 @@
 //! The status insight of a node: is it updating, can it run pods, did its update fail.
 //!
-//! The rules, their order and their texts are those of the update status controller that was part of the
-//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessNode`).
+//! The rules of [`upstream`], their order and their texts are those of the update status controller that was part of the
+//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessNode`). [`assess`] asks as `oc adm upgrade status` does
+//! who is on its way to the newest release, and who is there.
 
 mod availability;
 mod facts;
@@ -9,7 +10,7 @@ mod facts;
 use jiff::SignedDuration;
 
 use crate::base::clock::Time;
-use crate::model::insight::{InsightCondition, NodeStatusInsight, ResourceRef, ScopeType};
+use crate::model::insight::{AWAY, InsightCondition, NodeStatusInsight, ResourceRef, ScopeType};
 use crate::model::node_phase::Phase;
 
 pub use availability::CORDONED;
@@ -20,6 +21,10 @@ pub use facts::{Lack, Node, Pool, pool_of, release_of};
 pub struct Standing {
     /// Where it is on its way.
     pub phase: Phase,
+    /// Whether it began and is not there, also where its daemon has just ended its work.
+    pub is_updating: bool,
+    /// Where it is on its way to any other MachineConfig of the newest release, if only to one that its pool does not want.
+    pub rollout: Phase,
     /// Whether pods can run on it and its daemon rests, also where that is part of its update.
     pub is_available: bool,
     /// Whether its daemon failed.
@@ -43,6 +48,9 @@ pub struct Releases<'a> {
     pub of: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The one that the cluster is at, or is on its way to.
     pub newest: &'a str,
+    /// Whether the cluster is on its way to another architecture of the release that it has, so that the release of a node does not
+    /// tell whether it is there.
+    pub migrates: bool,
 }
 
 /// Where a node is on its way to the newest release.
@@ -56,20 +64,34 @@ enum Progress {
     Behind,
 }
 
-/// Assesses a node of `pool` at the moment `now`, which becomes the transition time of its conditions.
-pub fn assess(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> NodeStatusInsight {
-    assess_standing(node, pool, releases, now).0
+/// Assesses a node of `pool` at the moment `now`, which becomes the transition time of its conditions, as the upstream
+/// controller did.
+pub fn upstream(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> NodeStatusInsight {
+    told(node, pool, releases, rollout(node, releases), now).0
 }
 
-/// The same, and where it stands.
-pub fn assess_standing(
+/// The same by what its pool wants, and where the node stands: as [`upstream`], but
+///
+/// * it is on its way only to what its pool wants, and once it is of the newest release it is there, whatever MachineConfig it is to get;
+/// * while the cluster changes its architecture, it is there with the MachineConfig that its pool wants;
+/// * its condition `Available` tells whether it is away, also where that is part of its update.
+pub fn assess(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> (NodeStatusInsight, Standing) {
+    let (mut insight, standing) = told(node, pool, releases, update(node, pool, releases), now);
+    let available = insight.conditions.iter_mut().find(|condition| condition.kind == "Available");
+    if let Some(available) = available.filter(|_| standing.is_updating && !standing.is_available) {
+        AWAY.clone_into(&mut available.message);
+    }
+    (insight, standing)
+}
+
+/// What a node comes to that is so far.
+fn told(
     node: &Node,
     pool: &Pool,
     releases: Releases<'_>,
+    progress: Progress,
     now: Time,
 ) -> (NodeStatusInsight, Standing) {
-    let version = (releases.of)(node.annotation("currentConfig"));
-    let progress = progress(node, version, releases);
     let phase = phase(node, pool, progress);
     let (updating, mut est_to_complete) = updating(phase, now);
     let mut available = as_expected("Available", "True", "The node is available", now);
@@ -77,7 +99,13 @@ pub fn assess_standing(
     let (mut message, mut troubled) = (String::new(), false);
     let unavailable = availability::unavailable(node, pool);
     let failure = failure(node);
-    let standing = Standing { phase, is_available: unavailable.is_none(), is_degraded: failure.is_some() };
+    let standing = Standing {
+        phase,
+        is_updating: progress == Progress::Updating,
+        rollout: self::phase(node, pool, rollout(node, releases)),
+        is_available: unavailable.is_none(),
+        is_degraded: failure.is_some(),
+    };
     // To be away for a while is part of an update.
     if let Some(unavailable) = unavailable.filter(|_| progress != Progress::Updating) {
         message.clone_from(&unavailable.message);
@@ -97,20 +125,41 @@ pub fn assess_standing(
         resource: ResourceRef::node(&node.name),
         pool_resource: ResourceRef::machine_config_pool(&pool.name),
         scope_type: ScopeType::of(pool.is_control_plane()),
-        version: version.unwrap_or_default().to_owned(),
+        version: version(node, releases).unwrap_or_default().to_owned(),
         est_to_complete,
         message,
     };
     (insight, standing)
 }
 
-fn progress(node: &Node, version: Option<&str>, releases: Releases<'_>) -> Progress {
+/// The release that it has.
+fn version<'a>(node: &Node, releases: Releases<'a>) -> Option<&'a str> {
+    (releases.of)(node.annotation("currentConfig"))
+}
+
+/// How far it is by its MachineConfigs alone, as the upstream controller had it.
+fn rollout(node: &Node, releases: Releases<'_>) -> Progress {
     let (current, desired) = (node.annotation("currentConfig"), node.given("desiredConfig"));
-    let Some(version) = version else { return Progress::Behind };
+    let Some(version) = version(node, releases) else { return Progress::Behind };
     if version == releases.newest && desired.is_none_or(|desired| desired == current) {
         Progress::Updated
     } else if desired.and_then(releases.of) == Some(releases.newest) {
         Progress::Updating
+    } else {
+        Progress::Behind
+    }
+}
+
+/// How far it is by what its pool wants too, as `oc` has it.
+fn update(node: &Node, pool: &Pool, releases: Releases<'_>) -> Progress {
+    let (current, desired) = (node.annotation("currentConfig"), node.given("desiredConfig"));
+    let Some(version) = version(node, releases) else { return Progress::Behind };
+    let is_wanted = pool.names(desired.unwrap_or_default());
+    let is_settled = desired.is_none_or(|desired| desired == current && is_wanted);
+    if version == releases.newest && (!releases.migrates || is_settled) {
+        Progress::Updated
+    } else if desired.is_some_and(|desired| desired != current) && is_wanted {
+        rollout(node, releases)
     } else {
         Progress::Behind
     }

@@ -24,9 +24,9 @@ fn told(node: &Value, paused: bool) -> Vec<String> {
         "new" => Some("4.18.7"),
         _ => None,
     };
-    let releases = Releases { of: &of, newest: "4.18.7" };
+    let releases = Releases { of: &of, newest: "4.18.7", migrates: false };
     let insight =
-        serde_json::to_value(assess(&Node::read(node), &pool, releases, NOW.parse().unwrap())).unwrap();
+        serde_json::to_value(upstream(&Node::read(node), &pool, releases, NOW.parse().unwrap())).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let conditions = insight["conditions"].as_array().unwrap().iter();
     let mut told: Vec<String> =
@@ -55,6 +55,48 @@ fn a_node_goes_from_pending_to_completed_by_its_annotations() {
         assert_eq!(told(&node, false), [updating, WELL[0], WELL[1], estimate, ""], "{node}");
     }
     assert_eq!(told(&still("old"), true), ["False Paused", WELL[0], WELL[1], "0s", ""]);
+}
+
+/// Reasons of `Updating` by upstream and by us, and whether we say that the node is away for it, for a node with these MachineConfigs. The pool wants `new`;
+/// `new` and `next` are of the newest release.
+fn both(current: &str, desired: Option<&str>, migrates: bool) -> (String, String, bool) {
+    let annotations =
+        [("currentConfig", Some(current)), ("desiredConfig", desired), ("state", Some("Working"))];
+    let given: Vec<(&str, &str)> =
+        annotations.iter().filter_map(|(key, text)| Some((*key, (*text)?))).collect();
+    let pool =
+        Pool::read(&json!({"metadata": {"name": "worker"}, "spec": {"configuration": {"name": "new"}}}));
+    let of = |config: &str| match config {
+        "old" => Some("4.18.3"),
+        "new" | "next" => Some("4.18.7"),
+        _ => None,
+    };
+    let (node, now) = (Node::read(&node(&given)), NOW.parse().unwrap());
+    let releases = Releases { of: &of, newest: "4.18.7", migrates };
+    let (ours, standing) = assess(&node, &pool, releases, now);
+    let reason = |insight: &NodeStatusInsight| insight.conditions[0].reason.clone();
+    let is_away = ours.conditions[1].message == AWAY;
+    assert_eq!(is_away, standing.is_updating, "its daemon works");
+    (reason(&upstream(&node, &pool, releases, now)), reason(&ours), is_away)
+}
+
+#[test]
+fn what_the_pool_wants_decides_where_a_node_is_on_its_way_to() {
+    for (current, desired, migrates, theirs, ours) in [
+        ("old", Some("new"), false, "Updating", "Updating"),
+        ("old", Some("next"), false, "Updating", "Pending"),
+        ("next", Some("new"), false, "Updating", "Completed"),
+        ("new", Some("new"), false, "Completed", "Completed"),
+        ("next", Some("new"), true, "Updating", "Updating"),
+        ("new", Some("next"), true, "Updating", "Pending"),
+        ("next", Some("next"), true, "Completed", "Pending"),
+        ("new", Some("new"), true, "Completed", "Completed"),
+        ("next", None, true, "Completed", "Completed"),
+        ("lost", Some("new"), true, "Pending", "Pending"),
+    ] {
+        let wanted = (theirs.to_owned(), ours.to_owned(), ours == "Updating");
+        assert_eq!(both(current, desired, migrates), wanted, "{current} {desired:?} {migrates}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 fn a_pool_counts_its_nodes_wherever_they_come_from_and_go() {
     let mut bench = Bench::new();
     assert_eq!(bench.pool_told("worker"), "Completed 100%: 2 Total, 2 Available");
-    bench.nodes.newest(Some("4.18.7"));
+    bench.nodes.goal(Some("4.18.7"), false);
     bench.round("01");
     assert_eq!(bench.pool_told("worker"), "Pending 0%: 2 Total, 2 Available, 2 Outdated");
     bench.config("new", &config("4.18.7"));

@@ -1,6 +1,8 @@
 //! What a run must never do to a cluster that others have.
 
-use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, Secret, ServiceAccount};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
@@ -8,7 +10,10 @@ use super::{Cluster, client, run};
 
 /// A scenario, which is recorded.
 const SCENARIO: &str = "name: n\ncluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 1}}\n\
-                        timeline:\n- advance: 2m\n";
+                        releases: {4.14.8: }\n\
+                        timeline:\n- update: {to: 4.14.8}\n\
+                        - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}, \
+                        fields: {\"status.history[0].state\": Completed}, within: 3h}\n";
 
 fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
@@ -59,19 +64,80 @@ fn a_cluster_with_a_cluster_version_of_others_is_refused_whatever_the_flags() {
 }
 
 #[test]
-fn nodes_and_secrets_of_others_are_left_alone_and_told_to_nobody() {
+fn definitions_of_others_are_not_overwritten() {
+    let cluster = Cluster::bare();
+    let kubeconfig = cluster.environment.read("config");
+    let name = "servicemonitors.monitoring.coreos.com";
+    let made = run(async {
+        let definitions: Api<CustomResourceDefinition> = Api::all(client(&kubeconfig).await);
+        let definition = from(json!({
+            "metadata": { "name": name },
+            "spec": {
+                "group": "monitoring.coreos.com",
+                "names": { "kind": "ServiceMonitor", "plural": "servicemonitors" },
+                "scope": "Namespaced",
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": { "openAPIV3Schema": { "type": "object", "description": "of others" } },
+                }],
+            },
+        }));
+        definitions.create(&PostParams::default(), &definition).await.unwrap().metadata.uid
+    });
+    let before = cluster.objects();
+    let output = cluster.test(&["f.feature"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+    assert!(output.stderr.contains(&format!("did not write: {name}")), "{output}");
+    assert_eq!(cluster.objects(), before);
+    run(async {
+        let definitions: Api<CustomResourceDefinition> = Api::all(client(&kubeconfig).await);
+        let now = definitions.get(name).await.unwrap();
+        assert_eq!((now.metadata.uid, now.metadata.owner_references), (made, None));
+        let schema = now.spec.versions[0].schema.clone().unwrap().open_api_v3_schema.unwrap();
+        assert_eq!(schema.description.as_deref(), Some("of others"));
+    });
+}
+
+#[test]
+fn nodes_pods_and_secrets_of_others_are_left_alone_and_told_to_nobody() {
     let cluster = Cluster::bare();
     cluster.environment.write("s.yaml", SCENARIO);
     let kubeconfig = cluster.environment.read("config");
-    let (node, secret) = run(async {
-        let client = client(&kubeconfig).await;
-        let node: Node =
-            from(json!({ "metadata": { "name": "real-0" }, "spec": { "providerID": "real://0" } }));
-        let node = Api::all(client.clone()).create(&PostParams::default(), &node).await.unwrap();
+    let (node, lease, pod, secret) = run(async {
+        let (client, create) = (client(&kubeconfig).await, PostParams::default());
+        // What makes a node part of the pools, and of the control plane.
+        let roles = json!({ "node-role.kubernetes.io/master": "", "node-role.kubernetes.io/worker": "" });
+        let node: Node = from(json!({
+            "metadata": { "name": "real-0", "labels": roles },
+            "spec": { "providerID": "real://0" },
+            "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
+        }));
+        let nodes: Api<Node> = Api::all(client.clone());
+        let mut made = nodes.create(&create, &node).await.unwrap();
+        made.status = node.status;
+        let node = nodes.replace_status("real-0", &create, &made).await.unwrap();
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let own = from(json!({ "metadata": { "name": "kube-node-lease" } }));
+        // It may be there.
+        let _ = namespaces.create(&create, &own).await;
+        let lease: Lease = from(json!({
+            "metadata": { "name": "real-0" },
+            "spec": { "holderIdentity": "real-0", "leaseDurationSeconds": 40 },
+        }));
+        let leases = Api::namespaced(client.clone(), "kube-node-lease");
+        let lease = leases.create(&create, &lease).await.unwrap();
+        let account: ServiceAccount = from(json!({ "metadata": { "name": "default" } }));
+        Api::namespaced(client.clone(), "default").create(&create, &account).await.unwrap();
+        let pod: Pod = from(json!({
+            "metadata": { "name": "pending" },
+            "spec": { "containers": [{ "name": "c", "image": "i" }] },
+        }));
+        let pods = Api::namespaced(client.clone(), "default");
+        let pod = pods.create(&create, &pod).await.unwrap();
         let secret: Secret =
             from(json!({ "metadata": { "name": "s" }, "stringData": { "password": "hunter2" } }));
         let secrets: Api<Secret> = Api::namespaced(client, "default");
-        (node, secrets.create(&PostParams::default(), &secret).await.unwrap())
+        (node, lease, pod, secrets.create(&create, &secret).await.unwrap())
     });
     let before = cluster.objects();
     let mut arguments = Cluster::arguments(&["s.yaml", "--record", "r.jsonl", "--html", "p.html"]);
@@ -93,6 +159,9 @@ fn nodes_and_secrets_of_others_are_left_alone_and_told_to_nobody() {
     run(async {
         let client = client(&kubeconfig).await;
         assert_eq!(Api::<Node>::all(client.clone()).get("real-0").await.unwrap(), node);
+        let leases = Api::<Lease>::namespaced(client.clone(), "kube-node-lease");
+        assert_eq!(leases.get("real-0").await.unwrap(), lease);
+        assert_eq!(Api::<Pod>::namespaced(client.clone(), "default").get("pending").await.unwrap(), pod);
         assert_eq!(Api::<Secret>::namespaced(client, "default").get("s").await.unwrap(), secret);
     });
 }

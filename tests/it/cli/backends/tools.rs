@@ -35,6 +35,11 @@ impl Machine {
     fn new() -> Self {
         let cluster = Cluster::bare();
         cluster.add_node();
+        Self::of(cluster)
+    }
+
+    /// The stand-ins lead to this cluster.
+    fn of(cluster: Cluster) -> Self {
         cluster.environment.write("short.feature", SHORT);
         for program in ["kind", "k3d"] {
             let path = format!("bin/{program}");
@@ -138,6 +143,45 @@ fn a_cluster_that_cannot_be_made_is_told_and_deleted() {
 }
 
 #[test]
+fn a_cluster_without_a_node_that_is_ready_is_waited_for() {
+    let machine = Machine::of(Cluster::bare());
+    let mut child =
+        machine.command("kind", &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let (mut said, mut line) = (String::new(), String::new());
+    while stderr.read_line(&mut line).unwrap() > 0 && !line.contains("no node is Ready yet") {
+        said += &std::mem::take(&mut line);
+    }
+    assert_eq!(line, "waiting for the cluster: no node is Ready yet\n", "{said}");
+    machine.0.add_node();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
+}
+
+#[test]
+fn of_two_clusters_that_are_made_at_once_each_is_deleted_by_its_maker() {
+    let machine = Machine::new().with("fails").with("is-slow");
+    let begin = || machine.command("kind", &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut names = Vec::new();
+    for child in [begin(), begin()] {
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let name = |before: &str| {
+            let rest = stderr.split(before).nth(1).unwrap_or_else(|| panic!("{stderr}"));
+            rest.split_whitespace().next().unwrap().to_owned()
+        };
+        assert_eq!(name("making cluster "), name("deleted cluster "));
+        names.push(name("making cluster "));
+    }
+    assert_ne!(names[0], names[1]);
+    let calls = machine.0.environment.read("calls");
+    for name in names {
+        assert_eq!(calls.matches(&format!("kind delete cluster --name {name} ")).count(), 1, "{calls}");
+    }
+}
+
+#[test]
 fn what_is_no_kubeconfig_is_not_repeated() {
     let machine = Machine::new().with("is-garbage");
     let output = machine.test("k3d", &["--debug"]);
@@ -219,6 +263,8 @@ fn a_process_that_is_interrupted_while_it_makes_a_cluster_deletes_it() {
     signal(&child, "-INT");
     stderr.read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    assert!(said.contains("interrupted: cleaning up\ndeleted cluster windtunnel-"), "{said}");
+    let (first, rest) = said.split_once('\n').unwrap();
+    assert!(rest.starts_with("interrupted: cleaning up\ndeleted cluster windtunnel-"), "{first}\n{rest}");
+    assert_eq!(rest.lines().count(), 2, "{rest}");
     assert!(machine.calls().ends_with("kind delete cluster --name NAME --kubeconfig DIR/NAME.kubeconfig\n"));
 }

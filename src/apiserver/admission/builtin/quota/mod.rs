@@ -7,8 +7,6 @@
 mod scope;
 mod usage;
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::amounts::{self, Amounts};
@@ -18,6 +16,7 @@ use crate::apiserver::kinds::Kind;
 use crate::apiserver::kinds::quantity::Quantity;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
+use crate::apiserver::store::Stored;
 use crate::base::clock::Time;
 use crate::model::Resource;
 
@@ -100,7 +99,7 @@ impl ApiServer {
     }
 
     /// The quotas of a namespace, by name.
-    fn quotas(&self, namespace: &str) -> Vec<Arc<Value>> {
+    fn quotas(&self, namespace: &str) -> Vec<Stored> {
         let Some(table) = self.admission.quotas.filter(|_| !namespace.is_empty()) else { return Vec::new() };
         self.store.list(table, namespace).map(|(_, _, entry)| entry.served()).collect()
     }
@@ -140,7 +139,7 @@ impl ApiServer {
             let mut changed = (*quota).clone();
             changed["status"] = status;
             let key = QUOTAS.key(namespace, quota["metadata"]["name"].as_str().unwrap_or_default());
-            self.store.put(table, &key, 0, changed);
+            self.store.rewrite(table, &key, 0, changed);
         }
     }
 }

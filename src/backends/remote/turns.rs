@@ -1,0 +1,52 @@
+//! How many writes there may be in a second.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Writes take turns, so many in a second; those of the last second that were not taken may be made up for.
+pub(super) struct Turns {
+    pause: Option<Duration>,
+    next: Mutex<Option<Instant>>,
+}
+
+impl Turns {
+    /// `None`: nobody waits.
+    pub(super) fn new(per_second: Option<u32>) -> Self {
+        Self { pause: per_second.map(|count| Duration::from_secs(1) / count.max(1)), next: Mutex::new(None) }
+    }
+
+    /// Waits for the next turn.
+    pub(super) async fn take(&self) {
+        let Some(pause) = self.pause else { return };
+        let now = Instant::now();
+        let turn = {
+            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+            let earliest = now.checked_sub(Duration::from_secs(1)).unwrap_or(now);
+            let turn = next.map_or(earliest, |next| next.max(earliest));
+            *next = Some(turn + pause);
+            turn
+        };
+        tokio::time::sleep_until(turn).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_are_paced_after_a_burst_of_one_second() {
+        let turns = Turns::new(Some(10));
+        let start = Instant::now();
+        for _ in 0..11 {
+            turns.take().await;
+        }
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        for _ in 0..10 {
+            turns.take().await;
+        }
+        assert_eq!(start.elapsed().as_millis(), 1000);
+    }
+}

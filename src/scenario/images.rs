@@ -1,0 +1,61 @@
+//! `images`: what the registry does about those that belong to no release.
+
+use super::reader::Reader;
+use crate::base::yaml::Node;
+use crate::model::world::{Containers, Pull, Workloads};
+
+/// The key of all images that are not named.
+const OTHERS: &str = "*";
+
+/// Reads the images by their pull specifications.
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Workloads {
+    let mut workloads = Workloads::default();
+    for (name, facts) in reader.entries(node, "images by pull specification").unwrap_or_default() {
+        let name = reader.text(name, "a pull specification such as `quay.io/example/web:1`");
+        let map = reader.map(facts, "an image", &["pull", "containers"]);
+        let (Some(name), Some(map)) = (name, map) else { continue };
+        let image =
+            Workloads::image(pull(reader, map.get("pull")), containers(reader, map.get("containers")));
+        if name == OTHERS {
+            workloads.others = image;
+        } else {
+            workloads.named.insert(name, image);
+        }
+    }
+    workloads
+}
+
+/// What a pull comes to.
+pub(super) fn pull(reader: &mut Reader<'_>, node: Option<&Node>) -> Pull {
+    const PULLS: &[&str] = &[
+        "succeeds",
+        "manifest-unknown",
+        "wrong-digest",
+        "unauthorized",
+        "unreachable",
+        "unavailable",
+        "slow",
+        "hangs",
+    ];
+    match node.and_then(|node| reader.word(node, PULLS)) {
+        Some("manifest-unknown") => Pull::ManifestUnknown,
+        Some("wrong-digest") => Pull::WrongDigest,
+        Some("unauthorized") => Pull::Unauthorized,
+        Some("unreachable") => Pull::Unreachable,
+        Some("unavailable") => Pull::Unavailable,
+        Some("slow") => Pull::Slow,
+        Some("hangs") => Pull::Hangs,
+        _ => Pull::Succeeds,
+    }
+}
+
+/// What becomes of containers.
+pub(super) fn containers(reader: &mut Reader<'_>, node: Option<&Node>) -> Containers {
+    const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
+    match node.and_then(|node| reader.word(node, CONTAINERS)) {
+        Some("crash") => Containers::Crash,
+        Some("out-of-memory") => Containers::OutOfMemory,
+        Some("cannot-be-created") => Containers::CannotBeCreated,
+        _ => Containers::Run,
+    }
+}

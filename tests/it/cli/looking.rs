@@ -1,0 +1,74 @@
+//! `run` that does not end by itself: it plays again when a file changes, or stops at a moment and serves the cluster.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::process::{Child, Stdio};
+
+use super::environment::TestEnvironment;
+use super::scenarios::{CALM, WRONG};
+
+/// A run that is on its way, and ends with its test.
+struct Run(Child);
+
+impl Run {
+    fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
+        let mut command = environment.command(&[&["run"], arguments].concat());
+        Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The lines up to the first that has `part`.
+fn read_until(from: &mut BufReader<impl Read>, part: &str) -> String {
+    let mut read = String::new();
+    while !read.contains(part) {
+        assert_ne!(from.read_line(&mut read).unwrap(), 0, "no `{part}` in {read}");
+    }
+    read
+}
+
+#[cfg(feature = "watch")]
+#[test]
+fn a_scenario_that_is_watched_is_played_again_when_its_file_changes() {
+    let environment = TestEnvironment::with(&[("s/a.yaml", CALM)]);
+    let mut run = Run::start(&environment, &["--watch", "--quiet", "--junit", "s/j.xml", "s"]);
+    let mut out = BufReader::new(run.0.stdout.take().unwrap());
+    let mut err = BufReader::new(run.0.stderr.take().unwrap());
+    read_until(&mut out, "1 scenario: 1 passed");
+    read_until(&mut err, "watching for changes");
+    environment.write("s/a.yaml", WRONG);
+    read_until(&mut out, "1 scenario: 0 passed, 1 failed");
+    let said = read_until(&mut err, "watching for changes");
+    assert!(said.contains("a.yaml changed") && !said.contains("j.xml changed"), "{said}");
+    environment.write("s/a.yaml", "name: [");
+    let said = read_until(&mut err, "watching for changes");
+    assert!(said.contains("s/a.yaml:1:"), "{said}");
+    environment.write("s/a.yaml", CALM);
+    read_until(&mut out, "1 scenario: 1 passed");
+}
+
+#[cfg(all(feature = "live", feature = "serve"))]
+#[test]
+fn a_cluster_at_which_a_run_stops_is_served_as_it_is_then() {
+    const UPDATE: &str = "name: u\ncluster: {version: 4.20.1}\nreleases: {4.20.3: {}}\ntimeline:\n\
+                          - update: {to: 4.20.3}\n- advance: 5h\n";
+    let environment = TestEnvironment::with(&[("u.yaml", UPDATE)]);
+    let mut run = Run::start(&environment, &["--until", "20m", "--serve", "--quiet", "u.yaml"]);
+    let mut out = BufReader::new(run.0.stdout.take().unwrap());
+    let told = read_until(&mut out, "serving https://");
+    let completion = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("Completion: "));
+        line.unwrap_or_else(|| panic!("no completion: {text}")).to_owned()
+    };
+    let served = environment.run(&["status", "--kubeconfig", "wind.kubeconfig"]);
+    assert_eq!(completion(&served.stdout), completion(&told), "{served}");
+    assert!(served.stdout.contains("Target Version:  4.20.3 (from 4.20.1)"), "{served}");
+    let sent = std::process::Command::new("kill").args(["-INT", &run.0.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(run.0.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,48 @@
+//! The operators of recorded clusters, from their files to what is published of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+use windtunnel::base::clock::Time;
+use windtunnel::dump::{Dump, Source};
+use windtunnel::insights::snapshot;
+use windtunnel::model::insight::Detail;
+
+use super::{each_cluster, golden};
+
+/// What insights on operators are made from.
+const FILES: [&str; 3] = ["clusterversion.yaml", "clusteroperators.yaml", "mco-deployment.yaml"];
+
+/// The insights on the operators of a cluster by their names, as JSON.
+fn insights(cluster: &str, now: Time) -> BTreeMap<String, Value> {
+    let folder = golden(&format!("upgrade-status/{cluster}"));
+    let text = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    let sources =
+        FILES.iter().filter_map(|file| Some(Source { path: (*file).to_owned(), text: text(file)? }));
+    let dump = Dump::read(sources, snapshot::KINDS).unwrap();
+    let list = |resource: &_| dump.list(resource).cloned().collect();
+    let insights = snapshot::of_objects(list, Vec::new(), 33, now).unwrap();
+    let operators = insights.into_values().filter_map(|insight| match insight.detail {
+        Detail::ClusterOperator(found) => Some((found.name.clone(), serde_json::to_value(found).unwrap())),
+        _ => None,
+    });
+    operators.collect()
+}
+
+#[test]
+fn the_operators_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() {
+    each_cluster(|name, recorded| {
+        let all = recorded["clusterOperators"].as_object().unwrap();
+        assert!(!all.is_empty(), "{name} has no operators");
+        // The controller did not look at what came with no payload, and failed without the machine-config operator's image.
+        let (told, untold): (Vec<_>, Vec<_>) = all.iter().partition(|(_, told)| told.is_object());
+        for (operator, why) in untold {
+            let why = why.as_str().unwrap();
+            assert!(why == "filtered" || why.starts_with("error: "), "{name} {operator}: {why}");
+        }
+        let told: BTreeMap<String, Value> =
+            told.into_iter().map(|(operator, told)| (operator.clone(), told.clone())).collect();
+        assert_eq!(insights(name, recorded["now"].as_str().unwrap().parse().unwrap()), told, "{name}");
+    });
+}
