@@ -1,5 +1,7 @@
 //! Outcomes of writes, for whoever records a run.
 
+use std::collections::VecDeque;
+
 use super::call::Call;
 use super::reply::{Reply, ReplyBody};
 use super::request::{Method, Via};
@@ -7,7 +9,6 @@ use super::server::ApiServer;
 use super::store::Stored;
 use crate::base::clock::Time;
 use crate::model::{Key, Object};
-use std::collections::VecDeque;
 
 /// What came of one request to change something.
 #[derive(Debug, Clone)]

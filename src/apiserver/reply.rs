@@ -1,9 +1,10 @@
 //! An answer as data; only the edge of the server turns it into bytes.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
-use std::borrow::Cow;
 
 use super::accept::{Media, PARTIAL_LIST};
 use super::held::Held;
@@ -121,8 +122,7 @@ struct Untyped<'a>(&'a Stored);
 
 impl Serialize for Untyped<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(object) = self.0.as_object() else { return self.0.serialize(serializer) };
-        self.0.serialize_fields(object, |name| name != "apiVersion" && name != "kind", serializer)
+        self.0.serialize_fields(|name| name != "apiVersion" && name != "kind", serializer)
     }
 }
 

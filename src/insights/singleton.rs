@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_left_alone_is_tried_again_with_all_its_room_once_something_else_is_known() {
         let mut singleton = read();
-        let tries = (1..).find(|_| {
+        let tries = (1..=100).find(|_| {
             singleton.refused(KNOWN);
             singleton.read(Some(("1".to_owned(), json!({}))));
             singleton.is_given_up()

@@ -92,19 +92,17 @@ fn release(machine_config: &Value) -> Option<String> {
 /// The insights that are published in a ConfigMap, or where it has none, in an UpdateStatus. Keys that hold something else are left
 /// out. Insights that do not tell of the ClusterVersion tell nothing of an update: a ConfigMap that was just created is empty.
 pub fn published(config_map: Option<&Value>, update_status: Option<&Value>) -> Option<Insights> {
-    let in_config_map = || {
-        let read = |(key, text): (&str, &str)| Some((key.to_owned(), yaml::from_str(text).ok()?));
-        Some(documents(config_map?).filter_map(read).collect())
-    };
-    let in_update_status = || {
-        let found = in_status(&update_status?["status"]);
-        Some(
-            found
-                .filter_map(|(key, value)| Some((format!("usc.{key}"), update_status::read(value)?)))
-                .collect(),
-        )
-    };
-    in_config_map().filter(tells_of_update).or_else(in_update_status).filter(tells_of_update)
+    let read = |(key, text): (&str, &str)| Some((key.to_owned(), yaml::from_str(text).ok()?));
+    let in_config_map: Option<Insights> = config_map.map(|map| documents(map).filter_map(read).collect());
+    in_config_map
+        .filter(tells_of_update)
+        .or_else(|| update_status.map(in_update_status))
+        .filter(tells_of_update)
+}
+
+fn in_update_status(update_status: &Value) -> Insights {
+    let found = in_status(&update_status["status"]);
+    found.filter_map(|(key, value)| Some((format!("usc.{key}"), update_status::read(value)?))).collect()
 }
 
 fn tells_of_update(insights: &Insights) -> bool {

@@ -149,7 +149,12 @@ fn completes(step: &PlannedStep) -> bool {
 
 /// Whether a step is about the run from its beginning, of which the second phase knows nothing.
 fn looks_back(step: &PlannedStep) -> bool {
-    let Step::Expect(expectation) = &step.step else { return false };
+    let expectation = match &step.step {
+        Step::Expect(expectation) => expectation,
+        Step::Retry(retry) => return retry.steps.iter().any(looks_back),
+        // A moment is counted from the beginning.
+        step => return matches!(step, Step::At(_)),
+    };
     matches!(
         expectation.what,
         What::Statuses { .. }

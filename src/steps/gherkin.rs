@@ -108,9 +108,9 @@ fn tag_rows(scenarios: &mut [Scenario], rows: Vec<Option<(usize, Vec<String>)>>)
 /// Gives scenarios the ids that stand in their names as tags: who asks for tags asks for these, too.
 fn tag_with_names(scenarios: &mut [Scenario]) {
     for scenario in scenarios {
-        let own = ids(&scenario.name).into_iter().filter(|id| !scenario.tags.contains(id));
-        let own: Vec<String> = own.collect();
-        scenario.tags.extend(own);
+        let mut own = ids(&scenario.name);
+        own.retain(|id| !scenario.tags.contains(id));
+        scenario.tags.append(&mut own);
     }
 }
 

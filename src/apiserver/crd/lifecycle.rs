@@ -15,7 +15,7 @@ use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::Profile;
 use crate::apiserver::server::ApiServer;
-use crate::apiserver::store::{Entry, Stored, TableId};
+use crate::apiserver::store::{Entry, TableId};
 use crate::base::clock::Time;
 use crate::model::{Key, Resource, condition, resources};
 
@@ -147,7 +147,7 @@ impl ApiServer {
         let Some(storage) = definition.storage().map(Arc::clone) else { return };
         let table = self.custom_table(&definition.group, &definition.plural);
         let stored = self.store.get(self.crd_table, "", metadata::text(crd, "name"));
-        let stored = stored.map_or_else(|| Stored::new(Value::Null, None), Entry::served);
+        let stored = stored.map(Entry::served).unwrap_or_default();
         let accepted = condition::find(
             stored["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default(),
             "Established",

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::apiserver::metadata;
 
@@ -16,7 +16,7 @@ const OWNERS: &str = "managedFields";
 
 /// An object, shared. As a [`Value`] it has everything but the owners of its fields; serialized, and [as a
 /// whole](Stored::whole), it has these too.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stored {
     object: Arc<Value>,
     owners: Option<Arc<Value>>,
@@ -74,6 +74,24 @@ impl Stored {
     pub(crate) fn metadata(&self) -> impl Serialize {
         Metadata { metadata: &self.object["metadata"], owners: self.owners.as_deref() }
     }
+
+    /// Serializes the object with those of its fields alone that are shown.
+    pub(crate) fn serialize_fields<S: Serializer>(
+        &self,
+        shown: impl Fn(&str) -> bool,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let Value::Object(fields) = &*self.object else { return self.object.serialize(serializer) };
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in fields.iter().filter(|(name, _)| shown(name)) {
+            if name == "metadata" {
+                map.serialize_entry(name, &self.metadata())?;
+            } else {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
 }
 
 /// A copy of an object with these owners in its metadata.
@@ -87,30 +105,10 @@ pub(crate) fn joined(object: &Value, owners: Option<&Value>) -> Value {
 
 impl Serialize for Stored {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (&*self.object, &self.owners) {
-            (Value::Object(fields), Some(_)) => self.serialize_fields(fields, |_| true, serializer),
-            (object, _) => object.serialize(serializer),
+        match self.owners {
+            Some(_) => self.serialize_fields(|_| true, serializer),
+            None => self.object.serialize(serializer),
         }
-    }
-}
-
-impl Stored {
-    /// Serializes the object with those of its fields alone that are shown.
-    pub(crate) fn serialize_fields<S: Serializer>(
-        &self,
-        fields: &Map<String, Value>,
-        shown: impl Fn(&str) -> bool,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in fields.iter().filter(|(name, _)| shown(name)) {
-            if name == "metadata" {
-                map.serialize_entry(name, &self.metadata())?;
-            } else {
-                map.serialize_entry(name, value)?;
-            }
-        }
-        map.end()
     }
 }
 

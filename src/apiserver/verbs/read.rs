@@ -53,9 +53,10 @@ impl ApiServer {
     pub(crate) fn just_stored(kind: &Kind, stored: &Stored) -> Stored {
         match &kind.custom {
             // With a webhook, what was stored before the storage version changed waits for its conversion.
-            Some(custom) if !custom.version.storage || custom.family.conversion.is_some() => {
+            Some(custom) if custom.family.conversion.is_some() => {
                 Stored::split(kind.convert(&stored.to_value()))
             }
+            Some(custom) if !custom.version.storage => stored.with(kind.convert(stored)),
             Some(_) => stored.clone(),
             None => kind.shown(stored),
         }

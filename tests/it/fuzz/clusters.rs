@@ -7,7 +7,7 @@ use windtunnel::base::clock::Time;
 use windtunnel::dump::{Dump, Source};
 use windtunnel::insights::snapshot::{self, Insights};
 use windtunnel::model::alert::ActiveAlert;
-use windtunnel::model::insight::Detail;
+use windtunnel::model::insight::{Detail, PoolNodesUpdateSummary};
 use windtunnel::model::{Object, Resource};
 use windtunnel::status::published::sections_on_nodes;
 use windtunnel::status::{Alerts, Details, Inputs, KINDS, Moment, Report, render};
@@ -182,14 +182,17 @@ fn check_insights(insights: &Insights) -> Result<(), String> {
     let (mut counts, mut nodes) = (BTreeMap::new(), BTreeMap::new());
     for insight in insights.values() {
         match &insight.detail {
-            Detail::MachineConfigPool(pool) => drop(counts.insert(&pool.name, pool.summaries[0].count)),
+            Detail::MachineConfigPool(pool) => {
+                counts
+                    .insert(&pool.name, usize::try_from(pool.summaries[0].count).expect("no less than none"));
+            }
             Detail::Node(node) => *nodes.entry(&node.pool_resource.name).or_insert(0) += 1,
             _ => {}
         }
     }
     counts.retain(|_, count| *count > 0);
     for count in nodes.values_mut() {
-        *count = 4096.min(*count);
+        *count = PoolNodesUpdateSummary::MOST.min(*count);
     }
     if counts != nodes {
         return Err(format!("pools of {counts:?} with {nodes:?} nodes"));

@@ -140,7 +140,7 @@ impl ApiServer {
         }
         let namespace = self.store.get(self.namespace_table, "", attributes.namespace);
         let namespace = namespace.map(crate::apiserver::store::Entry::served);
-        (request, namespace.unwrap_or_else(|| Stored::new(Json::Null, None)))
+        (request, namespace.unwrap_or_default())
     }
 }
 
