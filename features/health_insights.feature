@@ -3,6 +3,7 @@ Feature: Health insights
   What stands in the way of an update is published as a health insight, from when it lasts long enough until it is over. A
   healthy update has none.
 
+  @own
   Scenario: An update that goes well has no health insights
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -17,6 +18,7 @@ Feature: Health insights
     And within 2 hours the insight about MachineConfigPool/worker has "completion" "100"
     And there was never a health insight
 
+  # OTA-1418
   Scenario: One that somebody asks for
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -59,6 +61,7 @@ Feature: Health insights
     Then within 2 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.20.3" and description /The update cannot be verified: unable to verify sha256:/
     And there is no health insight with summary /cannot be retrieved/
 
+  @own
   Scenario: Preconditions that are not met
     Given a 4.19.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -67,6 +70,7 @@ Feature: Health insights
     And I update to 4.21.1
     Then within 5 minutes there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.21.1" and description /MultipleMinorVersionsUpdate/
 
+  @own
   Scenario: A payload that is another one
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -76,6 +80,7 @@ Feature: Health insights
     And I update to 4.18.7
     Then within 5 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /^Release 4\.18\.7 is not accepted \(VerifyPayloadVersion\)$/
 
+  @own
   Scenario: An operator that is not available fails and stalls the update, and gets worse with time
     Given a 4.18.1 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -96,6 +101,7 @@ Feature: Health insights
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
     And within 2 minutes there is no health insight
 
+  # OCP-41728
   Scenario: An operator that is degraded, and the alert that begins during the update
     Given a 4.20.1 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -111,6 +117,7 @@ Feature: Health insights
     When operator image-registry recovers
     Then within 3 minutes there is no health insight with summary /^Alert is firing/
 
+  @own
   Scenario: An update that begins before another one is done
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -167,6 +174,7 @@ Feature: Health insights
     And within 5 minutes there is a health insight about Node/master-0 with level "Error" and impact "Update Stalled" and summary "Node master-0 is degraded" and description /^failed to drain node: master-0 after 1 hour/
     And within 5 minutes there is a health insight about MachineConfigPool/master with level "Error" and summary "Pool 'master' is degraded"
 
+  # NODES-28
   Scenario: Pools that are paused
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And the feature set "DevPreviewNoUpgrade"
@@ -186,6 +194,7 @@ Feature: Health insights
     When I unpause pool worker
     Then within 2 minutes there is no health insight about MachineConfigPool/worker
 
+  @own
   Scenario: Whoever lost the ConfigMap finds the same in the resource UpdateStatus
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"

@@ -57,15 +57,15 @@ fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> 
     Ok(())
 }
 
-/// The update status controller runs and publishes from the start, whatever the feature set is.
+/// The update status controller runs and publishes from the start, whatever the feature set is. A Background may say so
+/// before scenarios name their clusters.
 ///
 /// ```gherkin
 /// Given insights are published
 /// ```
 #[given(regex = r"^insights are published$")]
 fn insights(world: &mut ClusterWorld) -> Result<(), StepError> {
-    world.planned()?.insights = true;
-    Ok(())
+    world.publish_insights()
 }
 
 /// The architecture of the cluster's machines, or of a payload for several. It is said before other releases are.

@@ -272,19 +272,23 @@ mod features {
     use std::fs;
     use std::path::Path;
 
+    use super::shipped::lacks;
     use super::{CANARY, NOWHERE, redacted, shipped};
+
+    fn read(files: &[(String, String)]) -> Suite {
+        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
+        let beside = Beside { folder: yaml_beside, snapshot };
+        Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"))
+    }
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
-        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
-        let beside = Beside { folder: yaml_beside, snapshot };
-        let suite = Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let backend = std::sync::Arc::new(windtunnel::backends::in_process::Here);
         let stop = std::sync::Arc::default();
         let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
-        runtime.block_on(suite.run(playing))
+        runtime.block_on(read(files).run(playing))
     }
 
     /// The YAML files of a folder that a feature names.
@@ -315,6 +319,18 @@ mod features {
             .collect();
         assert!(failures.is_empty(), "{}", failures.join("\n"));
         assert!(results.iter().all(|result| result.record.is_some()), "a scenario without a cluster");
+    }
+
+    #[test]
+    fn every_shipped_feature_expects_insights_and_state_and_names_its_source() {
+        let planned = read(&shipped("features", "feature")).planned();
+        let problems = planned.iter().flat_map(|(scenario, steps)| {
+            let place = format!("{}:{}", scenario.file, scenario.line);
+            let lacks = lacks(&scenario.tags, &scenario.ids, steps);
+            lacks.into_iter().map(move |what| format!("{place}: {what}"))
+        });
+        let problems: Vec<String> = problems.collect();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
     }
 
     /// Plays one scenario whose last step is `then`; why it failed, or nothing.
