@@ -26,6 +26,7 @@ Feature: Insights about operators
   Scenario: An operator that degrades is not healthy until it recovers
     When operator etcd degrades
     Then within 30 minutes the insight about ClusterOperator/etcd has condition Healthy False with reason "Degraded"
+    And ClusterOperator/etcd condition Degraded is True
     And the insight about ClusterOperator/dns has condition Healthy True
     When operator etcd recovers
     Then within 30 minutes the insight about ClusterOperator/etcd has condition Healthy True with reason "AsExpected"

@@ -25,6 +25,7 @@ Feature: Insights about pools
     And within 3 hours the insight about MachineConfigPool/worker has condition Updating True with reason "Progressing"
     And within 10 minutes the insight about MachineConfigPool/worker has "summaries[4].count" "1"
     And within 1 hour the insight about MachineConfigPool/worker has "completion" "33"
+    And within 1 minute MachineConfigPool/worker field "status.updatedMachineCount" is "1"
     And the insight about MachineConfigPool/worker has "assessment" "Progressing"
     And within 1 hour the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
     And within 1 hour the insight about MachineConfigPool/master has "completion" "100"
@@ -52,6 +53,7 @@ Feature: Insights about pools
     And the insight about MachineConfigPool/worker has "assessment" "Degraded"
     And within 1 minute there is a health insight about Node/worker-0 with level "Error" and summary "Node worker-0 is degraded"
     And within 5 minutes there is a health insight about MachineConfigPool/worker with level "Error" and summary "Pool 'worker' is degraded"
+    And MachineConfigPool/worker condition NodeDegraded is True
     When node worker-0 recovers
     Then within 1 hour the insight about MachineConfigPool/worker has condition Healthy True with reason "AsExpected"
 
