@@ -14,13 +14,26 @@ pub(super) struct Phases {
     of: BTreeMap<String, Vec<Phase>>,
     /// What comes before is the set-up, of which only the last phase counts.
     epoch: Time,
-    broken: Option<String>,
+}
+
+/// A node that went from one phase to one that cannot follow it.
+#[derive(Debug)]
+pub(super) struct Leap {
+    pub(super) node: String,
+    before: Phase,
+    phase: Phase,
+}
+
+impl std::fmt::Display for Leap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "it went from {:?} to {:?}", self.before, self.phase)
+    }
 }
 
 impl Phases {
     /// None seen yet.
     pub(super) fn since(epoch: Time) -> Self {
-        Self { of: BTreeMap::new(), epoch, broken: None }
+        Self { of: BTreeMap::new(), epoch }
     }
 
     /// The phases of a node, the one that it began with first.
@@ -28,40 +41,36 @@ impl Phases {
         self.of.get(node).map_or(&[], Vec::as_slice)
     }
 
-    /// The first time that a node went from one phase to one that cannot follow.
-    pub(super) fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
-    }
-
-    /// Takes in a change that `view` has taken in.
-    pub(super) fn notice(&mut self, change: &Change, view: &View, now: Time) {
+    /// Takes in a change that `view` has taken in. Tells of a node that went from one phase to one that cannot follow.
+    pub(super) fn notice(&mut self, change: &Change, view: &View, now: Time) -> Option<Leap> {
         let new = (change.kind != ChangeKind::Deleted).then_some(&change.object);
         if change.key.is(&NODES) {
-            match new {
-                None => _ = self.of.remove(&change.key.name),
-                Some(node) => self.look(node, view, now),
-            }
+            let Some(node) = new else {
+                self.of.remove(&change.key.name);
+                return None;
+            };
+            self.look(node, view, now)
         } else if nodes::moves_all(&change.key, change.old.as_ref(), new) {
-            for node in view.list(&NODES) {
-                self.look(node, view, now);
-            }
+            let leaps: Vec<Leap> = view.list(&NODES).filter_map(|node| self.look(node, view, now)).collect();
+            leaps.into_iter().next()
+        } else {
+            None
         }
     }
 
-    fn look(&mut self, node: &Object, view: &View, now: Time) {
-        let Some(phase) = nodes::in_view(node, view).map(|status| status.phase) else { return };
+    fn look(&mut self, node: &Object, view: &View, now: Time) -> Option<Leap> {
+        let phase = nodes::in_view(node, view)?.phase;
         let seen = self.of.entry(node.name().to_owned()).or_default();
         let before = seen.last().copied();
         if before == Some(phase) {
-            return;
+            return None;
         }
         if now < self.epoch {
             seen.clear();
-        } else if before.is_some_and(|before| !follows(before, phase)) {
-            let why = format!("node {} went from {:?} to {phase:?}", node.name(), seen.last());
-            self.broken.get_or_insert(why);
         }
         seen.push(phase);
+        let before = before.filter(|before| now >= self.epoch && !follows(*before, phase))?;
+        Some(Leap { node: node.name().to_owned(), before, phase })
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::error::SessionError;
+use super::invariants::Invariants;
 use super::simulation::{Pending, Simulation};
 use super::{act, check, check_status, command, install, kept};
 use crate::actors::{self, Actor};
@@ -133,6 +134,7 @@ impl Session {
         };
         let record = Record { header, entries: Vec::new() };
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
+        simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();
         if !capabilities.any_kubernetes {
             simulation.serve_kubernetes(minor);
@@ -226,7 +228,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
-    /// [`SessionError::Broken`]: something happened meanwhile that must never happen.
+    /// [`SessionError::Broken`]: an invariant that the plan holds was broken meanwhile.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
         let filled = kept::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
         match &*filled {
@@ -240,7 +242,7 @@ impl Session {
             Step::Retry(retry) => self.retry(retry),
         }
         .map_err(|error| self.simulation.blamed(error))?;
-        match self.simulation.phases.broken() {
+        match self.simulation.invariants.broken() {
             None => Ok(()),
             Some(why) => Err(SessionError::Broken(why.to_owned())),
         }

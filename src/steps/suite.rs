@@ -111,7 +111,8 @@ impl Suite {
 
     /// The scenarios whose tags fit, as results of which nothing is known yet.
     fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
-        let wanted = self.scenarios().filter(|(feature, rule, scenario)| fits(tags, feature, *rule, scenario));
+        let wanted =
+            self.scenarios().filter(|(feature, rule, scenario)| fits(tags, feature, *rule, scenario));
         wanted.map(|(feature, rule, scenario)| of(feature, rule, scenario)).collect()
     }
 

@@ -1,7 +1,6 @@
 //! What is shipped passes, gives the same record every time, and would fail if it should.
 
 mod commands;
-mod invariants;
 mod shipped;
 
 use std::fs;
@@ -93,6 +92,36 @@ fn every_whole_scenario_of_the_documents_passes() {
         for scenario in scenarios {
             assert_eq!(play(&plan(document, scenario), 1).1, "", "\n{scenario}");
         }
+    }
+}
+
+#[test]
+fn an_invariant_that_is_broken_fails_the_scenario_unless_it_is_not_checked() {
+    let failure = |invariants: &str| {
+        let text = format!(
+            "name: n
+cluster: {{version: 4.16.1, nodes: {{control-plane: 1, workers: 1}}}}
+releases: {{4.16.5: {{}}}}
+{invariants}
+timeline:
+- update: {{to: 4.16.5}}
+- expect: {{node: worker-0, phase: Updating, within: 2h}}
+- apply:
+    apiVersion: v1
+    kind: Node
+    metadata: {{name: worker-0, annotations: {{machineconfiguration.openshift.io/state: Rebooting}}}}
+- advance: 1m
+"
+        );
+        play(&plan("n.yaml", &text), 1).1
+    };
+    let broken = failure("invariants: true");
+    let told = "invariant `node-order` is broken by Node/worker-0 at 0:";
+    assert!(broken.starts_with("n.yaml:8:3: apply Node/worker-0") && broken.contains(told), "{broken}");
+    assert!(broken.ends_with("it went from Updating to Rebooting"), "{broken}");
+    assert_eq!(failure("invariants: {except: [history-order]}"), broken);
+    for unchecked in ["invariants: false", "invariants: {except: [history-order, node-order]}"] {
+        assert_eq!(failure(unchecked), "", "{unchecked}");
     }
 }
 
