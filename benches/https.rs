@@ -1,14 +1,23 @@
 //! The API server over HTTPS, side by side with another one where `--against URL --token TOKEN` names it: the same
 //! requests, by the same client, on the same machine.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _, stream};
-use http_body_util::BodyExt as _;
+use bytes::Bytes;
+use futures::future::{join, join_all};
+use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _};
+use http::{Request, Response, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::{self, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use kube::Config;
+use kube::client::ConfigExt as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use serde_json::json;
+use tokio::task::JoinSet;
 use windtunnel::apiserver::ApiServer;
 use windtunnel::apiserver::https::{self, Serving, Settings};
 use windtunnel::apiserver::service::Shared;
@@ -67,23 +76,44 @@ async fn ours() -> Result<(Serving, Client), String> {
     let serving = https::serve(shared, Settings::default()).await.map_err(|error| error.to_string())?;
     let config = Kubeconfig::from_yaml(&serving.kubeconfig()).map_err(|error| error.to_string())?;
     let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
-    let client = Client::try_from(config.map_err(|error| error.to_string())?);
-    Ok((serving, client.map_err(|error| error.to_string())?))
+    let client = Client::new(&config.map_err(|error| error.to_string())?, serving.token())?;
+    Ok((serving, client))
 }
 
 fn theirs(against: &Against) -> Result<Client, String> {
     let url = against.url.parse().map_err(|error| format!("{}: {error}", against.url))?;
     let mut config = Config::new(url);
     config.accept_invalid_certs = true;
-    config.auth_info.token = Some(against.token.clone().into());
-    Client::try_from(config).map_err(|error| error.to_string())
+    Client::new(&config, &against.token)
+}
+
+/// Who asks: no more than HTTP over TLS, since it shares the machine with the server that is measured.
+#[derive(Clone)]
+struct Client {
+    http: legacy::Client<hyper_rustls::HttpsConnector<HttpConnector>, Full<Bytes>>,
+    url: String,
+    token: String,
+}
+
+impl Client {
+    fn new(config: &Config, token: &str) -> Result<Self, String> {
+        let connector = config.rustls_https_connector().map_err(|error| error.to_string())?;
+        let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
+        let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        Ok(Self { http, url, token: format!("Bearer {token}") })
+    }
+
+    async fn send(&self, method: &str, path: &str, body: String) -> Result<Response<Incoming>, String> {
+        let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+        let request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let request = request.header(header::CONTENT_TYPE, kind).header(header::AUTHORIZATION, &self.token);
+        let request = request.body(Full::from(body)).map_err(|error| error.to_string())?;
+        self.http.request(request).await.map_err(|error| error.to_string())
+    }
 }
 
 async fn ask(client: &Client, method: &str, path: &str, body: String) -> Result<usize, String> {
-    let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-    let request = http::Request::builder().method(method).uri(path).header("Content-Type", kind);
-    let request = request.body(body.into_bytes().into()).map_err(|error| error.to_string())?;
-    let answer = client.send(request).await.map_err(|error| error.to_string())?;
+    let answer = client.send(method, path, body).await?;
     let status = answer.status();
     let body = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
     if status.is_success() {
@@ -98,17 +128,25 @@ fn map(number: usize, round: &str) -> String {
         .to_string()
 }
 
-/// Some requests at the same time.
-async fn many(
-    client: &Client,
-    count: usize,
-    request: impl Fn(usize) -> (&'static str, String, String),
-) -> Result<(), String> {
-    let requests = (0..count).map(|number| {
-        let (method, path, body) = request(number);
-        async move { ask(client, method, &path, body).await }
-    });
-    stream::iter(requests).buffer_unordered(AT_ONCE).try_for_each(|_| std::future::ready(Ok(()))).await
+/// Some requests at the same time, each connection in a task of its own.
+async fn many(client: &Client, requests: Vec<(&'static str, String, String)>) -> Result<(), String> {
+    let size = requests.len().div_ceil(AT_ONCE);
+    let mut requests = requests.into_iter();
+    let mut tasks = JoinSet::new();
+    loop {
+        let some: Vec<_> = requests.by_ref().take(size).collect();
+        if some.is_empty() {
+            break;
+        }
+        let client = client.clone();
+        tasks.spawn(async move {
+            for (method, path, body) in some {
+                ask(&client, method, &path, body).await?;
+            }
+            Ok(())
+        });
+    }
+    tasks.join_all().await.into_iter().collect()
 }
 
 async fn clear(client: &Client) -> Result<(), String> {
@@ -122,9 +160,14 @@ fn compare(
     client: &Client,
 ) -> Result<(), String> {
     let one = |number: usize| format!("{MAPS}/bench-{number}");
-    let prepare = || runtime.block_on(clear(client)).unwrap_or_default();
-    let create =
-        |()| runtime.block_on(many(client, COUNT, |number| ("POST", MAPS.to_owned(), map(number, "0"))));
+    let creates = |numbers: Range<usize>| -> Vec<_> {
+        numbers.map(|number| ("POST", MAPS.to_owned(), map(number, "0"))).collect()
+    };
+    let prepare = || {
+        runtime.block_on(clear(client)).unwrap_or_default();
+        creates(0..COUNT)
+    };
+    let create = |requests| runtime.block_on(many(client, requests));
     let timing = table.time(prepare, create)?;
     table.row(&format!("{who}: create"), timing, rate(COUNT, timing.median), "10 times the real one's");
     let patch = |_| json!({ "data": { "patched": "x" } }).to_string();
@@ -134,12 +177,11 @@ fn compare(
         ("patch", "PATCH", &patch),
     ];
     for (what, method, body) in work {
-        let run = |()| runtime.block_on(many(client, COUNT, |number| (method, one(number), body(number))));
-        let timing = table.time(|| (), run)?;
+        let prepare = || (0..COUNT).map(|number| (method, one(number), body(number))).collect();
+        let timing = table.time(prepare, |requests| runtime.block_on(many(client, requests)))?;
         table.row(&format!("{who}: {what}"), timing, rate(COUNT, timing.median), "");
     }
-    let more = |number: usize| ("POST", MAPS.to_owned(), map(COUNT + number, "0"));
-    runtime.block_on(many(client, LISTED - COUNT, more))?;
+    runtime.block_on(many(client, creates(COUNT..LISTED)))?;
     let list = |()| runtime.block_on(ask(client, "GET", MAPS, String::new()));
     let timing = table.time(|| (), list)?;
     table.row(&format!("{who}: list of {LISTED}"), timing, rate(1, timing.median), "");
@@ -152,15 +194,12 @@ fn compare(
 
 /// Begins watches, patches, and waits until each of them has seen everything.
 async fn watched(client: &Client) -> Result<(), String> {
-    let watch = || async {
-        let path = format!("{MAPS}?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dbench-0");
-        let request = http::Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
-        let lines = client.request_stream(request).await.map_err(|error| error.to_string())?.lines();
-        Ok::<_, String>(Box::pin(lines))
-    };
+    let path = format!("{MAPS}?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dbench-0");
     let mut watches = Vec::new();
     for _ in 0..WATCHERS {
-        let mut lines = watch().await?;
+        let answer = client.send("GET", &path, String::new()).await?;
+        let body = answer.into_body().into_data_stream().map_err(std::io::Error::other);
+        let mut lines = Box::pin(body.into_async_read().lines());
         lines.next().await.ok_or("the watch ended")?.map_err(|error| error.to_string())?;
         watches.push(lines);
     }
@@ -172,7 +211,7 @@ async fn watched(client: &Client) -> Result<(), String> {
         }
         Ok::<_, String>(())
     };
-    let all = futures::future::join(futures::future::join_all(readers), patches);
+    let all = join(join_all(readers), patches);
     let limit = Duration::from_secs(60);
     let (counts, patched) = tokio::time::timeout(limit, all).await.map_err(|_| "watchers miss something")?;
     patched?;

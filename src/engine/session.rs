@@ -230,6 +230,11 @@ impl Session {
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
     /// [`SessionError::Broken`]: an invariant that the plan holds was broken meanwhile.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
+        self.play_plainly(step).map_err(|error| self.simulation.blamed(error))
+    }
+
+    /// The same for a step that may be played again: what fails is not yet what came of it.
+    pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
         let filled = kept::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
         match &*filled {
             Step::Act(action) => self.act(action),
@@ -240,8 +245,7 @@ impl Session {
             Step::Expect(expectation) => self.expect(expectation),
             Step::Keep(keep) => self.keep(keep),
             Step::Retry(retry) => self.retry(retry),
-        }
-        .map_err(|error| self.simulation.blamed(error))?;
+        }?;
         match self.simulation.invariants.broken() {
             None => Ok(()),
             Some(why) => Err(SessionError::Broken(why.to_owned())),
@@ -345,6 +349,7 @@ impl Session {
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;
+        check::can_be_known(simulation, what)?;
         runtime.block_on(async {
             let start = simulation.now();
             match expectation.when {
