@@ -248,7 +248,7 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
         }
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    actors.push(Box::new(monitoring::Prometheus::new()));
+    actors.push(Box::new(monitoring::Prometheus::new(Arc::clone(world))));
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
         && world.releases.keys().any(|version| version.minor <= last)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::simulation::Simulation;
-use crate::actors::monitoring;
+use crate::actors::monitoring::{self, Counted};
 use crate::base::text::{did_you_mean, short_duration};
 use crate::model::alert::{Alert, AlertState};
 use crate::model::promql::{Sample, Value};
@@ -78,7 +78,9 @@ pub(super) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result
 
 fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>, String> {
     let (view, now) = (&simulation.view, simulation.now());
-    match simulation.exports.with(|counted| monitoring::query(&wanted.expr, view, counted, now))? {
+    let world = &simulation.world;
+    let query = |counted: Counted<'_>| monitoring::query(&wanted.expr, world, view, counted, now);
+    match simulation.exports.with(query)? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
     }

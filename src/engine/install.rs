@@ -30,7 +30,8 @@ const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 /// The world outside of the planned cluster.
 pub(super) fn world(plan: &ClusterPlan) -> World {
     let workloads = plan.workloads.clone();
-    let mut world = World { node_leases: plan.node_leases, workloads, ..World::default() };
+    let metrics = plan.metrics.clone();
+    let mut world = World { node_leases: plan.node_leases, workloads, metrics, ..World::default() };
     if let Some(keyrings) = &plan.keyrings {
         world.keyrings.clone_from(keyrings);
     }

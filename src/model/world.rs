@@ -7,6 +7,7 @@ use semver::Version;
 
 use super::Object;
 use super::graph::UpdateService;
+use super::promql::Sample;
 use super::release::{self, Architecture, Release};
 use super::signature;
 
@@ -24,6 +25,8 @@ pub struct World {
     pub registry: Registry,
     /// The images that people run beside releases.
     pub workloads: Workloads,
+    /// Samples of metrics that others export than components of ours.
+    pub metrics: Vec<Sample>,
     /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
     /// trust at all.
     pub keyrings: Vec<String>,
@@ -42,6 +45,7 @@ impl Default for World {
             service: UpdateService::default(),
             registry: Registry::default(),
             workloads: Workloads::default(),
+            metrics: Vec::new(),
             keyrings: vec![signature::KEYRING.to_owned()],
             node_leases: false,
             node_lease_stretch: 1,

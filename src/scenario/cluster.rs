@@ -83,6 +83,7 @@ pub(super) fn read(
     Some(ClusterPlan {
         releases: releases.into_iter().map(of_machines).collect(),
         workloads: Workloads::default(),
+        metrics: Vec::new(),
         update_service: UpdateService::default(),
         installed,
         control_plane_nodes: nodes.control_plane,

@@ -23,6 +23,7 @@ mod include;
 mod insight;
 mod invariants;
 pub mod lint;
+mod metrics;
 mod monitoring;
 mod object;
 mod parameters;
@@ -56,6 +57,7 @@ const KEYS: &[&str] = &[
     "cluster",
     "releases",
     "images",
+    "metrics",
     "update-service",
     "invariants",
     "timeline",
@@ -197,6 +199,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     }
     if let (Some(node), Some(cluster)) = (map.get("images"), &mut cluster) {
         cluster.workloads = images::read(reader, node);
+    }
+    if let (Some(node), Some(cluster)) = (map.get("metrics"), &mut cluster) {
+        cluster.metrics = metrics::read(reader, node);
     }
     if let (Some(node), Some(cluster)) = (map.get("invariants"), &mut cluster) {
         cluster.invariants = invariants::read(reader, node);

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::fault::{Disturbance, Faulty};
 use crate::model::graph::UpdateService;
+use crate::model::promql::Sample;
 use crate::model::release::{Architecture, Release};
 use crate::model::world::{Image, Workloads};
 use crate::model::{Propagation, Resource};
@@ -86,6 +87,8 @@ pub struct ClusterPlan {
     pub releases: Vec<ReleasePlan>,
     /// What people run beside releases.
     pub workloads: Workloads,
+    /// Samples of metrics that others export than components of ours.
+    pub metrics: Vec<Sample>,
     /// What the update service is told.
     pub update_service: UpdateService,
     /// Whether the cluster is installed when it begins, or its operator has everything still to install.
@@ -130,6 +133,7 @@ impl ClusterPlan {
             release,
             releases: Vec::new(),
             workloads: Workloads::default(),
+            metrics: Vec::new(),
             update_service: UpdateService::default(),
             installed: true,
             control_plane_nodes: 3,

@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         self.problems.push(Problem { file: self.file.to_owned(), line, column, message: message.into() });
     }
 
-    fn expected(&mut self, node: &Node, what: &str) {
+    pub(super) fn expected(&mut self, node: &Node, what: &str) {
         self.problem(node, format!("expected {what}, found {}", node.describe()));
     }
 

@@ -129,7 +129,7 @@ impl Updates {
         if due {
             self.look(world, cluster_version, own, same, now);
         }
-        self.evaluate(view, now);
+        self.evaluate(world, view, now);
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
     }
 
@@ -196,10 +196,10 @@ impl Updates {
     }
 
     /// Makes Recommended of all conditional updates anew.
-    fn evaluate(&mut self, view: &View, now: Time) {
+    fn evaluate(&mut self, world: &World, view: &View, now: Time) {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
-        let query = |text: &str| monitoring::is_true(text, view, now);
+        let query = |text: &str| monitoring::is_true(text, world, view, now);
         let mut recommended = Vec::new();
         for (node, risks) in &self.offered.conditional {
             let exposed: Vec<_> =

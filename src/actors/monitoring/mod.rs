@@ -18,23 +18,32 @@ use self::metrics::Moment;
 use crate::base::clock::Time;
 use crate::model::View;
 use crate::model::promql::{self, Value};
+use crate::model::world::World;
 
-/// What a query comes to at a moment, by the objects of that moment and what was counted up to it.
+/// What a query comes to at a moment, by the objects of that moment, what was counted up to it, and what others export in this
+/// world.
 ///
 /// # Errors
 /// It cannot be evaluated.
-pub fn query(expr: &promql::Expr, view: &View, counted: Counted<'_>, now: Time) -> Result<Value, String> {
-    promql::evaluate(expr, &Moment { counted, ..Moment::of(view, now) })
+pub fn query(
+    expr: &promql::Expr,
+    world: &World,
+    view: &View,
+    counted: Counted<'_>,
+    now: Time,
+) -> Result<Value, String> {
+    promql::evaluate(expr, &Moment { counted, given: &world.metrics, ..Moment::of(view, now) })
 }
 
 /// Whether a query of the cluster-version operator, which must come to one sample, comes to 1 or to 0.
 ///
 /// # Errors
 /// What the operator says of queries that do neither.
-pub(super) fn is_true(query: &str, view: &View, now: Time) -> Result<bool, String> {
+pub(super) fn is_true(query: &str, world: &World, view: &View, now: Time) -> Result<bool, String> {
     let expr = promql::parse(query)
         .map_err(|error| format!("bad_data: invalid parameter \"query\": parse error: {error}"))?;
-    let value = promql::evaluate(&expr, &Moment { operator_runs: true, ..Moment::of(view, now) });
+    let moment = Moment { operator_runs: true, given: &world.metrics, ..Moment::of(view, now) };
+    let value = promql::evaluate(&expr, &moment);
     let samples = match value.map_err(|error| format!("execution: {error}"))? {
         Value::Vector(samples) => samples,
         Value::Scalar(_) => return Err("invalid PromQL result type is scalar, not vector".to_owned()),

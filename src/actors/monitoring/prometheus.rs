@@ -4,6 +4,7 @@
 //! not look at the time, and of whose metrics none was touched, could come to nothing else and is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::metrics::{Counted, Moment, Transitions, is_touched};
 use super::rules::{self, Rule};
@@ -17,6 +18,7 @@ use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
     PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
 };
+use crate::model::world::World;
 
 /// An alert that is pending or fires.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ struct Active {
 /// The Prometheus of the cluster's own monitoring.
 #[derive(Debug, Default)]
 pub struct Prometheus {
+    world: Arc<World>,
     rules: Vec<Rule>,
     faults: Vec<String>,
     scrapes: Scrapes,
@@ -43,8 +46,8 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// A Prometheus that has not scraped anything yet.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world, ..Self::default() }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -85,7 +88,8 @@ impl Prometheus {
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
         let now = input.now;
         let counted = Counted { transitions: Some(&self.transitions), counters: input.counters };
-        let moment = Moment { counted, ..Moment::of(input.view, now) };
+        let world = Arc::clone(&self.world);
+        let moment = Moment { counted, given: &world.metrics, ..Moment::of(input.view, now) };
         let mut scrapes = std::mem::take(&mut self.scrapes);
         self.scrape(&moment, &mut scrapes);
         self.scrapes = scrapes;

@@ -10,17 +10,18 @@ use super::{Counted, PAYLOAD_ERRORS, Transitions, is_true as is_true_at};
 use crate::base::clock::Time;
 use crate::model::counter::Counter;
 use crate::model::manifests::payload;
-use crate::model::promql::{self, parse};
+use crate::model::promql::{self, Sample, parse};
 use crate::model::resources::{
     self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES, PODS,
 };
+use crate::model::world::World;
 use crate::model::{Change, ChangeKind, Object, Resource, View};
 
 /// 2024-01-01T02:00:00Z.
 const NOW: Time = Time::constant(1_704_074_400, 0);
 
 fn is_true(query: &str, view: &View) -> Result<bool, String> {
-    is_true_at(query, view, NOW)
+    is_true_at(query, &World::default(), view, NOW)
 }
 
 fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, mut object: Value) {
@@ -152,11 +153,18 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     let mut view = cluster();
     let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Pending" } });
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
-    let come_to =
-        |query: &str| match super::query(&parse(query).unwrap(), &view, Counted::default(), NOW).unwrap() {
-            promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
-            promql::Value::Scalar(number) => vec![number],
-        };
+    let come_to = |query: &str| match super::query(
+        &parse(query).unwrap(),
+        &World::default(),
+        &view,
+        Counted::default(),
+        NOW,
+    )
+    .unwrap()
+    {
+        promql::Value::Vector(samples) => samples.iter().map(|sample| sample.value).collect::<Vec<_>>(),
+        promql::Value::Scalar(number) => vec![number],
+    };
     assert_eq!(come_to("cluster_operator_up"), Vec::<f64>::new());
     assert_eq!(come_to(r#"up{job="cluster-version-operator"}"#), [0.0]);
     assert_eq!(come_to(r#"kube_node_role{role="worker"}"#), [1.0]);
@@ -185,7 +193,7 @@ fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
         let query =
             parse(r#"cluster_operator_condition_transitions{name="etcd",condition="Available"}"#).unwrap();
         let counted = Counted { transitions: Some(transitions), counters: &[] };
-        match super::query(&query, &view, counted, NOW).unwrap() {
+        match super::query(&query, &World::default(), &view, counted, NOW).unwrap() {
             promql::Value::Vector(samples) => samples.first().map(|sample| sample.value),
             promql::Value::Scalar(_) => None,
         }
@@ -205,12 +213,29 @@ fn what_the_operator_counted_itself_is_exported_while_it_runs() {
     let counters = [Counter { by, metric: PAYLOAD_ERRORS, labels, count: 7 }];
     let counted = Counted { transitions: None, counters: &counters };
     let query = parse(r#"cluster_operator_payload_errors{job="cluster-version-operator"}"#).unwrap();
-    let promql::Value::Vector(samples) = super::query(&query, &cluster(), counted, NOW).unwrap() else {
+    let promql::Value::Vector(samples) =
+        super::query(&query, &World::default(), &cluster(), counted, NOW).unwrap()
+    else {
         panic!("a scalar")
     };
     let told: Vec<_> =
         samples.iter().map(|sample| (sample.labels["version"].as_str(), sample.value)).collect();
     assert_eq!(told, [("4.14.8", 7.0)]);
+}
+
+#[test]
+fn what_others_export_stands_beside_what_is_made_of_objects() {
+    let sample = |metric: &str, name: &str, value: f64| {
+        let labels = [(promql::NAME, metric), ("name", name)];
+        Sample { labels: labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into(), value }
+    };
+    let metrics = vec![sample("csv_succeeded", "web.v1", 1.0), sample("csv_count", "", 2.0)];
+    let world = World { metrics, ..World::default() };
+    let query = |text: &str| is_true_at(text, &world, &cluster(), NOW);
+    assert_eq!(query(r#"csv_succeeded{name=~"web.*"}"#), Ok(true));
+    assert_eq!(query("csv_count - 1"), Ok(true));
+    assert_eq!(query(r#"0 * csv_succeeded{name="web.v1"}"#), Ok(false));
+    assert!(query(r#"csv_succeeded{name="cli.v1"}"#).is_err());
 }
 
 #[test]

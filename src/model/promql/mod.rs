@@ -111,6 +111,19 @@ pub struct Selector {
     range: Option<SignedDuration>,
 }
 
+impl Selector {
+    /// The labels of the one series that it names, its metric among them; `None` where it stands for several.
+    pub fn series(&self) -> Option<Labels> {
+        let label = |matcher: &Matcher| match &matcher.test {
+            Test::Equal(value) => Some((matcher.label.clone(), value.clone())),
+            _ => None,
+        };
+        let mut labels: Labels = self.matchers.iter().map(label).collect::<Option<_>>()?;
+        labels.insert(NAME.to_owned(), self.metric.clone());
+        self.range.is_none().then_some(labels)
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Matcher {
     label: String,

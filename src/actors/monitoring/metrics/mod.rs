@@ -11,7 +11,7 @@ pub use transitions::Transitions;
 
 use crate::base::clock::Time;
 use crate::model::counter::Counter;
-use crate::model::promql::{Metrics, Taken};
+use crate::model::promql::{Metrics, NAME, Sample, Taken};
 use crate::model::{Change, View};
 
 /// The metrics of a cluster at one moment.
@@ -25,6 +25,8 @@ pub(super) struct Moment<'a> {
     pub(super) operator_runs: bool,
     /// What was counted.
     pub(super) counted: Counted<'a>,
+    /// What others export.
+    pub(super) given: &'a [Sample],
 }
 
 /// What was counted up to a moment, which objects do not tell.
@@ -39,7 +41,7 @@ pub struct Counted<'a> {
 impl<'a> Moment<'a> {
     /// A moment of a cluster.
     pub(super) fn of(view: &'a View, now: Time) -> Self {
-        Self { view, now, operator_runs: operator::runs(view), counted: Counted::default() }
+        Self { view, now, operator_runs: operator::runs(view), counted: Counted::default(), given: &[] }
     }
 }
 
@@ -47,6 +49,11 @@ impl Metrics for Moment<'_> {
     fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
         if !operator::collect(metric, self, taken) {
             objects::collect(metric, self.view, taken);
+        }
+        for sample in self.given.iter().filter(|sample| sample.labels[NAME] == metric) {
+            let labels = sample.labels.iter().filter(|(name, _)| *name != NAME);
+            let labels: Vec<_> = labels.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            taken.offer(&labels, sample.value);
         }
     }
 

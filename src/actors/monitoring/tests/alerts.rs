@@ -15,7 +15,7 @@ fn rig() -> Rig {
     let rules = manifests::objects("base").iter().find(|object| object["kind"] == "PrometheusRule").unwrap();
     rig.put(&PROMETHEUS_RULES, rules.clone());
     put_operator(&mut rig);
-    rig.seat(|| Box::new(Prometheus::new()));
+    rig.seat(|| Box::new(Prometheus::new(std::sync::Arc::default())));
     rig
 }
 

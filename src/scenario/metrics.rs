@@ -1,0 +1,32 @@
+//! `metrics`: what others export than components of ours.
+
+use super::reader::Reader;
+use crate::base::yaml::{Kind, Node};
+use crate::model::promql::{self, Expr, Sample};
+
+/// Reads samples by the series that they are of.
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = Vec::new();
+    for (series, value) in reader.entries(node, "values by series").unwrap_or_default() {
+        let Some(text) = reader.text(series, EXAMPLE) else { continue };
+        let labels = match promql::parse(&text) {
+            Ok(Expr::Select(selector)) => selector.series(),
+            _ => None,
+        };
+        let Some(labels) = labels else {
+            reader.expected(series, EXAMPLE);
+            continue;
+        };
+        if samples.iter().any(|sample| sample.labels == labels) {
+            reader.problem(series, format!("`{text}` stands here twice"));
+            continue;
+        }
+        match &value.kind {
+            Kind::Number(number) => samples.extend(number.as_f64().map(|value| Sample { labels, value })),
+            _ => reader.expected(value, "a number"),
+        }
+    }
+    samples
+}
+
+const EXAMPLE: &str = "a series such as `csv_succeeded{name=\"web.v1\"}`";
