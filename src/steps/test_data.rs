@@ -1,5 +1,7 @@
 //! Given, When or Then: sentences of verification-tests about test data and pods
 
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
+
 use std::path::Path;
 
 use cucumber::gherkin::Step;
