@@ -12,7 +12,7 @@ use crate::scenario::plan::{Check, Subject, What, WriteMatch};
 /// A condition that an object never had like this, at any moment since the start.
 ///
 /// ```gherkin
-/// Then ClusterVersion condition Failing was never True
+/// Then ClusterOperator/etcd condition Degraded was never True with reason "Broken"
 /// ```
 #[then(regex = r"^([A-Z]\w+(?:/\S+)?) condition (\w+) was never (True|False|Unknown)(?: with (.+))?$")]
 async fn condition_never(
