@@ -119,3 +119,25 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And ClusterVersion field "status.history[2]" is ""
     And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
+
+  @own
+  Scenario: A registry that is back while the pod still waits
+    Given a 4.20.1 cluster
+    And release 4.20.5 exists
+    When pulling release 4.20.5 finds the registry unavailable for 1 minute
+    And I update to 4.20.5
+    Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:RegistryUnavailable"
+    And within 2 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
+
+  @own
+  Scenario: Credentials that are put right
+    Given a 4.20.1 cluster
+    And release 4.20.5 exists
+    When pulling release 4.20.5 is unauthorized
+    And I update to 4.20.5
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release 4.20.5 cannot be retrieved"
+    When pulling release 4.20.5 is as before
+    Then within 15 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
+    And within 2 minutes there is no health insight

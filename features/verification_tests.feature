@@ -64,3 +64,17 @@ Feature: Sentences of verification-tests, as they are said there
     And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
     # It is paused, but nothing waits there.
     And there is no health insight about MachineConfigPool/worker
+
+  @own
+  Scenario: Objects of test data, and pods that are counted
+    Given I obtain test data file "pods/web.yaml"
+    And I use the "default" project
+    When I run the :create client command with:
+      | f | web.yaml |
+    Then the step should succeed
+    And status becomes :running of exactly 2 pods labeled:
+      | app=web |
+    And status becomes :running of 1 pod labeled:
+      | app=web |
+    And Deployment/default/web condition Available is True
+    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"

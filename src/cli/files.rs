@@ -106,6 +106,14 @@ pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, Strin
     files.iter().map(|path| Ok((path.display().to_string(), read(path)?))).collect()
 }
 
+/// The text of a file that another one names, by its path from there.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
+    read(&Path::new(file).parent().unwrap_or(Path::new("")).join(name))
+}
+
 /// Which command plays files with which extension.
 const PLAYED_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
@@ -128,7 +136,7 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-        if kind.is_dir() && is_payload(&path) {
+        if kind.is_dir() && (is_payload(&path) || is_test_data(&path)) {
             continue;
         }
         if kind.is_dir() {
@@ -144,6 +152,11 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
 /// Whether a folder holds the payload of a release, whose manifests are no files to be played.
 fn is_payload(folder: &Path) -> bool {
     [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
+}
+
+/// Whether a folder holds what features obtain as test data.
+fn is_test_data(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "testdata")
 }
 
 /// Whether a file holds steps that scenarios include, and is none itself.

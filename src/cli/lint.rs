@@ -84,7 +84,7 @@ fn feature(file: &str, text: &str, findings: &mut Findings) {
     use super::snapshots;
     use crate::steps::{Beside, Suite};
     let source = (file.to_owned(), text.to_owned());
-    let beside = Beside { folder: files::read_beside, snapshot: snapshots::kept };
+    let beside = Beside { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };
     match Suite::read_with(&[source], beside) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(suite) => findings.warnings.extend(suite.warnings(text)),

@@ -16,7 +16,7 @@ use crate::steps::{self, Beside, Playing, Suite};
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
     let snapshot = if args.update_snapshots { snapshots::to_be_written } else { snapshots::kept };
-    let beside = Beside { folder: files::read_beside, snapshot };
+    let beside = Beside { folder: files::read_beside, text: files::text_beside, snapshot };
     let mut suite = Suite::read_with(&sources, beside).map_err(|problems| problems.to_string())?;
     suite.retain(|number, _| args.selection.has(number));
     let interrupt = Interrupt::listen();

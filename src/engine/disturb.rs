@@ -1,6 +1,7 @@
 //! Faults begin and end: what each of them is to the cluster.
 
 use jiff::SignedDuration;
+use semver::Version;
 use serde_json::{Value, json};
 
 use super::crashes::{Crash, Moment};
@@ -11,6 +12,7 @@ use super::simulation::Simulation;
 use crate::base::clock::{after, rfc3339_micro};
 use crate::base::text::did_you_mean;
 use crate::model::fault::{Disturbance, Fault, FaultKind, Faulty, ProgramFault};
+use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_OPERATORS, LEASES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, POD_DISRUPTION_BUDGETS, PODS,
 };
@@ -37,7 +39,16 @@ impl Simulation {
                 Err(SessionError::Unable(why.to_owned()))
             }
             Faulty::Process(name) => self.program(name).map(|_| ()),
+            Faulty::Release(version) => self.released(version).map(|_| ()),
         }
+    }
+
+    /// The release of this version.
+    fn released(&self, version: &Version) -> Result<&Release, SessionError> {
+        self.world.payload_of(version).ok_or_else(|| {
+            let known: Vec<String> = self.world.releases.keys().map(ToString::to_string).collect();
+            SessionError::NoRelease { version: version.to_string(), known: known.join(", ") }
+        })
     }
 
     fn check_object(&self, resource: &Resource, name: &str) -> Result<(), SessionError> {
@@ -93,6 +104,10 @@ impl Simulation {
                 self.flip(pool, *times);
                 Ok(())
             }
+            Disturbance::Release(version, pull) => {
+                self.world.outages.set(self.released(version)?, Some(*pull));
+                Ok(())
+            }
         }
     }
 
@@ -141,6 +156,10 @@ impl Simulation {
             Faulty::Pool(pool) => {
                 self.check_faulty(faulty)?;
                 self.delete_if_there(&MACHINE_CONFIGS, "", &flipped(pool))
+            }
+            Faulty::Release(version) => {
+                self.world.outages.set(self.released(version)?, None);
+                Ok(())
             }
         }
     }

@@ -6,7 +6,10 @@ mod requests;
 pub use requests::{Asked, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS};
 
 use jiff::SignedDuration;
+use semver::Version;
 use serde_json::{Value, json};
+
+use super::world::Pull;
 
 /// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
@@ -158,6 +161,8 @@ pub enum Faulty {
     Process(String),
     /// This MachineConfigPool.
     Pool(String),
+    /// The registry, for the image of this release.
+    Release(Version),
 }
 
 /// Something that goes wrong.
@@ -175,6 +180,8 @@ pub enum Disturbance {
     Process(String, ProgramFault),
     /// The configuration that a pool is rendered to is another one so many times, and then what it was.
     RenderFlips(String, u32),
+    /// Pulls of this release come to this.
+    Release(Version, Pull),
 }
 
 impl Disturbance {
@@ -189,6 +196,7 @@ impl Disturbance {
             Self::Requests(fault) => Faulty::Api(Some(fault.requests.clone())),
             Self::Process(name, _) => Faulty::Process(name.clone()),
             Self::RenderFlips(pool, _) => Faulty::Pool(pool.clone()),
+            Self::Release(version, _) => Faulty::Release(version.clone()),
         }
     }
 }
@@ -214,6 +222,7 @@ impl std::fmt::Display for Disturbance {
             Self::RenderFlips(pool, times) => {
                 write!(f, "the configuration of pool {pool} flips {times} times")
             }
+            Self::Release(version, pull) => write!(f, "release {version} is {}", pull.name()),
         }
     }
 }
@@ -228,6 +237,7 @@ impl std::fmt::Display for Faulty {
             Self::Api(Some(requests)) => write!(f, "the API server's answer to {requests}"),
             Self::Process(name) => f.write_str(name),
             Self::Pool(name) => write!(f, "pool {name}"),
+            Self::Release(version) => write!(f, "release {version}"),
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod machine;
 pub mod manifests;
 pub mod node_phase;
 mod object;
+mod outages;
 pub mod payload;
 pub mod pod;
 pub mod promql;

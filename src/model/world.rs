@@ -7,6 +7,7 @@ use semver::Version;
 
 use super::Object;
 use super::graph::UpdateService;
+use super::outages::Outages;
 use super::promql::Sample;
 use super::release::{self, Architecture, Release};
 use super::signature;
@@ -23,6 +24,8 @@ pub struct World {
     pub service: UpdateService,
     /// The registry of release images.
     pub registry: Registry,
+    /// What goes wrong with it for the time being.
+    pub outages: Outages,
     /// The images that people run beside releases.
     pub workloads: Workloads,
     /// Samples of metrics that others export than components of ours.
@@ -44,6 +47,7 @@ impl Default for World {
             recommended: Vec::new(),
             service: UpdateService::default(),
             registry: Registry::default(),
+            outages: Outages::default(),
             workloads: Workloads::default(),
             metrics: Vec::new(),
             keyrings: vec![signature::KEYRING.to_owned()],
@@ -63,6 +67,10 @@ impl World {
     /// The image that a kubelet finds under a pull specification: one of a release, one that is told of by name, or any other
     /// that may be where no release is.
     pub fn image(&self, pullspec: &str) -> Image {
+        self.outages.over(pullspec, self.held(pullspec))
+    }
+
+    fn held(&self, pullspec: &str) -> Image {
         if let Some(named) = self.workloads.named.get(pullspec) {
             return named.clone();
         }
@@ -77,7 +85,8 @@ impl World {
     /// of is of no payload.
     pub fn payload(&self, pullspec: &str) -> Image {
         let named = self.workloads.named.get(pullspec);
-        named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec))
+        let found = named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec));
+        self.outages.over(pullspec, found)
     }
 
     /// Whether a repository is one of releases: what nobody told of there, there is not.
@@ -208,6 +217,41 @@ pub enum Pull {
     Unavailable,
     /// No answer ever comes.
     Hangs,
+}
+
+impl Pull {
+    /// What scenarios call them; the first is the one that succeeds.
+    pub const NAMES: [&str; 8] = [
+        "succeeds",
+        "manifest-unknown",
+        "wrong-digest",
+        "unauthorized",
+        "unreachable",
+        "unavailable",
+        "slow",
+        "hangs",
+    ];
+
+    const ALL: [Self; 8] = [
+        Self::Succeeds,
+        Self::ManifestUnknown,
+        Self::WrongDigest,
+        Self::Unauthorized,
+        Self::Unreachable,
+        Self::Unavailable,
+        Self::Slow,
+        Self::Hangs,
+    ];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().position(|pull| *pull == self).map_or("", |index| Self::NAMES[index])
+    }
 }
 
 /// What is in a release image.

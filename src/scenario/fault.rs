@@ -11,17 +11,19 @@ use crate::model::fault::{
     Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS,
 };
 use crate::model::resources;
+use crate::model::world::Pull;
 
 const POD: &str = "pods such as `default/web-*`";
 
 /// Who can fail, with an example of each.
-const WHO: [(&str, &str); 6] = [
+const WHO: [(&str, &str); 7] = [
     ("operator", "the name of a ClusterOperator such as `etcd`"),
     ("node", "the name of a node such as `worker-0`"),
     ("pod", POD),
     ("api", "requests such as `{verb: update, kind: ClusterVersion}`"),
     ("process", "a component as the timeline calls it, such as `cluster-version-operator`"),
     ("pool", "the name of a MachineConfigPool such as `worker`"),
+    ("release", "a release that exists in the run, such as `4.14.8`"),
 ];
 
 /// What every fault may say.
@@ -57,6 +59,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         Some(Faulty::Api(_)) => &Trouble::NAMES,
         Some(Faulty::Process(_)) => &ProgramFault::NAMES,
         Some(Faulty::Pool(_)) => &OF_POOLS,
+        Some(Faulty::Release(_)) => &Pull::NAMES[1..],
         Some(Faulty::Operator(_)) | None => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
@@ -83,6 +86,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
             let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
             (Disturbance::Process(name, fault), lasts)
         }
+        Faulty::Release(version) => (Disturbance::Release(version, Pull::named(word?)?), lasts),
         Faulty::Pool(name) => (Disturbance::RenderFlips(name, details.number("times", 1)?), lasts),
     };
     Some(Action::Fault { fault, after: after?, lasts })
@@ -141,6 +145,7 @@ fn of(who: &Faulty) -> &'static str {
         Faulty::Api(_) => "of requests",
         Faulty::Process(_) => "of a process",
         Faulty::Pool(_) => "of a pool",
+        Faulty::Release(_) => "of a release",
     }
 }
 
@@ -164,6 +169,7 @@ fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
         "process" => reader.text(node, what).map(Faulty::Process),
         "pool" => reader.text(node, what).map(Faulty::Pool),
         "pod" => pods(reader, node),
+        "release" => reader.release(node).map(|release| Faulty::Release(release.version)),
         _ if node.scalar() == Some("all") => Some(Faulty::Api(None)),
         _ => requests(reader, node).map(|requests| Faulty::Api(Some(requests))),
     }

@@ -27,26 +27,8 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Workloads {
 
 /// What a pull comes to.
 pub(super) fn pull(reader: &mut Reader<'_>, node: Option<&Node>) -> Pull {
-    const PULLS: &[&str] = &[
-        "succeeds",
-        "manifest-unknown",
-        "wrong-digest",
-        "unauthorized",
-        "unreachable",
-        "unavailable",
-        "slow",
-        "hangs",
-    ];
-    match node.and_then(|node| reader.word(node, PULLS)) {
-        Some("manifest-unknown") => Pull::ManifestUnknown,
-        Some("wrong-digest") => Pull::WrongDigest,
-        Some("unauthorized") => Pull::Unauthorized,
-        Some("unreachable") => Pull::Unreachable,
-        Some("unavailable") => Pull::Unavailable,
-        Some("slow") => Pull::Slow,
-        Some("hangs") => Pull::Hangs,
-        _ => Pull::Succeeds,
-    }
+    let word = node.and_then(|node| reader.word(node, &Pull::NAMES));
+    word.and_then(Pull::named).unwrap_or_default()
 }
 
 /// What becomes of containers.

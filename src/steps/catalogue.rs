@@ -21,13 +21,15 @@ const MODULES: &[(&str, &str)] = &[
     ("when", include_str!("when.rs")),
     ("faults", include_str!("faults.rs")),
     ("then", include_str!("then.rs")),
+    ("since", include_str!("since.rs")),
     ("insights", include_str!("insights.rs")),
     ("commands", include_str!("commands.rs")),
-    (ALIASES, include_str!("aliases.rs")),
+    ("aliases", include_str!("aliases.rs")),
+    ("test_data", include_str!("test_data.rs")),
 ];
 
-/// The module whose steps may be said with any keyword: where they come from, keywords say nothing.
-const ALIASES: &str = "aliases";
+/// The modules whose steps may be said with any keyword: where they come from, keywords say nothing.
+const ALIASES: [&str; 2] = ["aliases", "test_data"];
 
 /// Steps about one thing: a module.
 #[derive(Debug)]
@@ -184,7 +186,7 @@ fn topic(module: &str, source: &str) -> Topic {
                 let Some(more) = lines.next() else { break };
                 attribute.push_str(more.trim());
             }
-            steps.extend(step(keyword, module == ALIASES, &attribute, &comment));
+            steps.extend(step(keyword, ALIASES.contains(&module), &attribute, &comment));
         }
         comment.clear();
     }

@@ -7,11 +7,11 @@ use std::ops::RangeInclusive;
 use cucumber::gherkin::Step;
 use cucumber::given;
 
-use super::phrase::docstring_object;
+use super::phrase::{docstring_object, pulled};
 use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
 use crate::model::release::Architecture;
-use crate::model::world::{Containers, Contents, OpenPgp, Pull, Signature};
+use crate::model::world::{Containers, Contents, OpenPgp, Signature};
 use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
@@ -233,16 +233,7 @@ fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Re
     regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs)$"
 )]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
-    world.release(&version)?.image.pull = match answer.as_str() {
-        "is unauthorized" => Pull::Unauthorized,
-        "finds no manifest" => Pull::ManifestUnknown,
-        "finds another digest" => Pull::WrongDigest,
-        "finds no registry" => Pull::Unreachable,
-        "finds the registry unavailable" => Pull::Unavailable,
-        "is slow" => Pull::Slow,
-        "hangs" => Pull::Hangs,
-        other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
-    };
+    world.release(&version)?.image.pull = pulled(&answer)?;
     Ok(())
 }
 

@@ -15,7 +15,9 @@ mod panics;
 mod phrase;
 mod rehearsal;
 mod results;
+mod since;
 mod suite;
+mod test_data;
 mod then;
 pub mod twins;
 mod update_service;
@@ -36,6 +38,8 @@ pub type Files = Vec<(String, String)>;
 pub struct Beside {
     /// Names and texts of the YAML files in a folder.
     pub folder: fn(&str, &str) -> Result<Files, String>,
+    /// The text of a file.
+    pub text: fn(&str, &str) -> Result<String, String>,
     /// A file to compare with.
     pub snapshot: fn(&str, &str) -> Result<Snapshot, String>,
 }

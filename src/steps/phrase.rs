@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::world::StepError;
 use crate::base::text::did_you_mean;
+use crate::model::world::Pull;
 use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
 use crate::scenario::{self, Star};
 use crate::status::Details;
@@ -187,6 +188,20 @@ pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError
             .iter()
             .map(|found| format!("line {} of the doc string: {}", found.line, found.message));
         StepError::Words(lines.collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// What pulling a release comes to.
+pub(super) fn pulled(answer: &str) -> Result<Pull, StepError> {
+    Ok(match answer {
+        "is unauthorized" => Pull::Unauthorized,
+        "finds no manifest" => Pull::ManifestUnknown,
+        "finds another digest" => Pull::WrongDigest,
+        "finds no registry" => Pull::Unreachable,
+        "finds the registry unavailable" => Pull::Unavailable,
+        "is slow" => Pull::Slow,
+        "hangs" => Pull::Hangs,
+        other => return Err(StepError::Words(format!("unknown answer `{other}`"))),
     })
 }
 

@@ -3,11 +3,11 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
-use super::phrase::{Timing, condition, insight, object, text_match};
+use super::phrase::{Timing, condition, object, text_match};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
-use crate::scenario::plan::{AlertMatch, Check, Subject, TextMatch, What, WriteMatch};
+use crate::scenario::plan::{AlertMatch, Check, TextMatch, What};
 
 /// A condition of an object.
 ///
@@ -146,11 +146,16 @@ async fn alert(
     state: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let labels =
-        if about.is_empty() { Vec::new() } else { vec![("name".to_owned(), TextMatch::Equals(about))] };
-    let wanted = AlertMatch { name, state: AlertState::named(&state), labels, annotations: Vec::new() };
+    let wanted = alert_match(name, about, &state);
     let what = if not.is_empty() { What::Alert(wanted) } else { What::NoAlert(wanted) };
     world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// An alert in a state, with the value of its label `name` where one is given.
+pub(super) fn alert_match(name: String, about: String, state: &str) -> AlertMatch {
+    let labels =
+        if about.is_empty() { Vec::new() } else { vec![("name".to_owned(), TextMatch::Equals(about))] };
+    AlertMatch { name, state: AlertState::named(state), labels, annotations: Vec::new() }
 }
 
 /// An annotation of an object.
@@ -191,85 +196,4 @@ async fn node_phase(
 ) -> Result<(), StepError> {
     let phase = Phase::named(&phase).ok_or_else(|| StepError::Words(format!("no phase `{phase}`")))?;
     world.expect(&step.value, timing.expectation(What::Phase { node, phase })?).await
-}
-
-/// All phases of a node since the start, none left out.
-///
-/// ```gherkin
-/// Then node worker-0 was Updated, Pending, Draining, Updating, Updated in turn
-/// ```
-#[then(regex = r"^(within \d+ \w+ )?node (\S+) was ([A-Z]\w+(?:, [A-Z]\w+)*) in turn$")]
-async fn node_phases(
-    world: &mut ClusterWorld,
-    timing: Timing,
-    node: String,
-    phases: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let named = |name: &str| Phase::named(name).ok_or_else(|| StepError::Words(format!("no phase `{name}`")));
-    let phases = phases.split(", ").map(named).collect::<Result<_, _>>()?;
-    world.expect(&step.value, timing.expectation(What::Phases { node, phases })?).await
-}
-
-/// The statuses that a condition went through since the start, none left out.
-///
-/// ```gherkin
-/// Then condition Updating of the insight about ClusterVersion/version was False, True, False in turn
-/// ```
-#[then(
-    regex = r"^(within \d+ \w+ )?condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
-)]
-async fn statuses_in_turn(
-    world: &mut ClusterWorld,
-    timing: Timing,
-    kind: String,
-    of_insight: String,
-    of: String,
-    statuses: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let of =
-        if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)?) };
-    let statuses = statuses.split(", ").map(str::to_owned).collect();
-    let what = What::Statuses { of, condition: kind, statuses };
-    world.expect(&step.value, timing.expectation(what)?).await
-}
-
-/// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and
-/// `message`, and an empty cell stands for anything.
-///
-/// ```gherkin
-/// Then these writes were made in this order:
-/// ```
-#[then(regex = r"^these writes were made in this order:$")]
-async fn writes_in_order(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
-    let Some((head, rows)) = rows.split_first() else {
-        return Err(StepError::Words("expected a table of writes below the step".to_owned()));
-    };
-    let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
-    world.expect(&step.value, Timing::default().expectation(What::Writes(wanted))?).await
-}
-
-fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
-    let mut wanted = WriteMatch::default();
-    for (column, cell) in head.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
-        match column.as_str() {
-            "by" => wanted.by = Some(text_match(cell)?),
-            "verb" => wanted.verb = Some(cell.clone()),
-            "object" => wanted.object = Some(object(cell)?),
-            "part" => wanted.subresource = Some(if cell == "itself" { String::new() } else { cell.clone() }),
-            "message" => wanted.message = Some(text_match(cell)?),
-            "code" => {
-                let code = cell.parse().map_err(|_| StepError::Words(format!("`{cell}` is no HTTP code")))?;
-                wanted.code = Some(code);
-            }
-            other => {
-                return Err(StepError::Words(format!(
-                    "unknown column `{other}`: there are by, verb, object, part, code, message"
-                )));
-            }
-        }
-    }
-    Ok(wanted)
 }

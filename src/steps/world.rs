@@ -1,6 +1,6 @@
 //! What the steps of one Gherkin scenario share: the cluster as it is planned, and then the session that runs it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
 
 use cucumber::World as _;
@@ -55,6 +55,10 @@ pub(super) struct ClusterWorld {
     pub(super) refusals: VecDeque<bool>,
     /// The namespace that steps mean where they name none (`I use the "x" project`).
     pub(super) project: String,
+    /// The files that were obtained, by their names.
+    pub(super) test_data: BTreeMap<String, String>,
+    /// Whether what was done last made objects of such a file, and ran no command.
+    pub(super) created: bool,
     /// Where steps only tell what they would play: the steps so far.
     collected: Option<Vec<PlannedStep>>,
     cluster: Option<ClusterPlan>,
@@ -144,6 +148,14 @@ impl ClusterWorld {
             .map_err(|problems| StepError::Words(problems.to_string()))
     }
 
+    /// The text of a file beside the feature.
+    pub(super) fn text_beside(&self, name: &str) -> Result<String, StepError> {
+        match self.beside {
+            Some(beside) => (beside.text)(&self.file, name).map_err(StepError::Words),
+            None => Err(StepError::Words(format!("`{name}` cannot be read from here"))),
+        }
+    }
+
     /// A file beside the feature to compare with.
     pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, StepError> {
         match self.beside {
@@ -186,6 +198,7 @@ impl ClusterWorld {
 
     /// Plays a step; installs the cluster before the first one.
     pub(super) async fn play(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+        self.created &= !matches!(step, Step::Run(_));
         if let Some(collected) = &mut self.collected {
             let text = text.to_owned();
             collected.push(PlannedStep { line: 0, column: 0, text, step });

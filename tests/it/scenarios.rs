@@ -306,7 +306,7 @@ mod features {
 
     fn read(files: &[(String, String)]) -> Suite {
         let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
-        let beside = Beside { folder: yaml_beside, snapshot };
+        let beside = Beside { folder: yaml_beside, text: text_beside, snapshot };
         Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"))
     }
 
@@ -318,6 +318,11 @@ mod features {
         let stop = std::sync::Arc::default();
         let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
         runtime.block_on(read(files).run(playing))
+    }
+
+    fn text_beside(file: &str, name: &str) -> Result<String, String> {
+        let path = Path::new(file).parent().unwrap().join(name);
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// The YAML files of a folder that a feature names.

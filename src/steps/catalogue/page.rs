@@ -10,7 +10,7 @@ const HEAD: &str = "# Steps
 Every sentence that features may say, by topic. `<...>` stands for a value, what is in `[...]` may be left out, and of `a|b` one is
 said. `windtunnel steps --match \"...\"` tells which step a sentence is, or which are most like it.
 
-The steps of the last topic may be said with any keyword; all others with theirs.
+The steps of the last two topics may be said with any keyword; all others with theirs.
 
 This page is made from the steps: `windtunnel steps --markdown`.
 ";
