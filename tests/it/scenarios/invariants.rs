@@ -1,5 +1,7 @@
 //! What holds of every ClusterVersion that the operator writes, whatever happens to it.
 
+mod nodes;
+
 use serde_json::{Value, json};
 use windtunnel::model::{Object, condition};
 use windtunnel::record::{Event, Record};
@@ -54,8 +56,12 @@ fn wrong(before: &Object, after: &Object) -> Option<String> {
     risen.map(|entry| format!("{} is completed after another release took its place", entry.1))
 }
 
-/// The first status of the operator in a run that contradicts what was told before.
+/// The first write of a run that contradicts what was told before.
 pub(super) fn contradiction(record: &Record) -> Option<String> {
+    of_the_operator(record).or_else(|| nodes::contradiction(record))
+}
+
+fn of_the_operator(record: &Record) -> Option<String> {
     let writes = record.entries.iter().filter_map(|entry| match &entry.event {
         Event::Write(write) if write.kind == "ClusterVersion" && write.by == "cluster-version-operator" => {
             Some(write)
