@@ -57,8 +57,8 @@ impl Phases {
         }
         if now < self.epoch {
             seen.clear();
-        } else if before.is_some_and(|before| !follows(before, phase)) {
-            let why = format!("node {} went from {:?} to {phase:?}", node.name(), seen.last());
+        } else if let Some(before) = before.filter(|before| !follows(*before, phase)) {
+            let why = format!("node {} went from {before:?} to {phase:?}", node.name());
             self.broken.get_or_insert(why);
         }
         seen.push(phase);
@@ -77,7 +77,72 @@ fn follows(before: Phase, after: Phase) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::model::Resource;
+    use crate::model::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+
+    /// Puts an object into the view, and has the phases take notice.
+    fn put(phases: &mut Phases, view: &mut View, resource: &Resource, object: Value) {
+        let key = resource.key_of(&object);
+        let old = view.get_key(&key).cloned();
+        let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        let change = Change { key, kind, object: Object::new(object), old };
+        view.apply(&change);
+        phases.notice(&change, view, Time::UNIX_EPOCH);
+    }
+
+    /// A worker whose daemon says this, on its way from `old` to `desired`.
+    fn node(desired: &str, state: &str, wish: &str) -> Value {
+        let key = |name: &str| format!("machineconfiguration.openshift.io/{name}");
+        json!({ "metadata": {
+            "name": "w0",
+            "labels": { "node-role.kubernetes.io/worker": "" },
+            "annotations": {
+                (key("currentConfig")): "old", (key("desiredConfig")): desired, (key("state")): state,
+                (key("desiredDrain")): wish, (key("lastAppliedDrain")): "uncordon-old",
+            },
+        } })
+    }
+
+    /// A cluster with one worker, on its way from 4.18.3 to 4.18.7.
+    fn cluster() -> (Phases, View) {
+        let (mut phases, mut view) = (Phases::since(Time::UNIX_EPOCH), View::default());
+        let history = json!([{ "version": "4.18.7", "state": "Partial" }, { "version": "4.18.3", "state": "Completed" }]);
+        let version = json!({ "metadata": { "name": "version" }, "status": { "history": history } });
+        put(&mut phases, &mut view, &CLUSTER_VERSIONS, version);
+        for (name, version) in [("old", "4.18.3"), ("new", "4.18.7")] {
+            let annotations = json!({ "machineconfiguration.openshift.io/release-image-version": version });
+            let config = json!({ "metadata": { "name": name, "annotations": annotations } });
+            put(&mut phases, &mut view, &MACHINE_CONFIGS, config);
+        }
+        let selector = json!({ "matchLabels": { "node-role.kubernetes.io/worker": "" } });
+        let spec = json!({ "nodeSelector": selector, "configuration": { "name": "new" } });
+        put(
+            &mut phases,
+            &mut view,
+            &MACHINE_CONFIG_POOLS,
+            json!({ "metadata": { "name": "worker" }, "spec": spec }),
+        );
+        (phases, view)
+    }
+
+    #[test]
+    fn a_disk_that_is_written_without_a_drain_is_noticed() {
+        let (mut phases, mut view) = cluster();
+        let mut say = |node: Value| put(&mut phases, &mut view, &NODES, node);
+        say(node("old", "Done", "uncordon-old"));
+        say(node("new", "Working", "drain-new"));
+        say(node("new", "Working", "uncordon-old"));
+        assert_eq!(phases.of("w0"), [Phase::Pending, Phase::Draining, Phase::Updating]);
+        assert_eq!(phases.broken(), None);
+
+        let (mut phases, mut view) = cluster();
+        put(&mut phases, &mut view, &NODES, node("old", "Done", "uncordon-old"));
+        put(&mut phases, &mut view, &NODES, node("new", "Working", "uncordon-old"));
+        assert_eq!(phases.broken(), Some("node w0 went from Pending to Updating"));
+    }
 
     #[test]
     fn a_disk_is_written_after_a_drain_only() {
