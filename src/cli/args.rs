@@ -120,6 +120,10 @@ pub(super) struct RunArgs {
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Play each scenario again for every write of a simulated program, which dies right after it, and fail when the cluster ends
+    /// otherwise then.
+    #[arg(long, conflicts_with_all = ["retry", "until"])]
+    pub(super) check_restarts: bool,
     /// Write the files that statuses are compared with (`matches`) instead of comparing.
     #[arg(long)]
     pub(super) update_snapshots: bool,
