@@ -100,6 +100,7 @@ pub(super) enum Command {
 
 /// `windtunnel run`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct RunArgs {
     /// Scenario files, or folders to search for `*.yaml`.
     #[arg(default_value = "scenarios")]

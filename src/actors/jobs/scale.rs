@@ -96,7 +96,7 @@ fn first_to_go<'a>(active: &[&'a Object], count: usize) -> Vec<&'a Object> {
         let is_ready = crate::model::condition::is_true(pod, "Ready");
         let age = pod.time("/metadata/creationTimestamp");
         (
-            pod.text("/spec/nodeName") != "",
+            !pod.text("/spec/nodeName").is_empty(),
             pod.text("/status/phase") == "Running",
             is_ready,
             std::cmp::Reverse(age),

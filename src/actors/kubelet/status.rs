@@ -102,6 +102,7 @@ impl State {
 
 /// One container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is told for itself")]
 pub(super) struct Container {
     /// Its name.
     pub(super) name: String,
