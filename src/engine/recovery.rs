@@ -23,8 +23,8 @@ use crate::model::{Identity, Write};
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 
 /// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried
-/// between them. `windtunnel run --check-restarts` tries all of them, those of the cluster-version operator as well, and
-/// `.ci/run` has it do so.
+/// between them. `windtunnel run .ci/restarts.yaml --check-restarts` tries all of them, those of the cluster-version
+/// operator as well.
 const STRIDE: usize = 3;
 /// After this long everything is over, also for one that was restarted.
 const LONG: SignedDuration = SignedDuration::from_mins(90);

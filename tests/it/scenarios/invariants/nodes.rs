@@ -1,5 +1,7 @@
 //! What holds of every Node and every MachineConfigPool, whatever happens to them.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use windtunnel::actors::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, STATE,
@@ -63,14 +65,18 @@ fn node(by: &str, before: &Object, after: &Object, view: &View) -> Option<String
     if moves(DESIRED_CONFIG) && by.starts_with("machine-config-controller/") {
         return target(before, now(DESIRED_CONFIG), view).map(str::to_owned);
     }
+    None
+}
+
+/// What is wrong with a reboot that the kubelet tells of. `announced` are the nodes whose daemons have said so since they were last
+/// done: after a boot they may be heard before the kubelet is.
+fn reboot(before: &Object, after: &Object, announced: &BTreeSet<String>) -> Option<String> {
     let boot = "/status/nodeInfo/bootID";
-    let rebooted = !before.text(boot).is_empty() && before.text(boot) != after.text(boot);
+    let is_new = !before.text(boot).is_empty() && before.text(boot) != after.text(boot);
     // Before 4.15 nothing but the state tells that a daemon is at work.
-    let is_told = match before.annotation(POST_CONFIG_ACTION) {
-        Some(action) => action == "Rebooting",
-        None => annotation(before, STATE) != "Done",
-    };
-    (rebooted && !is_told).then(|| "was rebooted though its daemon had not said so".to_owned())
+    let is_old = before.annotation(POST_CONFIG_ACTION).is_none();
+    let is_told = announced.contains(after.name()) || is_old && annotation(before, STATE) != "Done";
+    (is_new && !is_told).then(|| "was rebooted though its daemon had not said so".to_owned())
 }
 
 /// What is wrong with one write to a MachineConfigPool.
@@ -95,31 +101,45 @@ fn pool(before: &Object, after: &Object, view: &View) -> Option<String> {
 }
 
 /// What is wrong with one write, in the cluster as it was after that.
-fn wrong(write: &WriteEvent, view: &View) -> Option<String> {
+fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Option<String> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return None };
     if [ADMINISTRATOR, INSTALLER].contains(&write.by.as_str()) {
         return None;
     }
     let found = match write.kind.as_str() {
-        "Node" => node(&write.by, before, after, view),
+        "Node" => node(&write.by, before, after, view).or_else(|| reboot(before, after, announced)),
         "MachineConfigPool" => pool(before, after, view),
         _ => None,
     };
     let has_own_clock = |node: &Object| Fault::told(node).flatten().is_some_and(|fault| !fault.by.is_zero());
-    let keeps_time = ["Node", "MachineConfigPool", "MachineConfigNode", "ClusterOperator"];
+    // Daemons tell in MachineConfigNodes when a condition last said something else, not when its status moved.
+    let keeps_time = ["Node", "MachineConfigPool", "ClusterOperator"];
     let judged = keeps_time.contains(&write.kind.as_str()) && !view.list(&NODES).any(has_own_clock);
     let found = found.or_else(|| if judged { transitions(before, after) } else { None })?;
     Some(format!("{} {}: {found} ({})", write.kind, write.key.name, write.by))
 }
 
+/// Takes in whether a daemon has said that it reboots, or is done.
+fn hear(write: &WriteEvent, announced: &mut BTreeSet<String>) {
+    let Some(after) = write.after.as_ref().filter(|_| write.kind == "Node") else { return };
+    let is_there = annotation(after, CURRENT_CONFIG) == annotation(after, DESIRED_CONFIG);
+    if annotation(after, POST_CONFIG_ACTION) == "Rebooting" {
+        announced.insert(write.key.name.clone());
+    } else if annotation(after, STATE) == "Done" && is_there {
+        announced.remove(&write.key.name);
+    }
+}
+
 /// The first write to a node or a pool that contradicts what was told before.
 pub(super) fn contradiction(record: &Record) -> Option<String> {
-    let mut view = View::default();
+    let (mut view, mut announced) = (View::default(), BTreeSet::new());
     record.entries.iter().find_map(|entry| {
         let Event::Write(write) = &entry.event else { return None };
         let change = write.change()?;
         view.apply(&change);
-        wrong(write, &view)
+        let found = wrong(write, &view, &announced);
+        hear(write, &mut announced);
+        found
     })
 }
 
@@ -149,12 +169,12 @@ fn contradictions_of_nodes_are_found() {
     let sent = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "b")], "1", true);
     assert_eq!(found(&cordoned, &sent), "is cordoned and was given another target");
     assert_eq!(found(&idle, &sent), "was given a target that there is not");
-    let says =
-        of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "Rebooting")], "1", false);
-    let booted =
-        of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "Rebooting")], "2", false);
-    assert_eq!(found(&says, &booted), "");
-    assert_eq!(found(&idle, &booted), "was rebooted though its daemon had not said so");
+    let booted = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "2", false);
+    let said = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "1", false);
+    assert_eq!(reboot(&said, &booted, &BTreeSet::from(["w".to_owned()])), None);
+    let unsaid = reboot(&said, &booted, &BTreeSet::new()).unwrap();
+    assert_eq!(unsaid, "was rebooted though its daemon had not said so");
+    assert!(reboot(&idle, &booted, &BTreeSet::new()).is_some(), "done, and of an old release");
 }
 
 #[test]
