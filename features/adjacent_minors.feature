@@ -4,16 +4,24 @@ Feature: Every pair of adjacent minors, forward and back
   schema knows: values of its capability enum that were added since are refused wherever the kube-apiserver does not
   ratchet, which it does from Kubernetes 1.30 on.
 
+  Background:
+    Given insights are published
+
+  @own
   Scenario Outline: From <older> to <newer>
     Given a <older> cluster
     And the update channel "stable-<minor>"
     And release <newer> exists
     When I update to <newer>
     Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "<newer>"
+    And within 2 minutes the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
+    And the insight about ClusterVersion/version has "versions.target.version" "<newer>"
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
     And ClusterVersion field "status.history[0].state" is "Completed"
     And ClusterVersion condition Failing is False
     And ClusterVersion condition Available is True with message "Done applying <newer>"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
+    And condition Updating of the insight about ClusterVersion/version was False, True, False in turn
 
     Examples:
       | older   | newer  | minor |
@@ -44,6 +52,9 @@ Feature: Every pair of adjacent minors, forward and back
       | cluster-version-operator | ClusterVersion                                               | status | 422  | /enabledCapabilities\\[\\d+\\]: Unsupported value: "<first>": supported/ |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                       |
       | cluster-version-operator | ClusterVersion                                               | status | 200  |                                                                       |
+    # What the schema does not take was never stored, so nothing is frozen.
+    And there was never a health insight with level "Critical"
+    And within 1 minute the insight about ClusterVersion/version has "completion" "100"
 
     Examples:
       | older   | newer  | baseline | first                  | implicit                                  |
@@ -61,6 +72,7 @@ Feature: Every pair of adjacent minors, forward and back
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
     When I update to <older> by force
     And 10 minutes pass
+    Then there is a health insight about ClusterVersion/version with level "Critical" and impact "Update Stalled" and description /<foreign>/
     Then throughout 3 hours ClusterVersion field "status" does not change
     And ClusterVersion condition Progressing is True with message containing "Working towards <older>"
     And these writes were made in this order:
@@ -78,6 +90,7 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.14.10 | 4.15.4 | CloudCredential |
       | 4.15.10 | 4.16.4 | Ingress         |
 
+  # release#43984
   Scenario Outline: From <newer> back to <older>, where nothing is in the way
     Given a <older> cluster
     And release <newer> exists
@@ -87,6 +100,10 @@ Feature: Every pair of adjacent minors, forward and back
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <older>"
     And ClusterVersion field "status.history[0].state" is "Completed"
     And ClusterVersion field "status.history[0].acceptedRisks" is /^Forced through blocking failures: Multiple precondition checks failed:\s\* Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": <older> is less than the current target <newer> and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended/
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "<older>"
+    And the insight about ClusterVersion/version has "versions.previous.version" "<newer>"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
+    And there was never a health insight with level "Critical"
 
     Examples:
       | older   | newer  |
@@ -98,6 +115,7 @@ Feature: Every pair of adjacent minors, forward and back
       | 4.22.10 | 5.0.1  |
 
   # The kube-apiserver of 4.18 carries the fix that ratchets status writes, that of 4.17 does not.
+  # release#43984
   Scenario: From 4.18.4 back to 4.17.10, which goes well until the kube-apiserver is the older one as well
     Given a 4.17.10 cluster
     And release 4.18.4 exists
@@ -105,7 +123,9 @@ Feature: Every pair of adjacent minors, forward and back
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.4"
     When I update to 4.17.10 by force
     Then within 1 hour ClusterVersion condition Progressing is True with message matching /^Working towards 4\.17\.10: .* waiting on kube-apiserver$/
+    And there is no health insight with level "Critical"
     When 1 hour passes
+    Then there is a health insight about ClusterVersion/version with level "Critical" and description /OperatorLifecycleManagerV1/
     Then throughout 3 hours ClusterVersion field "status" does not change
     And ClusterOperator/machine-config field "status.versions[0].version" is "4.17.10"
     And these writes were made in this order:

@@ -2,6 +2,10 @@
 Feature: What the API server refuses
   The cluster-version operator tells of a manifest that it cannot apply, and goes on as soon as it can.
 
+  Background:
+    Given insights are published
+
+  @own
   Scenario: The operator may do less than it must
     Given a 4.19.3 cluster
     When I apply this object:
@@ -27,6 +31,9 @@ Feature: What the API server refuses
     Then within 10 minutes ClusterVersion condition Failing is True with reason "UpdatePayloadResourceForbidden" and message matching /^Could not update deployment "openshift-dns-operator\/dns-operator" \(\d+ of \d+\): the server has forbidden updates to this resource$/
     And ClusterVersion condition Progressing is False with reason "UpdatePayloadResourceForbidden" and message "Error while reconciling 4.19.3: the server is rejecting updates"
     And ClusterVersion condition Available is True with message "Done applying 4.19.3"
+    # No update fails: there is none.
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And the insight about ClusterVersion/version has "assessment" "Completed"
     When I apply this object:
       """
       apiVersion: rbac.authorization.k8s.io/v1
@@ -39,7 +46,9 @@ Feature: What the API server refuses
     Then within 10 minutes ClusterVersion condition Failing is False
     And ClusterVersion condition Progressing is False with message "Cluster version is 4.19.3"
     And Deployment/openshift-dns-operator/dns-operator exists
+    And there was never a health insight about ClusterVersion/version
 
+  @own
   Scenario: A policy that denies what an update brings
     Given a 4.19.3 cluster
     And release 4.19.5 exists
@@ -64,11 +73,16 @@ Feature: What the API server refuses
       """
     And I update to 4.19.5
     Then within 2 hours ClusterVersion condition Failing is True with reason "UpdatePayloadResourceInvalid" and message matching /^Could not update deployment "openshift-dns-operator\/dns-operator" \(\d+ of \d+\): the object is invalid, possibly due to local cluster configuration$/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /is failing to proceed with the update \(UpdatePayloadResourceInvalid\)$/
+    And the insight about ClusterVersion/version has "assessment" "Degraded"
     And within 30 minutes ClusterVersion condition Progressing is True with reason "UpdatePayloadResourceInvalid" and message "Unable to apply 4.19.5: some cluster configuration is invalid"
     When I delete ValidatingAdmissionPolicyBinding/frozen
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.19.5"
     And ClusterVersion condition Failing is False
+    And within 2 minutes there is no health insight about ClusterVersion/version
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
+  @own
   Scenario: A webhook that nobody answers
     Given a 4.19.3 cluster
     When I apply this object:
@@ -88,13 +102,17 @@ Feature: What the API server refuses
     And I delete Deployment/openshift-dns-operator/dns-operator
     Then within 10 minutes ClusterVersion condition Failing is True with reason "UpdatePayloadClusterError" and message containing "the server is reporting an internal error"
     And ClusterVersion condition Progressing is False with reason "UpdatePayloadClusterError" and message "Error while reconciling 4.19.3: the control plane is reporting an internal error"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     When I delete ValidatingWebhookConfiguration/gone
     Then within 10 minutes ClusterVersion condition Failing is False
+    And there was never a health insight about ClusterVersion/version
 
+  @own
   Scenario: A ClusterVersion that was made anew takes over what the one before has left
     Given a 4.19.3 cluster
     When I delete ClusterVersion/version with cascade orphan
-    And I apply this object:
+    Then within 1 minute there is no insight about ClusterVersion/version
+    When I apply this object:
       """
       apiVersion: config.openshift.io/v1
       kind: ClusterVersion
@@ -103,6 +121,8 @@ Feature: What the API server refuses
       """
     Then within 30 minutes Namespace/openshift-dns-operator field "metadata.ownerReferences[0].name" is "version"
     And within 30 minutes ClusterVersion condition Available is True
+    And within 30 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And the insight about ClusterVersion/version has "versions.target.version" "4.19.3"
 
   # OCP-51973
   Scenario: What is overridden is left alone, also when it is gone
@@ -119,6 +139,8 @@ Feature: What the API server refuses
     And I delete Deployment/openshift-dns-operator/dns-operator
     Then within 1 minute ClusterVersion condition Upgradeable is False with reason "ClusterVersionOverridesSet"
     And throughout 20 minutes Deployment/openshift-dns-operator/dns-operator does not exist
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
     When I apply this object:
       """
       apiVersion: config.openshift.io/v1

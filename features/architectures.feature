@@ -3,6 +3,9 @@ Feature: From one architecture to several
   A cluster that was installed for one architecture is updated to the same release for several. The way there leads through
   nothing else, and from then on all updates are for several.
 
+  Background:
+    Given insights are published
+
   # OCP-60396, OCP-53921, OCP-53907, NODES-77
   Scenario Outline: The same release for several architectures, then later ones, <machines>
     Given a 4.18.3 cluster
@@ -18,11 +21,16 @@ Feature: From one architecture to several
     And ClusterVersion field "status.availableUpdates[1].version" is ""
     And within 10 minutes ClusterVersion condition ReleaseAccepted is True with message matching /^Payload loaded version="4.18.3" image="[^"]+" architecture="Multi"$/
     And within 1 minute ClusterVersion condition Progressing is True with message matching /^Working towards 4.18.3/
+    And within 1 minute the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
+    And the insight about ClusterVersion/version has "versions.target.version" "4.18.3"
     And within 10 minutes MachineConfigPool/master condition Updating is True
+    And within 1 minute the insight about MachineConfigPool/master has condition Updating True with reason "Progressing"
     And ClusterVersion condition Progressing is True with reason "ClusterOperatorUpdating" and message matching /waiting on machine-config$/
     When I run "oc adm upgrade --to-multi-arch"
     Then it is refused with "info: Update to multi cluster architecture has already been requested"
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
+    And within 1 minute the insight about MachineConfigPool/master has condition Updating False with reason "Updated"
     And ClusterVersion field "status.history[0].version" is "4.18.3"
     And ClusterVersion field "status.history[0].state" is "Completed"
     And ClusterVersion field "status.history[0].verified" is "true"
@@ -37,6 +45,9 @@ Feature: From one architecture to several
     Then it prints "Requested update to 4.18.9"
     And within 10 minutes ClusterVersion condition ReleaseAccepted is True with message matching /^Payload loaded version="4.18.9" image="[^"]+" architecture="Multi"$/
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.9"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.18.9"
+    And the insight about ClusterVersion/version has "versions.previous.version" "4.18.3"
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False, True, False in turn
 
     Examples:
       | machines |
@@ -57,11 +68,15 @@ Feature: From one architecture to several
     And within 5 minutes ClusterVersion condition RetrievedUpdates is False with reason "VersionNotFound" and message "Unable to retrieve available updates: currently reconciling cluster version 4.16.1 not found in the "stable-4.16" channel"
     And throughout 30 minutes ClusterVersion condition ReleaseAccepted is True with message matching /^Payload loaded version="4.16.1" .* architecture="arm64"$/
     And ClusterVersion condition Progressing is False with message "Cluster version is 4.16.1"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
     When I run "oc adm upgrade channel candidate-4.16"
     Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with message matching / architecture="Multi"$/
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.16.1"
     And ClusterVersion field "status.history[1].version" is "4.16.1"
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+    And there was never a health insight about ClusterVersion/version
 
+  @own
   Scenario: A request that is taken back in time
     Given a 4.16.1 cluster
     And release 4.16.5 exists
@@ -74,7 +89,10 @@ Feature: From one architecture to several
     And within 5 minutes ClusterVersion condition RetrievedUpdates is True
     And ClusterVersion field "status.availableUpdates[0].version" is "4.16.5"
     And ClusterVersion field "status.history[1].version" is ""
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
+  @own
   Scenario: A cluster that is installed for several architectures says so from 4.21 on
     Given a 4.21.0 cluster
     And the architecture "multi"
@@ -84,4 +102,7 @@ Feature: From one architecture to several
     And ClusterVersion field "status.availableUpdates[0].version" is "4.21.3"
     When I run "oc adm upgrade --to-latest"
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.21.3"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.21.3"
+    And the insight about ClusterVersion/version has "versions.previous.version" "4.21.0"
+    And within 1 minute the insight about ClusterVersion/version has "completion" "100"
     And ClusterVersion field "status.desired.architecture" is "Multi"

@@ -2,7 +2,7 @@ Feature: A canary
   A scenario with the tag @canary passes when one of its steps fails. This one hopes that a digest that nobody has is accepted: if
   it ever comes true, none of the features beside it says anything any more.
 
-  @canary
+  @canary @own
   Scenario: A canary, which must fail
     Given a 4.20.1 cluster with 1 control-plane node and 0 workers
     And insights are published

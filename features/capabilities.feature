@@ -2,6 +2,9 @@
 Feature: Capabilities
   What is enabled stays enabled: a set that is asked for later with less in it is told of and not obeyed.
 
+  Background:
+    Given insights are published
+
   # OCP-49196
   Scenario Outline: A cluster that asks for nothing has all that its release knows, <version>
     Given a <version> cluster
@@ -9,12 +12,15 @@ Feature: Capabilities
     Then ClusterVersion field "status.capabilities.enabledCapabilities" is /^<all>$/
     And ClusterVersion field "status.capabilities.knownCapabilities" is /^<all>$/
     And ClusterVersion condition ImplicitlyEnabledCapabilities is False with reason "AsExpected" and message "Capabilities match configured spec"
+    And the insight about ClusterOperator/console has condition Healthy True with reason "AsExpected"
+    And the insight about ClusterOperator/storage has condition Updating False with reason "Updated"
 
     Examples:
       | version | all                                                                                                                                                                   |
       | 4.12.3  | \\["CSISnapshot","Console","Insights","Storage","baremetal","marketplace","openshift-samples"\\]                                                                      |
       | 4.14.3  | \\["Build","CSISnapshot","Console","DeploymentConfig","ImageRegistry","Insights","MachineAPI","NodeTuning","Storage","baremetal","marketplace","openshift-samples"\\] |
 
+  @own
   Scenario: A cluster that asks for the least has no operators of what it left out
     Given a 4.16.2 cluster
     And the baseline capability set "None"
@@ -23,8 +29,11 @@ Feature: Capabilities
     And ClusterOperator/insights does not exist
     And ClusterOperator/etcd exists
     And ClusterOperator/ingress exists
+    And there is no insight about ClusterOperator/console
+    And the insight about ClusterOperator/ingress has condition Healthy True with reason "AsExpected"
     And ClusterVersion field "status.capabilities.enabledCapabilities" is /^\["Ingress"\]$/
     And ClusterVersion condition ImplicitlyEnabledCapabilities is True with reason "CapabilitiesImplicitlyEnabled" and message "The following capabilities could not be disabled: Ingress"
+    And there was never a health insight
 
   # OCP-49508
   Scenario: Asking for less later changes nothing but a condition
@@ -40,12 +49,17 @@ Feature: Capabilities
     Then within 5 minutes ClusterVersion condition ImplicitlyEnabledCapabilities is True with reason "CapabilitiesImplicitlyEnabled" and message matching /^The following capabilities could not be disabled: Build, CSISnapshot, CloudControllerManager, CloudCredential, Console, /
     And throughout 30 minutes ClusterVersion field "status.capabilities.enabledCapabilities" does not change
     And ClusterOperator/console exists
+    And the insight about ClusterOperator/console has condition Updating False with reason "Updated"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
+  @own
   Scenario: Asking for more later brings it
     Given a 4.16.2 cluster
     And the baseline capability set "None"
     When 10 minutes pass
-    And I apply this object:
+    Then there is no insight about ClusterOperator/console
+    When I apply this object:
       """
       apiVersion: config.openshift.io/v1
       kind: ClusterVersion
@@ -55,6 +69,8 @@ Feature: Capabilities
     Then within 30 minutes ClusterOperator/console exists
     And within 30 minutes ClusterOperator/console condition Available is True
     And ClusterOperator/insights does not exist
+    And within 1 minute the insight about ClusterOperator/console has condition Healthy True with reason "AsExpected"
+    And there is no insight about ClusterOperator/insights
 
   # OCP-49670
   Scenario: What no release knows is refused
@@ -75,3 +91,5 @@ Feature: Capabilities
       spec: {capabilities: {additionalEnabledCapabilities: [Invalid]}}
       """
     Then it is refused with a text with "spec.capabilities.additionalEnabledCapabilities[0]: Unsupported value: "Invalid": supported values: "openshift-samples", "baremetal", "marketplace""
+    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight

@@ -5,6 +5,7 @@ Feature: Updates with risks
 
   Background:
     Given a 4.16.1 cluster
+    And insights are published
     And release 4.16.5 exists
     And release 4.16.6 exists
     And release 4.17.0 exists
@@ -23,7 +24,11 @@ Feature: Updates with risks
     Then it prints "Requested update to 4.17.0"
     And it warns a text with "warning: with --allow-not-recommended you have accepted the risks with 4.17.0 and bypassed Recommended=False SomeInvokerThing:"
     And within 10 minutes ClusterVersion field "status.history[0].acceptedRisks" is /SomeInvokerThing/
+    And within 1 minute the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
+    And the insight about ClusterVersion/version has "versions.target.version" "4.17.0"
+    And there is no health insight
 
+  @own
   Scenario: The latest update is the latest without risks, unless risks are allowed
     Given updates from 4.16.1 to 4.17.0 have the risk "RiskA"
     When 5 minutes pass
@@ -31,6 +36,8 @@ Feature: Updates with risks
     Then it prints "Requested update to 4.16.6"
     When I run "oc adm upgrade --to-latest --allow-not-recommended"
     Then it prints "Requested update to 4.17.0"
+    And within 10 minutes the insight about ClusterVersion/version has "versions.target.version" "4.17.0"
+    And there is a health insight about ClusterVersion/version with level "Warning" and impact "None" and summary "Previous update to 4.16.6 never completed, last complete update was 4.16.1"
 
   # OCP-45879
   Scenario: Several risks have one reason, and a risk is found out by its metrics
@@ -51,6 +58,9 @@ Feature: Updates with risks
     And it prints a text with "Reason: OfEtcd"
     When I run "oc adm upgrade --to 4.16.5"
     Then it prints "Requested update to 4.16.5"
+    And within 10 minutes the insight about ClusterVersion/version has condition Updating True
+    And the insight about ClusterVersion/version has "versions.target.version" "4.16.5"
+    And there is no health insight
 
   # OCP-46422
   Scenario: A conditional update to a release of no channel makes the answer invalid
@@ -60,6 +70,8 @@ Feature: Updates with risks
     And I run "oc adm upgrade"
     Then it warns a text with "Reason: ResponseInvalid"
     And it warns a text with "no node for conditional update 4.17.0"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-77520
   Scenario: What is recommended is told by minor, and one release by its own
@@ -75,6 +87,8 @@ Feature: Updates with risks
     Then it prints a text with "Update to 4.17.0 has no known issues relevant to this cluster other than the accepted ConditionalUpdateRisk."
     When I run "oc adm upgrade recommend --version 4.999.999"
     Then it is refused with "no updates to 4.999 available, so cannot display context for the requested release 4.999.999"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-73352
   Scenario: While an update is under way, no other is recommended
@@ -83,6 +97,8 @@ Feature: Updates with risks
     And 10 minutes pass
     And I run "oc adm upgrade recommend"
     Then it prints a text with "info: An update is in progress.  You may wish to let this update complete before requesting a new update."
+    And the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
+    And the insight about ClusterVersion/version has "versions.target.version" "4.17.0"
 
   # OCP-46422
   Scenario: Risks from data as the real service reads it
@@ -97,3 +113,5 @@ Feature: Updates with risks
     And it is refused with a text with "Nobody is spared. https://example.com/EveryoneSuffers"
     When I run "oc adm upgrade --to 4.16.9"
     Then it prints "Requested update to 4.16.9"
+    And within 10 minutes the insight about ClusterVersion/version has condition Updating True
+    And the insight about ClusterVersion/version has "versions.target.version" "4.16.9"

@@ -24,19 +24,24 @@ Feature: A rollback over a capability enum
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |      | 200  |                                                            |
       | cluster-version-operator | ClusterVersion                                             | status | 422  | /knownCapabilities\\[\\d+\\]: Unsupported value/              |
 
+  # release#43984
   Scenario: A single foreign value is named without brackets
     Given a 4.14.1 cluster
+    And insights are published
     And the baseline capability set "v4.13"
     And release 4.13.20 exists but is not recommended
     When 5 minutes pass
     And I update to 4.13.20 by force
     And 10 minutes pass
-    Then these writes were made in this order:
+    Then there is a health insight about ClusterVersion/version with level "Critical" and impact "Update Stalled" and description /MachineAPI/
+    And these writes were made in this order:
       | by                       | object         | part   | code | message |
       | cluster-version-operator | ClusterVersion | status | 422  | /^ClusterVersion\\.config\\.openshift\\.io "version" is invalid: status\\.capabilities\\.enabledCapabilities\\[3\\]: Unsupported value: "MachineAPI": supported values: "openshift-samples", "baremetal", "marketplace", "Console", "Insights", "Storage", "CSISnapshot", "NodeTuning"$/ |
 
+  # release#43984
   Scenario: On Kubernetes 1.33 the rollback's status writes go through
     Given a 4.13.20 cluster
+    And insights are published
     And the kube-apiserver stays at Kubernetes 1.33
     And the baseline capability set "v4.13"
     And release 4.14.1 exists
@@ -45,3 +50,6 @@ Feature: A rollback over a capability enum
     When I update to 4.13.20 by force
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.13.20"
     And ClusterVersion field "status.history[0].state" is "Completed"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.13.20"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
+    And there was never a health insight with level "Critical"

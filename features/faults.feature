@@ -4,14 +4,18 @@ Feature: What goes wrong around an update
 
   Background:
     Given a 4.18.3 cluster
+    And insights are published
     And release 4.18.7 exists
 
+  @own
   Scenario Outline: The cluster-version operator gets over a <trouble>
     When the API server answers <trouble> to the next 2 updates of ClusterVersion by cluster-version-operator
     And I update to 4.18.7
     Then within 10 minutes ClusterVersion condition Progressing is True with message matching /^Working towards 4\.18\.7: /
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And ClusterVersion condition Failing is False
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+    And there was never a health insight about ClusterVersion/version
 
     Examples:
       | trouble           |
@@ -21,6 +25,7 @@ Feature: What goes wrong around an update
       | etcd-timed-out    |
       | timeout           |
 
+  @own
   Scenario: Nobody writes for two minutes, and who asked is told so
     When the API server answers internal-error to all requests for 2 minutes
     And I try to apply this object:
@@ -34,54 +39,82 @@ Feature: What goes wrong around an update
       {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
       """
     Then ConfigMap/default/a exists
+    And within 2 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And within 2 minutes the insight about Node/worker-0 has condition Available True
 
+  @own
   Scenario: The cluster-version operator dies when it has told of the update
     When cluster-version-operator crashes after its next update of ClusterVersion
     And I update to 4.18.7
     Then within 1 minute Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And ClusterVersion field "status.history[1].version" is "4.18.3"
+    And within 1 minute the insight about ClusterVersion/version has "versions.previous.version" "4.18.3"
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
 
   # NODES-44
   Scenario: A machine-config daemon dies in the middle of its work
     When machine-config-daemon/worker-0 crashes before patch number 2 of Node/worker-0
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker condition Updated is False
+    And within 10 minutes the insight about Node/worker-0 has condition Updating True
     And within 2 hours MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And condition Updating of the insight about Node/worker-0 was False, True, False in turn
+    And there was never a health insight about Node/worker-0
 
+  @own
   Scenario: Another candidate leads for a while
     When I update to 4.18.7
     And 5 minutes pass
     And cluster-version-operator loses its lease for 5 minutes
     Then Lease/openshift-cluster-version/version field "spec.holderIdentity" is "another-candidate"
+    And throughout 4 minutes the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
+  @own
   Scenario: A request that is not seen is not followed
     When cluster-version-operator sees nothing new for 10 minutes
     And I update to 4.18.7
     Then throughout 9 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.18.3"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And within 2 minutes ClusterVersion condition Progressing is True
+    And within 1 minute the insight about ClusterVersion/version has condition Updating True
+    And the insight about ClusterVersion/version has "versions.target.version" "4.18.7"
     When the watches of cluster-version-operator are dropped
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
 
+  @own
   Scenario: A worker reboots twice more than it should, another one has a wrong clock
     When node worker-0 reboots 2 times more than it should
     And the clock of node worker-1 is 10 minutes behind
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker condition Updated is False
+    And within 30 minutes the insight about Node/worker-0 has condition Updating True with reason "Updating"
     And within 2 hours MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
+    And there was never a health insight about Node/worker-1
 
+  @own
   Scenario: A worker that cannot be drained keeps its release until it can
     When node worker-0 cannot be drained
     And I update to 4.18.7
     Then within 3 hours Node/worker-0 field "spec.unschedulable" is "true"
     And throughout 30 minutes node worker-0 is Draining
+    And there is a health insight about Node/worker-0 with level "Warning" and impact "Update Speed" and summary "Node worker-0 drains for too long"
+    And the insight about Node/worker-0 has condition Updating True with reason "Draining"
     When node worker-0 recovers
     Then within 2 hours MachineConfigPool/worker condition Updated is True
+    And there is no health insight about Node/worker-0
 
+  @own
   Scenario: A configuration that is rendered to and fro
     When the configuration of pool worker flips 2 times
     Then within 1 minute MachineConfigPool/worker condition Updating is True
     And within 2 hours MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/worker field "status.degradedMachineCount" is "0"
+    # All are of the same release, so this is no update.
+    And condition Updating of the insight about MachineConfigPool/worker was False in turn
+    And the insight about MachineConfigPool/worker has "assessment" "Completed"

@@ -2,6 +2,9 @@
 Feature: Feature sets that no other release promises to know
   Once they are on they stay on, and the cluster takes patches alone.
 
+  Background:
+    Given insights are published
+
   # OCP-32747 OCP-47160 OCP-47200
   Scenario Outline: <set> is told of by Upgradeable, and after an hour by an alert
     Given a <version> cluster
@@ -16,6 +19,8 @@ Feature: Feature sets that no other release promises to know
     And within 1 minute alert "ClusterNotUpgradeable" is pending
     And throughout 58 minutes alert "ClusterNotUpgradeable" is not firing
     And within 3 minutes alert "ClusterNotUpgradeable" is firing
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
 
     Examples:
       | version | set                  | speaker         |
@@ -35,6 +40,7 @@ Feature: Feature sets that no other release promises to know
       spec: {featureSet: ""}
       """
     Then it is refused with a text with "TechPreviewNoUpgrade may not be changed"
+    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-47197
   Scenario: A cluster with one takes patches, and no other minor
@@ -45,9 +51,13 @@ Feature: Feature sets that no other release promises to know
     Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "FeatureGates_RestrictedFeatureGates_TechPreviewNoUpgrade"
     When I update to 4.21.1
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "FeatureGates_RestrictedFeatureGates_TechPreviewNoUpgrade"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The cluster does not meet the preconditions of release 4.21.1" and description /TechPreviewNoUpgrade/
     When I update to 4.20.5
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
+    And within 2 minutes there is no health insight
+    And within 2 minutes the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
 
+  @own
   Scenario: The cluster-version operator ends for another feature set, and begins anew with it
     Given a 4.20.1 cluster
     When 5 minutes pass
@@ -62,3 +72,5 @@ Feature: Feature sets that no other release promises to know
     And Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].lastState.terminated.exitCode" is "0"
     And within 1 minute Lease/openshift-cluster-version/version field "spec.holderIdentity" is /./
     And throughout 30 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight

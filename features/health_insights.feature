@@ -3,6 +3,7 @@ Feature: Health insights
   What stands in the way of an update is published as a health insight, from when it lasts long enough until it is over. A
   healthy update has none.
 
+  @own
   Scenario: An update that goes well has no health insights
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -17,6 +18,7 @@ Feature: Health insights
     And within 2 hours the insight about MachineConfigPool/worker has "completion" "100"
     And there was never a health insight
 
+  # OTA-1418
   Scenario: One that somebody asks for
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -36,6 +38,7 @@ Feature: Health insights
       """
     Then throughout 50 seconds there is a health insight about ClusterVersion/version
     And within 20 seconds there is no health insight
+    And ClusterVersion annotation "usc.openshift.io/force-health-insight" is ""
 
   # OTA-1321, OCP-21771
   Scenario: A digest that nobody has, in the words of the pod where the operator only knows of a deadline
@@ -58,7 +61,9 @@ Feature: Health insights
     And I update to 4.20.3
     Then within 2 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.20.3" and description /The update cannot be verified: unable to verify sha256:/
     And there is no health insight with summary /cannot be retrieved/
+    And ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload"
 
+  @own
   Scenario: Preconditions that are not met
     Given a 4.19.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -66,7 +71,9 @@ Feature: Health insights
     When I ask for published insights
     And I update to 4.21.1
     Then within 5 minutes there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.21.1" and description /MultipleMinorVersionsUpdate/
+    And ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
 
+  @own
   Scenario: A payload that is another one
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -75,7 +82,9 @@ Feature: Health insights
     When I ask for published insights
     And I update to 4.18.7
     Then within 5 minutes there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /^Release 4\.18\.7 is not accepted \(VerifyPayloadVersion\)$/
+    And ClusterVersion condition ReleaseAccepted is False with reason "VerifyPayloadVersion"
 
+  @own
   Scenario: An operator that is not available fails and stalls the update, and gets worse with time
     Given a 4.18.1 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -96,6 +105,7 @@ Feature: Health insights
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
     And within 2 minutes there is no health insight
 
+  # OCP-41728
   Scenario: An operator that is degraded, and the alert that begins during the update
     Given a 4.20.1 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -108,9 +118,11 @@ Feature: Health insights
     And throughout 30 minutes there is no health insight about ClusterOperator/image-registry with level "Error"
     And within 10 minutes there is a health insight about ClusterOperator/image-registry with level "Error"
     And there is a health insight with level "Warning" and impact "Unknown" and summary "Alert is firing: Cluster operator has been degraded for 30 minutes." and description /^Alert started firing during the update\. The alert description is: The image-registry operator is degraded because NoReplicas/
+    And alert "ClusterOperatorDegraded" about "image-registry" is firing
     When operator image-registry recovers
     Then within 3 minutes there is no health insight with summary /^Alert is firing/
 
+  @own
   Scenario: An update that begins before another one is done
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -166,7 +178,10 @@ Feature: Health insights
     And within 1 hour there is a health insight about Node/master-0 with level "Error" and summary "Node master-0 drains for too long"
     And within 5 minutes there is a health insight about Node/master-0 with level "Error" and impact "Update Stalled" and summary "Node master-0 is degraded" and description /^failed to drain node: master-0 after 1 hour/
     And within 5 minutes there is a health insight about MachineConfigPool/master with level "Error" and summary "Pool 'master' is degraded"
+    And Node/master-0 field "spec.unschedulable" is "true"
+    And MachineConfigPool/master condition Degraded is True
 
+  # NODES-28
   Scenario: Pools that are paused
     Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
     And the feature set "DevPreviewNoUpgrade"
@@ -183,9 +198,11 @@ Feature: Health insights
     And I update to 4.18.7
     Then within 2 minutes there is a health insight about MachineConfigPool/worker with level "Warning" and impact "Update Stalled" and summary "Outdated nodes in a paused pool 'worker' will not be updated"
     And within 2 minutes there is a health insight about MachineConfigPool/infra with level "Info" and impact "None" and summary "Pool 'infra' is paused"
+    And MachineConfigPool/worker field "spec.paused" is "true"
     When I unpause pool worker
     Then within 2 minutes there is no health insight about MachineConfigPool/worker
 
+  @own
   Scenario: Whoever lost the ConfigMap finds the same in the resource UpdateStatus
     Given a 4.18.3 cluster
     And the feature set "DevPreviewNoUpgrade"
@@ -193,3 +210,4 @@ Feature: Health insights
     Then within 7 minutes there is a health insight about ClusterOperator/etcd with level "Warning" and summary "Cluster Operator etcd is degraded (Bad)"
     When operator etcd recovers
     Then within 3 minutes there is no health insight
+    And ConfigMap/openshift-update-status-controller/status-api-cm-prototype does not exist

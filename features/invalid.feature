@@ -2,6 +2,10 @@
 Feature: A ClusterVersion that asks for what cannot be
   The operator says what is wrong and goes on as if it had not been asked; who asked can take it back.
 
+  Background:
+    Given insights are published
+
+  # OCPBUGS-78061
   Scenario: A version that nobody offers stops a cluster at where it is
     Given a 4.16.1 cluster
     And release 4.16.5 exists
@@ -15,10 +19,13 @@ Feature: A ClusterVersion that asks for what cannot be
     Then within 1 minute ClusterVersion condition Invalid is True with reason "InvalidClusterVersion" and message matching /^The cluster version is invalid: spec\.desiredUpdate\.version: Invalid value: "4\.16\.9": when image is empty the update must be an available update$/
     And ClusterVersion condition Progressing is False with reason "InvalidClusterVersion" and message "Stopped at 4.16.1: the cluster version is invalid"
     And ClusterVersion condition Failing is False
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And ClusterVersion field "spec.desiredUpdate.version" is "4.16.9"
     When I clear the update request
     Then within 1 minute ClusterVersion condition Progressing is False with message "Cluster version is 4.16.1"
+    And there was never a health insight
 
+  # OCPBUGS-78061
   Scenario: Several mistakes are told in several lines, and an update that is under way goes on
     Given a 4.16.1 cluster
     And release 4.16.5 exists
@@ -33,4 +40,7 @@ Feature: A ClusterVersion that asks for what cannot be
       """
     Then within 1 minute ClusterVersion condition Invalid is True with reason "InvalidClusterVersion" and message matching /^The cluster version is invalid:\n\* spec\.upstream: .*\n\* spec\.clusterID: Invalid value: "me": must be an RFC4122-variant UUID\n$/
     And ClusterVersion condition Progressing is True with reason "InvalidClusterVersion" and message "Reconciling 4.16.5: the cluster version is invalid"
+    And within 5 seconds the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
     And within 3 hours ClusterVersion condition Progressing is False with reason "InvalidClusterVersion" and message "Stopped at 4.16.5: the cluster version is invalid"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.16.5"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"

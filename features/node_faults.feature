@@ -2,6 +2,9 @@
 Feature: Nodes that fail
   What keeps a node from its way to another release, who tells of it, and how it goes on.
 
+  Background:
+    Given insights are published
+
   # NODES-53, NODES-54
   Scenario: A budget that allows nothing keeps a node from being drained, which is a failure after an hour
     Given a 4.19.3 cluster
@@ -17,17 +20,21 @@ Feature: Nodes that fail
     Then within 3 hours Node/master-0 annotation "machineconfiguration.openshift.io/desiredDrain" is /^drain-rendered-master-/
     And within 10 seconds Node/master-0 field "spec.unschedulable" is "true"
     And throughout 59 minutes MachineConfigPool/master condition Degraded is False
+    And there is a health insight about Node/master-0 with level "Warning" and impact "Update Speed" and summary "Node master-0 drains for too long"
     And Node/master-0 annotation "machineconfiguration.openshift.io/state" is "Working"
     And within 3 minutes MachineConfigPool/master condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message matching /^Node master-0 is reporting: "failed to drain node: master-0 after 1 hour\. Please see machine-config-controller logs for more information"$/
     And node master-0 is Draining
     And MachineConfigPool/master field "status.unavailableMachineCount" is "1"
     And within 1 second ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool"
+    And within 1 minute there is a health insight about Node/master-0 with level "Error" and impact "Update Stalled" and summary "Node master-0 is degraded" and description /^failed to drain node: master-0 after 1 hour/
     When I delete PodDisruptionBudget/openshift-cluster-version/one
     Then within 7 minutes Node/master-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^drain-rendered-master-/
     And Node/master-0 annotation "machineconfiguration.openshift.io/state" is "Degraded"
     And within 15 minutes node master-0 is Updated
     And within 10 seconds MachineConfigPool/master condition Degraded is False
     And within 2 hours MachineConfigPool/master condition Updated is True
+    And there is no health insight about Node/master-0
+    And there is no health insight about MachineConfigPool/master
 
   # NODES-58
   Scenario: A file that is put right again makes its node done without a reboot
@@ -38,11 +45,15 @@ Feature: Nodes that fail
     And MachineConfigPool/worker field "status.degradedMachineCount" is "1"
     And MachineConfigPool/worker condition Updated is False
     And MachineConfigPool/worker condition Updating is True
+    And within 1 minute there is a health insight about Node/worker-1 with level "Error" and summary "Node worker-1 is degraded" and description /mode mismatch for file/
+    And the insight about MachineConfigPool/worker has condition Healthy False with reason "NodesDegraded"
     When node worker-1 recovers
     Then within 1 minute MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/worker condition Degraded is False
     And condition Ready of Node/worker-1 was True in turn
     And Node/worker-1 field "spec.unschedulable" is ""
+    And within 2 minutes there is no health insight
+    And the insight about MachineConfigPool/worker has condition Healthy True with reason "AsExpected"
 
   # NODES-59
   Scenario: A file that somebody changed before the update keeps the pool from going on, and nobody cordons
@@ -53,8 +64,11 @@ Feature: Nodes that fail
     Then within 3 hours MachineConfigPool/master condition Updated is False
     And Node/worker-1 field "spec.unschedulable" is ""
     And throughout 1 hour MachineConfigPool/worker field "status.updatedMachineCount" is "0"
+    And there is a health insight about Node/worker-1 with level "Error" and impact "Update Stalled" and summary "Node worker-1 is degraded"
+    And the insight about Node/worker-1 has condition Updating False with reason "Pending"
     When node worker-1 recovers
     Then within 2 hours MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-44
   Scenario: A node that shall have what nobody rendered says so at once, and is done when that is taken back
@@ -67,10 +81,12 @@ Feature: Nodes that fail
     And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is /^machineconfig\.machineconfiguration\.openshift\.io "rendered-worker-none" not found$/
     And Node/worker-0 field "spec.unschedulable" is ""
     And within 5 seconds MachineConfigPool/worker condition Degraded is True
+    And within 30 seconds there is a health insight about Node/worker-0 with level "Error" and summary "Node worker-0 is degraded" and description /"rendered-worker-none" not found/
     # It is neither cordoned nor unavailable, so the pool sets its own target again.
     And within 2 minutes MachineConfigPool/worker condition Degraded is False
     And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/reason" is ""
+    And within 2 minutes there is no health insight
 
   # NODES-47
   Scenario: A worker that is cordoned after its update keeps the rest of the pool waiting
@@ -83,9 +99,13 @@ Feature: Nodes that fail
     Then within 20 minutes MachineConfigPool/worker field "status.updatedMachineCount" is "2"
     And MachineConfigPool/worker field "status.readyMachineCount" is "1"
     And throughout 1 hour node worker-2 is Pending
+    And the insight about Node/worker-0 has condition Available False with reason "Node is marked unschedulable"
+    And the insight about Node/worker-2 has condition Updating False with reason "Pending"
+    And there is no health insight about Node/worker-0
     And MachineConfigPool/worker condition Updating is True
     When I uncordon node worker-0
     Then within 20 minutes MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-46
   Scenario: Who uncordons a node that is being drained finds it cordoned again
@@ -104,6 +124,7 @@ Feature: Nodes that fail
     Then Node/master-0 field "spec.unschedulable" is ""
     And within 6 seconds Node/master-0 field "spec.unschedulable" is "true"
     And Node/master-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^uncordon-/
+    And the insight about Node/master-0 has condition Updating True with reason "Draining"
 
   # NODES-39, NODES-40
   Scenario: A boot is told once, with the version before the daemon is done
@@ -112,8 +133,11 @@ Feature: Nodes that fail
     When I update to 4.18.7
     Then within 3 hours Node/worker-0 condition Ready is False
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
+    And the insight about Node/worker-0 has condition Updating True with reason "Updating"
+    And the insight about Node/worker-0 has condition Available True with message "The node is away for its update"
     And throughout 10 seconds Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Working"
     And within 5 minutes node worker-0 is Updated
+    And within 10 seconds the insight about Node/worker-0 has condition Updating False with reason "Completed"
     And throughout 2 hours Node/worker-0 field "status.nodeInfo.bootID" does not change
 
   # NODES-61
@@ -124,12 +148,15 @@ Feature: Nodes that fail
     And I update to 4.18.7
     Then within 3 hours ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /has not progressed to latest configuration: controller version mismatch for rendered-master-\S+ expected \S+ has \S+: 0 \(ready 0\) out of 3 nodes are updating to latest configuration rendered-master-/
     And MachineConfigPool/master condition Degraded is False
+    And there is a health insight about Node/master-0 with level "Warning" and impact "Update Speed" and summary "Node master-0 does not come back from its reboot"
     And MachineConfigPool/master field "status.unavailableMachineCount" is "1"
     And ClusterOperator/machine-config condition Available is True
     And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
     When node master-0 recovers
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And ClusterOperator/machine-config condition Degraded is False
+    And there is no health insight about Node/master-0
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
   # NODES-64
   Scenario: A daemon that fails without saying why degrades its pool without a word
@@ -139,17 +166,23 @@ Feature: Nodes that fail
       {apiVersion: v1, kind: Node, metadata: {name: worker-0, annotations: {machineconfiguration.openshift.io/state: Degraded}}}
       """
     Then within 5 seconds MachineConfigPool/worker condition NodeDegraded is True with reason "1 nodes are reporting degraded status on sync" and message ""
+    And within 20 seconds there is a health insight about Node/worker-0 with level "Error" and summary "Node worker-0 is degraded"
     And within 30 seconds MachineConfigPool/worker condition NodeDegraded is False
+    And within 2 minutes there is no health insight about Node/worker-0
 
   # NODES-63
   Scenario: A worker pool that is degraded after the update leaves the version and cannot be resynced
     Given a 4.18.3 cluster
     When node worker-0 degrades with message "no space left on device"
     Then within 20 seconds ClusterOperator/machine-config condition Upgradeable is False with reason "DegradedPool"
+    And within 1 minute there is a health insight about Node/worker-0 with level "Error" and description /no space left on device/
+    And within 1 minute there is a health insight about MachineConfigPool/worker with level "Error" and summary "Pool 'worker' is degraded"
     And throughout 29 minutes ClusterOperator/machine-config condition Degraded is False
     And within 2 minutes ClusterOperator/machine-config condition Degraded is True with message matching /^Failed to resync 4\.18\.3 because: error during syncRequiredMachineConfigPools: \[context deadline exceeded, error MachineConfigPool worker is not ready, retrying\. Status: \(pool degraded: true total: 3, ready 2, updated: 2, unavailable: 1\)\]$/
     And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
+    And within 6 minutes there is a health insight about ClusterOperator/machine-config with level "Warning" and impact "API Availability" and summary "Cluster Operator machine-config is degraded (RequiredPoolsFailed)"
     And ClusterOperator/machine-config condition Available is True
     When node worker-0 recovers
     Then within 2 minutes ClusterOperator/machine-config condition Degraded is False
     And ClusterOperator/machine-config condition Upgradeable is True
+    And within 3 minutes there is no health insight

@@ -9,6 +9,7 @@ Feature: Insights about nodes
     And release 4.18.7 exists
     When I ask for published insights
 
+  # NODES-36
   Scenario: A node waits, is drained, updated and done
     Then within 5 minutes the insight about Node/worker-0 has condition Updating False with reason "Completed" and message "The node is updated"
     And the insight about Node/worker-0 has "version" "4.18.3"
@@ -24,10 +25,12 @@ Feature: Insights about nodes
     And within 10 minutes the insight about Node/worker-0 has condition Updating True with reason "Updating" and message "The node is updating"
     And within 1 hour the insight about Node/worker-0 has condition Updating False with reason "Completed"
     And the insight about Node/worker-0 has "version" "4.18.7"
+    And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
     And the insight about Node/worker-0 has "estToComplete" "0s"
     And within 2 hours the insight about Node/worker-2 has condition Updating False with reason "Completed"
     And within 1 minute condition Updating of the insight about Node/worker-0 was False, True, False in turn
 
+  # NODES-28
   Scenario: Nodes of a pool that is paused are paused until it goes on
     When I pause pool worker
     And I update to 4.18.7
@@ -39,6 +42,7 @@ Feature: Insights about nodes
     When I unpause pool worker
     Then within 1 minute the insight about Node/worker-2 has condition Updating False with reason "Pending"
 
+  # NODES-60
   Scenario: A node whose update fails says why
     When node worker-0 cannot update its system with message "pinging container registry: connection refused"
     And I update to 4.18.7
@@ -46,14 +50,17 @@ Feature: Insights about nodes
     And the insight about Node/worker-0 has condition Updating True
     And the insight about Node/worker-0 has "message" /^Failed to update OS/
     And the insight about Node/worker-1 has condition Degraded False with reason "AsExpected"
+    And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Degraded"
     When node worker-0 recovers
     Then within 1 hour the insight about Node/worker-0 has condition Degraded False
 
+  @own
   Scenario: A node that somebody cordoned is unavailable
     Then within 5 minutes the insight about Node/worker-1 has condition Available True with message "The node is available"
     When I cordon node worker-1
     Then within 1 minute the insight about Node/worker-1 has condition Available False with reason "Node is marked unschedulable"
     And the insight about Node/worker-1 has "message" "Node is marked unschedulable"
+    And Node/worker-1 field "spec.unschedulable" is "true"
     And the insight about Node/worker-0 has condition Available True
     When I uncordon node worker-1
     Then within 1 minute the insight about Node/worker-1 has condition Available True

@@ -2,6 +2,9 @@
 Feature: What an administrator says, and what `oc adm upgrade` answers
   The client refuses what it can tell to be wrong, and asks the cluster for the rest.
 
+  Background:
+    Given insights are published
+
   # OCP-43178
   Scenario: The channel is managed
     Given a 4.16.1 cluster
@@ -24,6 +27,8 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     And within 5 minutes ClusterVersion condition RetrievedUpdates is False with reason "NoChannel"
     When I run "oc adm upgrade channel"
     Then it prints "info: Cluster channel is already clear (no change)"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-43172
   Scenario: Where updates are looked for is told
@@ -46,6 +51,8 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
         Reason: NoChannel
         Message: The update channel has not been configured.
       """
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-21771
   Scenario: A release that the graph does not know goes nowhere by itself
@@ -62,11 +69,14 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     When I run "oc adm upgrade --to-image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 --allow-explicit-upgrade --force"
     Then it prints "Requested update to release image quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000"
     And within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io\S+ cannot be retrieved$/ and description /manifest unknown/
+    And the insight about ClusterVersion/version has "versions.target.version" "4.16.1"
     And ClusterVersion field "status.desired.version" is "4.16.1"
     And ClusterVersion field "status.availableUpdates" is ""
     When I run "oc adm upgrade --clear"
     Then it prints "Cancelled requested upgrade to quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000"
     And within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    And within 2 minutes there is no health insight
 
   # OCP-47175
   Scenario: A release in the graph without ways on is told in four ways
@@ -82,6 +92,8 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     Then it is refused with "no recommended updates, specify --allow-explicit-upgrade to continue with the update or wait for new updates to be available."
     When I run "oc adm upgrade --to-latest --allow-not-recommended"
     Then it is refused with "no recommended or conditional updates, specify --to-image to continue with an update or wait for new updates to be available."
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-60396
   Scenario: Several architectures are asked for alone, and an empty request is invalid
@@ -104,6 +116,8 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     Then it is refused with a text with "the cluster version object is invalid, you must correct the invalid state first:"
     When I run "oc adm upgrade --clear"
     Then it prints "Cancelled requested upgrade to <unknown>"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-70838, OCP-23799
   Scenario Outline: A rollback stays within its minor, <from> to <to>
@@ -114,6 +128,8 @@ Feature: What an administrator says, and what `oc adm upgrade` answers
     When 5 minutes pass
     And I run "oc adm upgrade --to <to>"
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <to>"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "<to>"
+    And the insight about ClusterVersion/version has "versions.previous.version" "<from>"
     When I run "OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback"
     Then it <answer>
 

@@ -2,6 +2,9 @@
 Feature: Another target on the way
   What an administrator can do while an update is under way, and what the cluster makes of it.
 
+  Background:
+    Given insights are published
+
   # OCP-25473
   Scenario: Another patch takes the update's place, another minor is refused
     Given a 4.19.3 cluster
@@ -18,11 +21,15 @@ Feature: Another target on the way
     Then it prints "Requested update to 4.20.1"
     And within 10 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "4.20.1"
     And ClusterVersion condition Progressing is True with message matching /^Working towards 4\.19\.9/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The cluster does not meet the preconditions of release 4.20.1"
+    And the insight about ClusterVersion/version has "versions.target.version" "4.19.9"
     When I run "oc adm upgrade"
     Then it prints /ReleaseAccepted=False\n\n  Reason: PreconditionChecks\n  Message: Preconditions failed for payload loaded version="4\.20\.1"/
     When I run "oc adm upgrade --clear"
     Then it prints "Cancelled requested upgrade to 4.20.1"
     And within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    And within 2 minutes there is no health insight with summary /preconditions/
+    And the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
 
   # OCP-24663
   Scenario: What is not signed is refused, and can be taken back
@@ -33,8 +40,10 @@ Feature: Another target on the way
     And I run "oc adm upgrade --to-image $(image 4.16.5) --allow-explicit-upgrade"
     Then it warns "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway"
     And within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "failure=The update cannot be verified:"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^Nobody who is trusted has signed release / and description /The update cannot be verified:/
     When I run "oc adm upgrade --clear"
     Then it prints a text with "Cancelled requested upgrade to quay.io/"
+    And within 2 minutes there is no health insight
 
   # OCP-21588
   Scenario: What is forced is not verified
@@ -49,6 +58,8 @@ Feature: Another target on the way
     Then it warns a text with "warning: --force overrides cluster verification of your supplied release image"
     And within 10 minutes ClusterVersion field "status.history[0].version" is "4.16.5"
     And ClusterVersion field "status.history[0].verified" is "false"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.16.5"
+    And there was never a health insight
 
   # OCP-60397
   Scenario: Several architectures are asked for
@@ -62,3 +73,5 @@ Feature: Another target on the way
     Then it is refused with "info: Update to multi cluster architecture has already been requested"
     When I run "oc adm upgrade --clear"
     Then it prints "Cleared the update field, still at 4.16.1"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight

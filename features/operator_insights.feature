@@ -10,6 +10,7 @@ Feature: Insights about operators
     When I ask for published insights
     Then within 5 minutes the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
 
+  @own
   Scenario: An operator waits, is updated and done
     When I update to 4.18.7
     # Nothing about the operator changes then: its insight follows the ClusterVersion.
@@ -21,9 +22,11 @@ Feature: Insights about operators
     And within 1 minute the insight about ClusterOperator/machine-config has condition Updating False with reason "Updated"
     And within 1 minute condition Updating of the insight about ClusterOperator/etcd was False, True, False in turn
 
+  # OCP-41728
   Scenario: An operator that degrades is not healthy until it recovers
     When operator etcd degrades
     Then within 30 minutes the insight about ClusterOperator/etcd has condition Healthy False with reason "Degraded"
+    And ClusterOperator/etcd condition Degraded is True
     And the insight about ClusterOperator/dns has condition Healthy True
     When operator etcd recovers
     Then within 30 minutes the insight about ClusterOperator/etcd has condition Healthy True with reason "AsExpected"

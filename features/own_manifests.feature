@@ -2,6 +2,9 @@
 Feature: What the cluster-version operator brings for itself
   Its namespace, and how its metrics are found, are manifests of the payload like any other.
 
+  Background:
+    Given insights are published
+
   # OCP-41391
   Scenario: Its metrics are served and asked for by HTTPS alone
     Given a 4.18.1 cluster
@@ -35,6 +38,7 @@ Feature: What the cluster-version operator brings for itself
       spec: {endpoints: [{port: metrics, scheme: http}]}
       """
     Then within 12 minutes alert "ClusterVersionOperatorDown" is firing
+    And there is no health insight with summary /^Alert is firing/
     When I apply this object:
       """
       apiVersion: config.openshift.io/v1
@@ -45,6 +49,8 @@ Feature: What the cluster-version operator brings for itself
     Then within 5 minutes alert "ClusterVersionOperatorDown" is not firing
     When I delete Service/openshift-cluster-version/cluster-version-operator
     Then within 5 minutes Service/openshift-cluster-version/cluster-version-operator exists
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
   # OCP-46922
   Scenario: Its namespace has no run level
@@ -59,6 +65,8 @@ Feature: What the cluster-version operator brings for itself
       """
     Then within 5 minutes Namespace/openshift-cluster-version field "metadata.labels['openshift.io/run-level']" is ""
     And Namespace/openshift-cluster-version field "metadata.labels.mine" is "stays"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
 
   # OCPBUGS-77762
   Scenario: Nothing in its namespace talks to the network unless it is allowed, from 4.22 on
@@ -71,5 +79,7 @@ Feature: What the cluster-version operator brings for itself
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.22.2"
     And NetworkPolicy/openshift-cluster-version/default-deny field "spec.policyTypes" is /\["Ingress","Egress"\]/
     And within 5 minutes ClusterVersion condition RetrievedUpdates is True
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+    And there was never a health insight about ClusterVersion/version
     When I delete NetworkPolicy/openshift-cluster-version/default-deny
     Then within 5 minutes NetworkPolicy/openshift-cluster-version/default-deny exists

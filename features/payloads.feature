@@ -2,6 +2,10 @@
 Feature: Payloads that come late, come broken or are not what was asked for
   What is fetched must be readable and of the version that was asked for; until then nothing of the cluster changes.
 
+  Background:
+    Given insights are published
+
+  @own
   Scenario Outline: A slow registry is waited for, by the operator of <from>
     Given a <from> cluster
     And release <to> exists
@@ -9,12 +13,15 @@ Feature: Payloads that come late, come broken or are not what was asked for
     When I update to <to>
     Then throughout 1 minute ClusterVersion field "status" does not change
     And within 2 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "<to>"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "<to>"
+    And there was never a health insight
 
     Examples:
       | from   | to     |
       | 4.16.1 | 4.16.5 |
       | 4.20.1 | 4.20.5 |
 
+  @own
   Scenario: A registry that is out of service is told of when the pod's deadline is over
     Given a 4.20.1 cluster
     And release 4.20.5 exists
@@ -22,41 +29,49 @@ Feature: Payloads that come late, come broken or are not what was asked for
     When I update to 4.20.5
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:RegistryUnavailable"
     And within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /pod version-4\.20\.5-\w{5} failed with reason "DeadlineExceeded" and message "Pod was active on the node longer than the specified deadline" and status initcontainer cleanup is waiting with reason "ImagePullBackOff" and message "Back-off pulling image \\"\S+\\": RegistryUnavailable: /
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release 4.20.5 cannot be retrieved" and description /RegistryUnavailable/
 
+  @own
   Scenario: A registry that has another manifest than was asked for
     Given a 4.20.1 cluster
     And release 4.20.5 exists
     And pulling release 4.20.5 finds another digest
     When I update to 4.20.5
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /reason "DeadlineExceeded" .* waiting with reason "ImagePullBackOff" and message ".*Manifest does not match provided manifest digest sha256:[0-9a-f]{64}"$/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release 4.20.5 cannot be retrieved" and description /Manifest does not match provided manifest digest/
 
+  @own
   Scenario: An image name that no registry can have
     Given a 4.20.1 cluster
     When I update to image "quay.io/openshift-release-dev/ocp,release:4.20.5" by force
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:InvalidImageName"
     And within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /failed with reason "DeadlineExceeded" .* and status initcontainer cleanup is waiting with reason "InvalidImageName" and message "Failed to apply default image tag /
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io\S+ cannot be retrieved$/ and description /InvalidImageName/
 
+  @own
   Scenario Outline: A payload of <to> that <trouble>
     Given a <from> cluster
     And release <to> exists
     And the payload of release <to> <trouble>
     When I update to <to>
     Then within 3 minutes ClusterVersion condition ReleaseAccepted is False with reason "<reason>" and message matching <message>
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary <told>
     And throughout 10 minutes ClusterVersion field "status.history" does not change
     And ClusterVersion condition Progressing is False with message "Cluster version is <from>"
     And ClusterVersion condition Failing is False
 
     Examples:
-      | from   | to     | trouble                                 | reason               | message |
-      | 4.20.1 | 4.20.5 | is corrupt                              | LoadPayload          | /^Loading payload failed version="4.20.5" image=".*" failure=Error loading manifests from .etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}: parse 0000_.*_00_namespace.yaml: error parsing: error converting YAML to JSON: / |
-      | 4.20.1 | 4.20.5 | has unreadable metadata                 | LoadPayload          | /failure=unmarshal Cincinnati metadata: unexpected end of JSON input$/ |
-      | 4.20.1 | 4.20.5 | has image references of another version | LoadPayload          | /failure=version from image-references .0.0.1-snapshot. differs from release-metadata .4.20.5.$/ |
-      | 4.20.1 | 4.20.5 | has no image references                 | RetrievePayload      | /failure=Unable to download and prepare the update: confirming the presence of release-image content in ".etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}": stat .etc.*.release-manifests.image-references: no such file or directory$/ |
-      | 4.16.1 | 4.16.5 | has no image references                 | RetrievePayload      | /failure=Unable to download and prepare the update: stat .etc.*.release-manifests.image-references: no such file or directory$/ |
-      | 4.20.1 | 4.20.5 | is missing                              | RetrievePayload      | /failed with reason "DeadlineExceeded" .* and status initcontainer copy-operator-manifests-to-temporary-directory is waiting with reason "CrashLoopBackOff" and message "back-off .*s restarting failed container=copy-operator-manifests-to-temporary-directory / |
-      | 5.0.1  | 5.0.2  | is missing                              | RetrievePayload      | /failed at pending .* and status initcontainer copy-operator-manifests-to-temporary-directory is terminated with reason "Error" and message "cp: cannot stat '.manifests': No such file or directory.n"$/ |
-      | 4.20.1 | 4.20.5 | is of version 4.20.6                    | VerifyPayloadVersion | /^Verifying payload failed version="4.20.5" image=".*" failure=release image version 4.20.6 does not match the expected upstream version 4.20.5$/ |
+      | from   | to     | trouble                                 | reason               | message | told                                                    |
+      | 4.20.1 | 4.20.5 | is corrupt                              | LoadPayload          | /^Loading payload failed version="4.20.5" image=".*" failure=Error loading manifests from .etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}: parse 0000_.*_00_namespace.yaml: error parsing: error converting YAML to JSON: / | "Release 4.20.5 is not accepted (LoadPayload)"          |
+      | 4.20.1 | 4.20.5 | has unreadable metadata                 | LoadPayload          | /failure=unmarshal Cincinnati metadata: unexpected end of JSON input$/ | "Release 4.20.5 is not accepted (LoadPayload)"          |
+      | 4.20.1 | 4.20.5 | has image references of another version | LoadPayload          | /failure=version from image-references .0.0.1-snapshot. differs from release-metadata .4.20.5.$/ | "Release 4.20.5 is not accepted (LoadPayload)"          |
+      | 4.20.1 | 4.20.5 | has no image references                 | RetrievePayload      | /failure=Unable to download and prepare the update: confirming the presence of release-image content in ".etc.cvo.updatepayloads.[A-Za-z0-9_-]{22}": stat .etc.*.release-manifests.image-references: no such file or directory$/ | "The payload of release 4.20.5 cannot be retrieved"     |
+      | 4.16.1 | 4.16.5 | has no image references                 | RetrievePayload      | /failure=Unable to download and prepare the update: stat .etc.*.release-manifests.image-references: no such file or directory$/ | "The payload of release 4.16.5 cannot be retrieved"     |
+      | 4.20.1 | 4.20.5 | is missing                              | RetrievePayload      | /failed with reason "DeadlineExceeded" .* and status initcontainer copy-operator-manifests-to-temporary-directory is waiting with reason "CrashLoopBackOff" and message "back-off .*s restarting failed container=copy-operator-manifests-to-temporary-directory / | "The payload of release 4.20.5 cannot be retrieved"     |
+      | 5.0.1  | 5.0.2  | is missing                              | RetrievePayload      | /failed at pending .* and status initcontainer copy-operator-manifests-to-temporary-directory is terminated with reason "Error" and message "cp: cannot stat '.manifests': No such file or directory.n"$/ | "The payload of release 5.0.2 cannot be retrieved"      |
+      | 4.20.1 | 4.20.5 | is of version 4.20.6                    | VerifyPayloadVersion | /^Verifying payload failed version="4.20.5" image=".*" failure=release image version 4.20.6 does not match the expected upstream version 4.20.5$/ | "Release 4.20.5 is not accepted (VerifyPayloadVersion)" |
 
+  @own
   Scenario: Who asks for an image gets what is in it
     Given a 4.20.1 cluster
     And release 4.20.5 exists
@@ -66,7 +81,10 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And within 5 minutes ClusterVersion field "status.history[0].version" is "4.20.6"
     And ClusterVersion field "status.history[0].image" is "quay.io/openshift-release-dev/ocp-release@sha256:f90e9bee4a574a2de3bfaa328f01ce6d7796149eac7f013daa9b265875324bd6"
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.6"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.20.6"
+    And the insight about ClusterVersion/version has "versions.previous.version" "4.20.1"
 
+  @own
   Scenario: An image of another version than was asked for
     Given a 4.20.1 cluster
     And release 4.20.5 exists
@@ -82,8 +100,11 @@ Feature: Payloads that come late, come broken or are not what was asked for
       """
     Then within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "VerifyPayloadVersion" and message matching /^Verifying payload failed version="4\.20\.4" image="\S+" failure=release image version 4\.20\.5 does not match the expected upstream version 4\.20\.4$/
     And throughout 10 minutes ClusterVersion field "status.history" does not change
+    And there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Release 4.20.4 is not accepted (VerifyPayloadVersion)"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # Signatures are about digests: a mirror of the image is as good.
+  @own
   Scenario: An image in another repository stays the one that was asked for
     Given a 4.20.1 cluster
     And release 4.20.5 exists
@@ -96,3 +117,5 @@ Feature: Payloads that come late, come broken or are not what was asked for
     And ClusterVersion field "status.history[0].verified" is "true"
     And ClusterVersion field "status.history[1].version" is "4.20.1"
     And ClusterVersion field "status.history[2]" is ""
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
+    And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"

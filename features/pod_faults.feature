@@ -1,6 +1,10 @@
 Feature: Pods that are not well
   Probes of a pod's containers fail, or its programs end again and again, as long as somebody tells it so.
 
+  Background:
+    Given insights are published
+
+  @own
   Scenario: A pod that is not ready is not available, and is again when it recovers
     Given a 4.18.3 cluster
     When pod openshift-cluster-version/cluster-version-operator-* becomes unready with message "dial tcp 10.0.0.1:9099: connect: connection refused"
@@ -10,10 +14,13 @@ Feature: Pods that are not well
     And Event/openshift-cluster-version/cluster-version-operator-* field "message" is /^Readiness probe failed: dial tcp 10\.0\.0\.1:9099/
     And Pod/openshift-cluster-version/cluster-version-operator-* has status "Running"
     And Deployment/openshift-cluster-version/cluster-version-operator condition Available is False
+    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     When pod openshift-cluster-version/cluster-version-operator-* recovers
     Then within 1 second Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
     And Deployment/openshift-cluster-version/cluster-version-operator condition Available is True
+    And there was never a health insight
 
+  @own
   Scenario: A program that crashes is started again ever more seldom
     Given a 4.18.3 cluster
     When pod openshift-cluster-version/cluster-version-operator-* crashes
@@ -25,10 +32,15 @@ Feature: Pods that are not well
     When pod openshift-cluster-version/cluster-version-operator-* recovers
     Then within 6 minutes Pod/openshift-cluster-version/cluster-version-operator-* has status "Running"
     And throughout 20 minutes Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight
 
+  @own
   Scenario: A container that is not live is restarted
     Given a 4.18.3 cluster
     When pod openshift-cluster-version/cluster-version-operator-* is not live
     Then within 40 seconds Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "1"
     And Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].lastState.terminated.exitCode" is "143"
     And within 40 seconds Pod/openshift-cluster-version/cluster-version-operator-* has status "CrashLoopBackOff"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight

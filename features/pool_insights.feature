@@ -9,6 +9,7 @@ Feature: Insights about pools
     And release 4.18.7 exists
     When I ask for published insights
 
+  @own
   Scenario: A pool waits, goes through its nodes and is done
     Then within 5 minutes the insight about MachineConfigPool/worker has condition Updating False with reason "Updated" and message "3 of 3 nodes are updated"
     And the insight about MachineConfigPool/worker has "assessment" "Completed"
@@ -24,6 +25,7 @@ Feature: Insights about pools
     And within 3 hours the insight about MachineConfigPool/worker has condition Updating True with reason "Progressing"
     And within 10 minutes the insight about MachineConfigPool/worker has "summaries[4].count" "1"
     And within 1 hour the insight about MachineConfigPool/worker has "completion" "33"
+    And within 1 minute MachineConfigPool/worker field "status.updatedMachineCount" is "1"
     And the insight about MachineConfigPool/worker has "assessment" "Progressing"
     And within 1 hour the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
     And within 1 hour the insight about MachineConfigPool/master has "completion" "100"
@@ -43,6 +45,7 @@ Feature: Insights about pools
     Then within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Pending"
     And within 3 minutes there is no health insight about MachineConfigPool/worker
 
+  # NODES-60
   Scenario: A pool with a node whose update fails is degraded
     When node worker-0 cannot update its system with message "pinging container registry: connection refused"
     And I update to 4.18.7
@@ -50,9 +53,11 @@ Feature: Insights about pools
     And the insight about MachineConfigPool/worker has "assessment" "Degraded"
     And within 1 minute there is a health insight about Node/worker-0 with level "Error" and summary "Node worker-0 is degraded"
     And within 5 minutes there is a health insight about MachineConfigPool/worker with level "Error" and summary "Pool 'worker' is degraded"
+    And MachineConfigPool/worker condition NodeDegraded is True
     When node worker-0 recovers
     Then within 1 hour the insight about MachineConfigPool/worker has condition Healthy True with reason "AsExpected"
 
+  @own
   Scenario: The resource UpdateStatus tells the same
     Then within 5 minutes UpdateStatus/cluster field "status.workerPools[0].name" is "worker"
     And UpdateStatus/cluster field "status.workerPools[0].conditions[0].reason" is "Updated"
@@ -62,3 +67,4 @@ Feature: Insights about pools
     Then within 2 minutes UpdateStatus/cluster field "status.controlPlane.conditions[0].reason" is "ClusterVersionProgressing"
     And UpdateStatus/cluster field "status.workerPools[0].conditions[0].reason" is "Pending"
     And UpdateStatus/cluster condition Complete is True
+    And the insight about MachineConfigPool/worker has condition Updating False with reason "Pending"

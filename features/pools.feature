@@ -2,6 +2,9 @@
 Feature: Pools of nodes
   Which nodes belong to a pool, in which order and how many at once they take their turn, and what a pause holds back.
 
+  Background:
+    Given insights are published
+
   # NODES-10
   Scenario: Two of five workers go at once where half of them may be unavailable
     Given a 4.18.3 cluster with 3 control-plane nodes and 5 workers
@@ -10,9 +13,13 @@ Feature: Pools of nodes
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/worker field "status.unavailableMachineCount" is "2"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/desiredDrain" is /^uncordon-/
+    And within 1 minute the insight about MachineConfigPool/worker has "summaries[2].count" "2"
+    And the insight about Node/worker-1 has condition Updating True
     And Node/worker-2 annotation "machineconfiguration.openshift.io/state" is "Done"
+    And the insight about Node/worker-2 has condition Updating False with reason "Pending"
     And throughout 5 minutes MachineConfigPool/worker field "status.unavailableMachineCount" is /^[012]$/
     And within 1 hour MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
 
   # NODES-9
   Scenario: Zones are taken in order, nodes without a zone last
@@ -29,9 +36,13 @@ Feature: Pools of nodes
     And I update to 4.18.7
     Then within 3 hours node worker-2 is Draining
     And node worker-0 is Pending
+    And within 5 seconds the insight about Node/worker-2 has condition Updating True with reason "Draining"
+    And the insight about Node/worker-0 has condition Updating False with reason "Pending"
     And within 20 minutes node worker-0 is Draining
     And node worker-2 is Updated
     And node worker-1 is Pending
+    And within 5 seconds the insight about Node/worker-0 has condition Updating True with reason "Draining"
+    And the insight about Node/worker-2 has condition Updating False with reason "Completed"
 
   # NODES-14
   Scenario: A worker that is not ready keeps its pool from going on
@@ -44,8 +55,12 @@ Feature: Pools of nodes
     And MachineConfigPool/worker condition Degraded is False
     And MachineConfigPool/worker field "status.updatedMachineCount" is "0"
     And MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
+    And there is a health insight about Node/worker-1 with level "Warning" and impact "Update Speed" and summary "Node worker-1 is not ready" and description /container runtime is down/
+    And the insight about MachineConfigPool/worker has "assessment" "Pending"
     When node worker-1 recovers
     Then within 1 hour MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And there is no health insight about Node/worker-1
 
   # NODES-15
   Scenario: A worker under disk pressure counts as unavailable
@@ -54,8 +69,11 @@ Feature: Pools of nodes
     Then within 10 seconds MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
     And MachineConfigPool/worker field "status.readyMachineCount" is "2"
     And MachineConfigPool/worker condition Updated is False
+    And within 1 minute the insight about Node/worker-1 has condition Available False with reason "Disk pressure"
+    And within 2 minutes there is a health insight about Node/worker-1 with level "Warning" and impact "Update Speed" and summary "Node worker-1 has disk pressure"
     When node worker-1 recovers
     Then within 10 seconds MachineConfigPool/worker condition Updated is True
+    And within 2 minutes there is no health insight
 
   # NODES-19
   Scenario: Nothing keeps two control-plane nodes from going at once
@@ -64,6 +82,9 @@ Feature: Pools of nodes
     When I let 2 of the nodes of pool master be unavailable
     And I update to 4.18.7
     Then within 3 hours MachineConfigPool/master field "status.unavailableMachineCount" is "2"
+    And within 1 minute the insight about MachineConfigPool/master has "summaries[2].count" "2"
+    And the insight about Node/master-0 has condition Updating True
+    And the insight about Node/master-1 has condition Updating True
 
   # NODES-20
   Scenario: Workers do not wait for the control plane
@@ -73,6 +94,8 @@ Feature: Pools of nodes
     Then within 3 hours node worker-0 is Draining
     And within 20 minutes MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/master condition Updating is True
+    And within 10 seconds the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And the insight about MachineConfigPool/master has condition Updating True with reason "Progressing"
     And ClusterOperator/machine-config condition Progressing is True with message "Working towards 4.18.7"
 
   # NODES-21
@@ -96,11 +119,15 @@ Feature: Pools of nodes
     Then within 30 seconds MachineConfigPool/infra field "status.machineCount" is "1"
     And within 30 seconds MachineConfigPool/worker field "status.machineCount" is "2"
     And within 20 minutes MachineConfigPool/infra condition Updated is True with message matching /^All nodes are updated with MachineConfig rendered-infra-[0-9a-f]{32}$/
+    And within 1 minute the insight about Node/worker-2 has "poolResource.name" "infra"
+    And the insight about MachineConfigPool/infra has "summaries[0].count" "1"
+    And the insight about MachineConfigPool/worker has "summaries[0].count" "2"
     When I update to 4.18.7
     Then within 3 hours MachineConfigPool/infra field "status.unavailableMachineCount" is "1"
     And within 30 seconds MachineConfigPool/worker field "status.unavailableMachineCount" is "1"
     And within 1 hour MachineConfigPool/worker condition Updated is True
     And within 30 minutes MachineConfigPool/infra condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/infra has condition Updating False with reason "Updated"
 
   # NODES-22, NODES-23
   Scenario: A node that two pools want belongs to none, and one of the control plane stays there
@@ -138,6 +165,8 @@ Feature: Pools of nodes
     And MachineConfigPool/infra condition Updated is True
     And MachineConfigPool/storage field "status.machineCount" is "0"
     And MachineConfigPool/master field "status.machineCount" is "3"
+    And the insight about Node/worker-0 has "poolResource.name" "infra"
+    And the insight about Node/master-0 has "poolResource.name" "master"
 
   # NODES-25
   Scenario: Nodes that wait are avoided by new pods until their turn comes, long before they are done
@@ -147,11 +176,14 @@ Feature: Pools of nodes
     Then within 3 hours MachineConfigPool/worker condition Updating is True
     And within 1 second Node/worker-2 field "spec.taints[0].key" is "UpdateInProgress"
     And Node/worker-2 field "spec.taints[0].effect" is "PreferNoSchedule"
+    And the insight about Node/worker-2 has condition Updating False with reason "Pending"
+    And the insight about Node/worker-2 has condition Available True with message "The node is available"
     And Node/worker-1 field "spec.taints[0].key" is "UpdateInProgress"
     And within 1 minute Node/worker-0 field "spec.unschedulable" is "true"
     And Node/worker-0 field "spec.taints[0].key" is "node.kubernetes.io/unschedulable"
     And within 1 hour MachineConfigPool/worker condition Updated is True
     And Node/worker-2 field "spec.taints" is ""
+    And within 1 minute the insight about Node/worker-2 has condition Updating False with reason "Completed"
 
   # NODES-26
   Scenario: A node that is deleted on its way makes room for the next
@@ -161,6 +193,8 @@ Feature: Pools of nodes
     Then within 3 hours node worker-0 is Draining
     When I delete Node/worker-0
     Then within 10 seconds MachineConfigPool/worker field "status.machineCount" is "2"
+    And there is no insight about Node/worker-0
+    And the insight about MachineConfigPool/worker has "summaries[0].count" "2"
     And within 20 seconds node worker-1 is Draining
 
   # NODES-29
@@ -175,9 +209,14 @@ Feature: Pools of nodes
     And within 10 seconds MachineConfigPool/worker field "status.updatedMachineCount" is "1"
     And throughout 1 hour MachineConfigPool/worker field "status" does not change
     And node worker-1 is Paused
+    And the insight about Node/worker-1 has condition Updating False with reason "Paused"
+    And the insight about MachineConfigPool/worker has "assessment" "Excluded"
+    And the insight about MachineConfigPool/worker has "completion" "33"
+    And there is a health insight about MachineConfigPool/worker with level "Warning" and summary "Outdated nodes in a paused pool 'worker' will not be updated"
     And Node/worker-1 field "spec.taints[0].key" is "UpdateInProgress"
     When I unpause pool worker
     Then within 1 hour MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has "completion" "100"
 
   # NODES-30
   Scenario: A pool that is paused while its last node is on its way is updated all the same
@@ -188,6 +227,8 @@ Feature: Pools of nodes
     When I pause pool worker
     Then within 10 seconds MachineConfigPool/worker condition Updating is False with message matching /^Pool is paused/
     And within 20 minutes MachineConfigPool/worker condition Updated is True
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And within 2 minutes there is no health insight about MachineConfigPool/worker with level "Warning"
 
   # NODES-35
   Scenario: A pool that was paused over two updates takes its nodes to the second in one go
@@ -199,10 +240,14 @@ Feature: Pools of nodes
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
     When I update to 4.18.7
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And the insight about Node/worker-0 has condition Updating False with reason "Paused"
+    And the insight about Node/worker-0 has "version" "4.18.3"
     When I unpause pool worker
     Then within 30 minutes MachineConfigPool/worker condition Updated is True
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
     And node worker-0 was Updated, Paused, Pending, Draining, Updating, Draining, Updating, Updated in turn
+    And within 1 minute the insight about Node/worker-0 has "version" "4.18.7"
+    And condition Updating of the insight about Node/worker-0 was False, True, False in turn
 
   # NODES-31
   Scenario: A control plane that is paused is told of at once where no release is involved
@@ -221,9 +266,14 @@ Feature: Pools of nodes
       """
     Then within 30 seconds ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message "Failed to resync 4.18.3 because: error required MachineConfigPool master is paused and cannot sync until it is unpaused"
     And ClusterOperator/machine-config condition Progressing is False with message "Error while reconciling 4.18.3"
+    And within 1 minute the insight about ClusterOperator/machine-config has condition Healthy False with reason "Degraded"
+    And within 6 minutes there is a health insight about ClusterOperator/machine-config with level "Warning" and impact "API Availability" and summary "Cluster Operator machine-config is degraded (RequiredPoolsFailed)"
+    # All nodes are of the release, so none is outdated.
+    And there is no health insight about MachineConfigPool/master
     When I unpause pool master
     Then within 1 hour ClusterOperator/machine-config condition Degraded is False
     And ClusterOperator/machine-config condition Progressing is False with message "Cluster version is 4.18.3"
+    And within 2 minutes there is no health insight
 
   # NODES-27
   Scenario: A node that goes to another pool in mid-update gets what that pool has
@@ -249,3 +299,5 @@ Feature: Pools of nodes
     And within 10 seconds node worker-1 is Draining
     And within 30 minutes MachineConfigPool/infra condition Updated is True
     And Node/worker-0 annotation "machineconfiguration.openshift.io/currentConfig" is /^rendered-infra-/
+    And within 1 minute the insight about Node/worker-0 has "poolResource.name" "infra"
+    And the insight about Node/worker-0 has "version" "4.18.7"

@@ -3,6 +3,10 @@ Feature: What an update must not do
   The cluster-version operator refuses a payload that it retrieved when the way to it is not supported; from 4.19 on it
   knows how far a hop may go.
 
+  Background:
+    Given insights are published
+
+  @own
   Scenario Outline: From <from> to <to> is refused
     Given a <from> cluster
     And release <to> exists but is not recommended
@@ -10,17 +14,22 @@ Feature: What an update must not do
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "<why>"
     And throughout 10 minutes ClusterVersion field "status.history" does not change
     And ClusterVersion condition Progressing is False with message "Cluster version is <from>"
+    And there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The cluster does not meet the preconditions of release <to>"
+    And the insight about ClusterVersion/version has "versions.target.version" "<from>"
 
     Examples:
       | from    | to      | why                                                                                                  |
       | 4.14.8  | 4.13.20 | 4.13.20 is less than the current target 4.14.8, and the cluster has no previous Semantic Version     |
       | 4.19.3  | 4.21.1  | 4.21.1 is more than one minor version beyond the current target 4.19.3 (4.21 > 4.(19+1))             |
 
+  @own
   Scenario: By force it goes through, and the history says through what
     Given a 4.19.3 cluster
     And release 4.21.1 exists but is not recommended
     When I update to 4.21.1 by force
     Then within 5 minutes ClusterVersion field "status.history[0].acceptedRisks" is /^Forced through blocking failures: Multiple precondition checks failed:\n\* Precondition "ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate"/
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.21.1"
+    And there was never a health insight with summary /preconditions/
 
   # OCPBUGS-24535 OCPBUGS-35994, NODES-87
   Scenario Outline: Back to the release before, of the same minor, and no further, from <newest>
@@ -33,10 +42,14 @@ Feature: What an update must not do
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newest>"
     When I update to <first>
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "Precondition "ClusterVersionRollback" failed because of "LowDesiredVersion": <first> is less than the current target <newest>, and the only supported rollback is to the cluster's previous version <second> ("
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release <first>" and description /LowDesiredVersion/
     When I update to <second>
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <second>"
     And ClusterVersion field "status.history[0].state" is "Completed"
     And ClusterVersion field "status.history[3].version" is "<first>"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "<second>"
+    And the insight about ClusterVersion/version has "versions.previous.version" "<newest>"
+    And there is no health insight about ClusterVersion/version
 
     Examples:
       | first  | second | newest |

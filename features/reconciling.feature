@@ -2,6 +2,9 @@
 Feature: What is changed behind the operator's back is put right
   The cluster-version operator compares the cluster with its payload every few minutes, also while an update is refused.
 
+  Background:
+    Given insights are published
+
   # OCP-46017
   Scenario: Also while an update is refused
     Given a 4.17.3 cluster
@@ -20,6 +23,8 @@ Feature: What is changed behind the operator's back is put right
       """
     Then within 20 minutes Deployment/openshift-marketplace/marketplace-operator field "spec.replicas" is "1"
     And ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks"
+    And there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.18.2" and description /Busy/
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-70931
   Scenario: What the payload says of a ClusterOperator, and only that
@@ -35,6 +40,8 @@ Feature: What is changed behind the operator's back is put right
     Then within 10 minutes ClusterOperator/etcd field "metadata.annotations['include.release.openshift.io/self-managed-high-availability']" is "true"
     And ClusterOperator/etcd field "metadata.annotations.mine" is "stays"
     And ClusterOperator/etcd field "status.relatedObjects[0].name" is "openshift-etcd-operator"
+    And within 1 minute the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
+    And condition Healthy of the insight about ClusterOperator/etcd was True in turn
 
   # OCP-51973
   Scenario: What an override takes out is left alone, also while an update is refused
@@ -62,6 +69,7 @@ Feature: What is changed behind the operator's back is put right
       spec: {replicas: 3}
       """
     Then throughout 8 minutes Deployment/openshift-network-operator/network-operator field "spec.replicas" is "3"
+    And there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.18.2"
     When I apply this object:
       """
       apiVersion: config.openshift.io/v1
@@ -70,6 +78,7 @@ Feature: What is changed behind the operator's back is put right
       spec: {overrides: null}
       """
     Then within 10 minutes Deployment/openshift-network-operator/network-operator field "spec.replicas" is "1"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-46724
   Scenario Outline: A Deployment that was scaled to <replicas>
@@ -82,19 +91,24 @@ Feature: What is changed behind the operator's back is put right
       spec: {replicas: <replicas>}
       """
     Then within 10 minutes Deployment/openshift-ingress-operator/ingress-operator field "spec.replicas" is "1"
+    And within 1 minute the insight about ClusterOperator/ingress has condition Healthy True with reason "AsExpected"
+    And there was never a health insight
 
     Examples:
       | replicas |
       | 0        |
       | 2        |
 
+  @own
   Scenario: What was deleted comes back
     Given a 4.19.3 cluster
     When I delete Deployment/openshift-dns-operator/dns-operator
     And I delete ClusterOperator/dns
     Then Deployment/openshift-dns-operator/dns-operator does not exist
+    And within 10 seconds there is no insight about ClusterOperator/dns
     And within 10 minutes Deployment/openshift-dns-operator/dns-operator exists
     And within 10 minutes ClusterOperator/dns condition Available is True
+    And within 1 minute the insight about ClusterOperator/dns has condition Healthy True with reason "AsExpected"
 
   # OCP-56072
   Scenario: The operator itself does not end in the middle of nothing
@@ -102,3 +116,5 @@ Feature: What is changed behind the operator's back is put right
     When 1 day passes
     Then Pod/openshift-cluster-version/cluster-version-operator-* field "status.containerStatuses[0].restartCount" is "0"
     And ClusterVersion condition Progressing is False with message "Cluster version is 4.19.3"
+    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And there was never a health insight

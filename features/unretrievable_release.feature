@@ -3,6 +3,9 @@ Feature: A release image that cannot be retrieved
   ReleaseAccepted names what the version pod suffers from, in releases whose operator watches the Pod; the rest of the
   cluster is left as it was, and taking the request back heals everything.
 
+  Background:
+    Given insights are published
+
   # OTA-1321, OCP-21771
   Scenario: Nobody has the digest, and the Pod's trouble is told
     Given a 4.20.1 cluster
@@ -10,10 +13,13 @@ Feature: A release image that cannot be retrieved
     And I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ErrImagePull"
     And within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /initcontainer cleanup is waiting with reason "ErrImagePull" and message ".*manifest unknown"$/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io\S+ cannot be retrieved$/ and description /ErrImagePull.*manifest unknown/
     And ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
     When I clear the update request
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
     And throughout 20 minutes ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
+    And there is no health insight
+    And condition Updating of the insight about ClusterVersion/version was False in turn
 
   # OCP-22641
   Scenario: An older operator looks at its Job and tells of a deadline
@@ -23,14 +29,17 @@ Feature: A release image that cannot be retrieved
     Then within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ErrImagePull"
     And within 1 minute Pod/openshift-cluster-version/version-* has status "Init:ImagePullBackOff"
     And within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /Job was active longer than specified deadline"$/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and description /deadline.* \| pod version-.*manifest unknown/
     When I clear the update request
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    And within 2 minutes there is no health insight
 
   # OTA-1307, NODES-93
   Scenario Outline: From 4.19 on the Pod is watched, <version>
     Given a <version> cluster
     When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" by force
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching <told>
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /^The payload of release quay\.io\S+ cannot be retrieved$/ and description /manifest unknown/
 
     Examples:
       | version | told                                                                         |
@@ -67,6 +76,7 @@ Feature: A release image that cannot be retrieved
     When <request>
     Then within 2 minutes Pod/openshift-cluster-version/version-* has status "Init:SignatureValidationFailed"
     And within 1 minute ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /A signature was required, but no signature exists"$/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The payload of release 4.20.3 cannot be retrieved" and description /SignatureValidationFailed/
 
     Examples:
       | how           | request                      |
@@ -82,3 +92,5 @@ Feature: A release image that cannot be retrieved
     When I update to 4.20.3
     Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "The update cannot be verified: unable to verify sha256:"
     And Pod/openshift-cluster-version/version-* does not exist
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.20.3"
+    And there is no health insight with summary /cannot be retrieved/

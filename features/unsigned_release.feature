@@ -2,6 +2,9 @@
 Feature: A release without a release signature
   The cluster-version operator refuses it. Forced, it goes through, and the history says at what risk.
 
+  Background:
+    Given insights are published
+
   # OCP-24663
   Scenario: First as requested, then by force
     Given a 4.16.1 cluster
@@ -10,8 +13,11 @@ Feature: A release without a release signature
     When I update to 4.16.5
     Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message matching /The update cannot be verified: unable to verify sha256:[0-9a-f]{64} against keyrings: verifier-public-key-redhat$/
     And throughout 10 minutes ClusterVersion field "status.history" does not change
+    And there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.16.5"
     When I update to 4.16.5 by force
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    And within 2 minutes there is no health insight
+    And within 5 minutes the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.16.5"
     And ClusterVersion field "status.history[0].verified" is "false"
     And ClusterVersion field "status.history[0].acceptedRisks" is /^Target release version="4\.16\.5" image="\S+" cannot be verified, but continuing anyway because the update was forced: unable to verify/

@@ -3,6 +3,9 @@ Feature: What stands in the way of another minor
   The condition Upgradeable gathers what speaks against an update to the next minor; a precondition refuses one for as long
   as it is False. Patches go on.
 
+  Background:
+    Given insights are published
+
   # OCP-44827
   Scenario: An administrator has to agree to what the next minor brings
     Given a 4.14.8 cluster
@@ -18,6 +21,7 @@ Feature: What stands in the way of another minor
     Then within 10 minutes ClusterVersion condition Upgradeable is False with reason "AdminAckRequired" and message "Some APIs go away."
     When I update to 4.15.3
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message matching /: Precondition "ClusterVersionUpgradeable" failed because of "AdminAckRequired": Some APIs go away\.$/
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "The cluster does not meet the preconditions of release 4.15.3" and description /Some APIs go away\./
     When I apply this object:
       """
       apiVersion: v1
@@ -27,7 +31,9 @@ Feature: What stands in the way of another minor
       """
     Then within 5 minutes ClusterVersion has no condition Upgradeable
     And within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.15.3"
+    And within 2 minutes there is no health insight
 
+  @own
   Scenario: A patch needs no agreement
     Given a 4.14.8 cluster
     And release 4.14.12 exists
@@ -41,6 +47,8 @@ Feature: What stands in the way of another minor
     And 10 minutes pass
     When I update to 4.14.12
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.14.12"
+    And within 5 minutes the insight about ClusterVersion/version has "versions.target.version" "4.14.12"
+    And there was never a health insight
 
   # OCPBUGS-42880
   Scenario: A gate that comes while a minor update is under way does not hold back its patches
@@ -60,7 +68,10 @@ Feature: What stands in the way of another minor
     When I update to 4.20.5
     Then within 10 minutes ClusterVersion field "status.history[0].version" is "4.20.5"
     And ClusterVersion field "status.history[0].acceptedRisks" is /"MinorVersionClusterUpdateInProgress": Retarget to 4\.20\.5 while a minor version update from 4\.19\.3 to 4\.20\.1 is in progress/
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.20.5"
+    And there is a health insight about ClusterVersion/version with level "Warning" and impact "None" and summary "Previous update to 4.20.1 never completed, last complete update was 4.19.3"
 
+  @own
   Scenario: An operator that waits for an annotation holds back the next minor
     Given a 4.18.1 cluster
     And release 4.19.1 exists
@@ -68,8 +79,10 @@ Feature: What stands in the way of another minor
     Then within 5 minutes ClusterVersion condition Upgradeable is False with reason "MissingUpgradeableAnnotation" and message "Cluster operator cloud-credential should not be upgraded between minor versions: Annotate the cluster object."
     When I update to 4.19.1
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "PreconditionChecks" and message containing "MissingUpgradeableAnnotation"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.19.1" and description /Annotate the cluster object\./
     When operator cloud-credential recovers
     Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.19.1"
+    And within 2 minutes there is no health insight
 
   # OTA-1860
   Scenario Outline: Overrides <do> to a patch of <from>
@@ -88,13 +101,15 @@ Feature: What stands in the way of another minor
     When I update to <to>
     Then within 5 minutes ClusterVersion condition ReleaseAccepted is <accepted> with message containing "<to>"
     And ClusterVersion field "<where>" is /failed because of .*ClusterVersionOverridesSet.*: <what>/
+    And within 1 minute there <told>
+    And within 5 minutes the insight about ClusterVersion/version has condition Updating <updating>
 
     Examples:
-      | do           | from   | to     | reason                     | accepted | where                           | what                                                                     |
-      | are an end   | 4.13.3 | 4.13.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl |
-      | are an end   | 4.21.3 | 4.21.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl |
-      | are no harm  | 4.22.3 | 4.22.9 | ClusterVersionOverridesSet | True     | status.history[0].acceptedRisks | Retarget from 4\\.22\\.3 to 4\\.22\\.9 is not blocked by                 |
-      | are no harm  | 5.0.0  | 5.0.3  | ClusterVersionOverrides    | True     | status.history[0].acceptedRisks | Retarget from 5\\.0\\.0 to 5\\.0\\.3 is not blocked by                   |
+      | do           | from   | to     | reason                     | accepted | where                           | what                                                                     | told                                                                                                                                              | updating |
+      | are an end   | 4.13.3 | 4.13.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl | is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.13.9" | False    |
+      | are an end   | 4.21.3 | 4.21.9 | ClusterVersionOverridesSet | False    | status.conditions               | Disabling ownership via cluster version overrides prevents upgrades\\. Pl | is a health insight about ClusterVersion/version with level "Warning" and summary "The cluster does not meet the preconditions of release 4.21.9" | False    |
+      | are no harm  | 4.22.3 | 4.22.9 | ClusterVersionOverridesSet | True     | status.history[0].acceptedRisks | Retarget from 4\\.22\\.3 to 4\\.22\\.9 is not blocked by                 | is no health insight                                                                                                                              | True     |
+      | are no harm  | 5.0.0  | 5.0.3  | ClusterVersionOverrides    | True     | status.history[0].acceptedRisks | Retarget from 5\\.0\\.0 to 5\\.0\\.3 is not blocked by                   | is no health insight                                                                                                                              | True     |
 
   # OTA-861
   Scenario Outline: While an update of <from> is under way there is no other, from 4.19 on
@@ -103,14 +118,18 @@ Feature: What stands in the way of another minor
     When I update to <to>
     Then within 5 minutes ClusterVersion condition Progressing is True
     And within <time> ClusterVersion condition Upgradeable is False with reason "<reason>" and message "An update is already in progress and the details are in the Progressing condition<end>"
+    And within 1 minute the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <to>"
     And alert "ClusterNotUpgradeable" is not firing
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+    And there was never a health insight about ClusterVersion/version
 
     Examples:
       | from   | to     | time      | reason                 | end |
       | 4.19.3 | 4.19.9 | 5 minutes | UpdateInProgress       |     |
       | 5.0.0  | 5.0.3  | 5 seconds | ClusterVersionUpdating | .   |
 
+  @own
   Scenario: From 4.23 on whatever speaks against another minor is told of at once
     Given a 5.0.0 cluster
     When 10 minutes pass
@@ -128,3 +147,5 @@ Feature: What stands in the way of another minor
     Then within 5 seconds ClusterVersion condition Upgradeable is False with message "Some APIs go away."
     When I delete ConfigMap/openshift-config/admin-acks
     Then within 5 seconds ClusterVersion condition Upgradeable is False with reason "AdminAckUnknown" and message containing "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap "
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight

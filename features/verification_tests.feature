@@ -2,6 +2,7 @@ Feature: Sentences of verification-tests, as they are said there
 
   Background:
     Given a 4.14.1 cluster
+    And insights are published
     And release 4.14.8 exists
 
   # @author geliu@redhat.com
@@ -27,7 +28,10 @@ Feature: Sentences of verification-tests, as they are said there
       | resource | co/etcd |
       | o        | wide    |
     Then the output should match "etcd +4\.14\.8 +True +False +False"
+    And within 1 minute the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
+    And the insight about ClusterOperator/etcd has condition Healthy True with reason "AsExpected"
 
+  @own
   Scenario: What a command printed is kept and compared
     Given evaluation of `cluster_version('version').version` is stored in the :version clipboard
     When I run the :get admin command with:
@@ -46,7 +50,10 @@ Feature: Sentences of verification-tests, as they are said there
       | n             | default   |
     Then the step should fail
     And the output should contain "not found"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
 
+  @own
   Scenario: Pods and patches
     Given I use the "openshift-cluster-version" project
     Then a pod becomes ready with labels:
@@ -54,3 +61,6 @@ Feature: Sentences of verification-tests, as they are said there
     When as admin I successfully merge patch resource "machineconfigpool/worker" with:
       | {"spec": {"paused": true}} |
     Then MachineConfigPool/worker field "spec.paused" is "true"
+    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    # It is paused, but nothing waits there.
+    And there is no health insight about MachineConfigPool/worker

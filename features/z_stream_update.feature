@@ -22,15 +22,20 @@ Feature: A z-stream update
     And ClusterVersion field "status.history[0].state" is "Completed"
     And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
 
+  @own
   Scenario: Operators are updated run level by run level
     When I update to 4.14.8
     Then within 10 minutes ClusterVersion condition Progressing is True with reason "ClusterOperatorUpdating" and message matching /, waiting on etcd$/
     And ClusterOperator/kube-apiserver condition Progressing is False
+    And within 10 seconds the insight about ClusterOperator/etcd has condition Updating True with reason "Progressing"
+    And the insight about ClusterOperator/kube-apiserver has condition Updating False with reason "Pending"
     And within 30 minutes ClusterOperator/kube-apiserver condition Progressing is True with message "Working towards 4.14.8"
     And ClusterOperator/etcd condition Progressing is False with message "Deployed 4.14.8"
     And within 90 minutes ClusterVersion condition Progressing is True with message matching /, waiting on machine-config$/
     And ClusterOperator/dns condition Progressing is False with message "Deployed 4.14.8"
+    And the insight about ClusterOperator/dns has condition Updating False with reason "Updated"
 
+  @own
   Scenario: The operator replaces itself in the middle of the update
     When I update to 4.14.8
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
@@ -43,14 +48,20 @@ Feature: A z-stream update
       | cluster-version-operator | update | Lease/openshift-cluster-version/version                       |        | 200  |
       | replicaset-controller    | create | Pod/openshift-cluster-version/cluster-version-operator-*      |        | 201  |
       | cluster-version-operator | update | ClusterVersion                                                | status | 200  |
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+    And there was never a health insight about ClusterVersion/version
 
+  # OCP-70838
   Scenario: It comes half way, then all the way, then back
     When I update to 4.14.8
     And the update reaches 45% of operators
     Then the status contains /Completion: +(4[5-9]|5[0-9])% /
+    And within 10 seconds the insight about ClusterVersion/version has "completion" /^(4[5-9]|5\d)$/
     And within 3 hours the update is complete
     And ClusterVersion field "status.history[0].version" is "4.14.8"
     When I roll back
     Then within 3 hours the update is complete
     And ClusterVersion field "status.history[0].version" is "4.14.1"
     And ClusterVersion field "status.history[1].version" is "4.14.8"
+    And within 1 minute the insight about ClusterVersion/version has "versions.target.version" "4.14.1"
+    And the insight about ClusterVersion/version has "versions.previous.version" "4.14.8"

@@ -52,6 +52,11 @@ impl Cleanups {
         Guard { all: self.clone(), number }
     }
 
+    /// Whether something is being undone at this moment.
+    pub fn is_at_work(&self) -> bool {
+        self.lock().busy.is_some()
+    }
+
     /// Does everything now, newest first.
     pub fn run(&self) {
         self.run_all();

@@ -15,7 +15,7 @@ use crate::backends::{Cleanups, Stop};
 /// Why a scenario was not begun.
 pub(super) const INTERRUPTED: &str = "the run was interrupted before";
 
-/// How long a run that is to end soon may take for it before the process ends without its reports.
+/// How long a run that is to end soon may do nothing for it before the process ends without its reports.
 #[cfg(any(feature = "live", feature = "serve"))]
 const SOON: Duration = Duration::from_secs(60);
 
@@ -146,11 +146,9 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
             SOONER => {
                 hint("interrupted: cleaning up");
                 current.0.stop.tell();
-                let limit = tokio::time::timeout(SOON, signal.next()).await;
-                // Who is at its reports by then is not cut short.
-                if limit.is_err() && current.manner() != SOONER {
-                    signal.next().await;
-                }
+                // Who is at its reports by then, or removes what it made, is not cut short.
+                let is_at_it = || current.manner() != SOONER || current.cleanups().is_at_work();
+                while tokio::time::timeout(SOON, signal.next()).await.is_err() && is_at_it() {}
             }
             _ => {
                 hint("interrupted: what is being played is played to its end; Ctrl-C again ends at once");

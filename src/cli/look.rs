@@ -1,6 +1,6 @@
 //! `run --until TIME [--serve]`: stops a scenario at a moment, to look at the cluster as it is then.
 
-use super::args::RunArgs;
+use super::args::{BackendKind, RunArgs};
 use super::report::story;
 use super::{Exit, say};
 use crate::backends::in_process::InProcess;
@@ -19,6 +19,10 @@ pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     let [plan] = plans else {
         return Err(format!("--until stops one scenario, found {}", plans.len()));
     };
+    args.place.check()?;
+    if args.place.backend != BackendKind::InProcess {
+        return Err("--until stops a scenario in process: it cannot stand beside `--backend`".to_owned());
+    }
     let until = args.look.until.as_deref().unwrap_or_default();
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
     let mut shared = None;

@@ -56,6 +56,20 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
     }
 }
 
+/// Refuses expectations about all that there was, where others write what is in no record.
+///
+/// # Errors
+/// [`SessionError::Unable`]
+pub(super) fn can_be_known(simulation: &Simulation, what: &What) -> Result<(), SessionError> {
+    let is_of_all = matches!(what, What::Never(..) | What::OnlyWrites(_));
+    if is_of_all && simulation.door.capabilities().controllers {
+        let why =
+            "nobody records what the cluster's own controllers write, so nobody knows all that there was";
+        return Err(SessionError::Unable(why.to_owned()));
+    }
+    Ok(())
+}
+
 /// The error for an expectation that does not hold: what was seen instead, and what the run is waiting for.
 pub(super) fn unmet(simulation: &Simulation, why: &str) -> SessionError {
     let mut text = format!("seen: {why}");

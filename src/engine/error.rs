@@ -42,8 +42,8 @@ pub enum SessionError {
         /// The nearest one, as `; did you mean ...`.
         hint: String,
     },
-    /// Something happened that must never happen, whatever the scenario.
-    #[error("this must never happen: {0}")]
+    /// An invariant does not hold.
+    #[error("{0}")]
     Broken(String),
     /// There is no cluster.
     #[error(transparent)]

@@ -113,7 +113,7 @@ impl Filler<'_> {
                     [status, reason, message].into_iter().flatten().for_each(|wanted| self.text(wanted));
                 }
                 Check::Field { value: wanted, .. } | Check::PodStatus(wanted) => self.text(wanted),
-                Check::Unchanged { .. } | Check::NoCondition(_) => {}
+                Check::Unchanged { .. } | Check::NoCondition(_) | Check::Updated => {}
             }
         }
     }

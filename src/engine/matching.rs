@@ -100,6 +100,7 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
             let seen = path::text_at(found, path);
             if value.fits(&seen) { Ok(()) } else { Err(format!("{path} is `{seen}`")) }
         }
+        Check::Updated => updated(found),
         Check::Unchanged { path } => {
             let was = before.and_then(|before| path::find(before, path));
             if was == path::find(found, path) { Ok(()) } else { Err(format!("{path} changed")) }
@@ -109,6 +110,33 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
             if wanted.fits(&seen) { Ok(()) } else { Err(format!("the pod's status is `{seen}`")) }
         }
     }
+}
+
+/// Whether a ClusterVersion is where it is to be. Its `observedGeneration` would not tell: that stays where it was when
+/// something changes that asks for nothing to be applied, such as the channel.
+fn updated(cluster_version: &Value) -> Result<(), String> {
+    let (status, latest) = (&cluster_version["status"], &cluster_version["status"]["history"][0]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for (asked, there) in [
+        ("image", &latest["image"]),
+        ("version", &latest["version"]),
+        ("architecture", &status["desired"]["architecture"]),
+    ] {
+        let wanted = text(&cluster_version["spec"]["desiredUpdate"][asked]);
+        if !wanted.is_empty() && wanted != text(there) {
+            return Err(format!("{asked} `{wanted}` is asked for, and `{}` is there", text(there)));
+        }
+    }
+    if latest["state"] != "Completed" {
+        return Err(format!("the update to {} is {}", text(&latest["version"]), text(&latest["state"])));
+    }
+    let is_still = Check::Condition {
+        kind: "Progressing".to_owned(),
+        status: Some(TextMatch::Equals("False".to_owned())),
+        reason: None,
+        message: None,
+    };
+    holds(cluster_version, None, &is_still)
 }
 
 /// The condition whose type is most like the one that is missing.
@@ -144,5 +172,39 @@ mod tests {
             "there is no condition ReleaseAcepted; did you mean `ReleaseAccepted`?"
         );
         assert_eq!(check("Upgradeable"), "there is no condition Upgradeable");
+    }
+
+    #[test]
+    fn an_update_is_done_when_what_was_asked_for_is_there() {
+        let cluster_version = |asked: Value, state: &str, progressing: &str| {
+            json!({
+                "metadata": { "generation": 5 },
+                "spec": { "channel": "stable-4.14", "desiredUpdate": asked },
+                "status": {
+                    // The channel was set later, which is nothing to apply.
+                    "observedGeneration": 4,
+                    "conditions": [{ "type": "Progressing", "status": progressing }],
+                    "desired": { "version": "4.14.8" },
+                    "history": [{ "state": state, "version": "4.14.8", "image": "r@sha256:8" }],
+                },
+            })
+        };
+        let told = |asked: Value, state: &str, progressing: &str| {
+            all(&cluster_version(asked, state, progressing), None, &[Check::Updated])
+        };
+        for asked in
+            [json!(null), json!({ "version": "4.14.8" }), json!({ "image": "r@sha256:8", "version": "" })]
+        {
+            assert_eq!(told(asked, "Completed", "False"), Ok(()));
+        }
+        let asked = || json!({ "version": "4.14.9" });
+        assert_eq!(
+            told(asked(), "Completed", "False"),
+            Err("version `4.14.9` is asked for, and `4.14.8` is there".to_owned())
+        );
+        assert!(told(json!({ "image": "r@sha256:9" }), "Completed", "False").is_err());
+        assert!(told(json!({ "version": "4.14.8", "architecture": "Multi" }), "Completed", "False").is_err());
+        assert_eq!(told(json!(null), "Partial", "True"), Err("the update to 4.14.8 is Partial".to_owned()));
+        assert!(told(json!(null), "Completed", "True").is_err());
     }
 }

@@ -10,6 +10,7 @@ use super::simulation::Simulation;
 use crate::base::clock::{Clock as _, Time, after};
 use crate::model::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
 use crate::record::{Entry, Event, WriteEvent};
+use crate::scenario::plan::Invariant;
 
 /// How often client-go makes a request again that it is told to make again (`maxRetries`).
 const RETRIES_MAX: u32 = 10;
@@ -92,6 +93,7 @@ impl Simulation {
         let mut removals = self.read_changes();
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
+        self.invariants.notice(&event, at);
         for event in std::iter::once(event).chain(removals) {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
@@ -118,7 +120,15 @@ impl Simulation {
         let mut removals = Vec::new();
         for change in self.door.changes(&self.view) {
             self.view.apply(&change);
-            self.phases.notice(&change, &self.view, self.clock.now());
+            let now = self.clock.now();
+            if let Some(leap) = self.phases.notice(&change, &self.view, now) {
+                self.invariants.report(
+                    Invariant::NodeOrder,
+                    &format!("Node/{}", leap.node),
+                    now,
+                    &leap.to_string(),
+                );
+            }
             self.notice_node(&change);
             self.exports.notice(&change);
             for id in self.router.readers(&change) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::error::SessionError;
+use super::invariants::Invariants;
 use super::simulation::{Pending, Simulation};
 use super::{act, check, check_status, command, install, kept};
 use crate::actors::{self, Actor};
@@ -133,6 +134,7 @@ impl Session {
         };
         let record = Record { header, entries: Vec::new() };
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
+        simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();
         if !capabilities.any_kubernetes {
             simulation.serve_kubernetes(minor);
@@ -226,8 +228,13 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
-    /// [`SessionError::Broken`]: something happened meanwhile that must never happen.
+    /// [`SessionError::Broken`]: an invariant that the plan holds was broken meanwhile.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
+        self.play_plainly(step).map_err(|error| self.simulation.blamed(error))
+    }
+
+    /// The same for a step that may be played again: what fails is not yet what came of it.
+    pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
         let filled = kept::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
         match &*filled {
             Step::Act(action) => self.act(action),
@@ -238,9 +245,8 @@ impl Session {
             Step::Expect(expectation) => self.expect(expectation),
             Step::Keep(keep) => self.keep(keep),
             Step::Retry(retry) => self.retry(retry),
-        }
-        .map_err(|error| self.simulation.blamed(error))?;
-        match self.simulation.phases.broken() {
+        }?;
+        match self.simulation.invariants.broken() {
             None => Ok(()),
             Some(why) => Err(SessionError::Broken(why.to_owned())),
         }
@@ -343,6 +349,7 @@ impl Session {
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;
+        check::can_be_known(simulation, what)?;
         runtime.block_on(async {
             let start = simulation.now();
             match expectation.when {

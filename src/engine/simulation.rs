@@ -12,6 +12,7 @@ use super::agenda::Agenda;
 use super::crashes::Crash;
 use super::error::SessionError;
 use super::exports::Exports;
+use super::invariants::Invariants;
 use super::machines::Machines;
 use super::phases::Phases;
 use super::processes::Processes;
@@ -26,7 +27,7 @@ use crate::model::View;
 use crate::model::alert::ActiveAlert;
 use crate::model::world::World;
 use crate::record::Record;
-use crate::scenario::plan::Snapshot;
+use crate::scenario::plan::{Invariant, Snapshot};
 
 /// What an actor is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,7 @@ pub(super) struct Simulation {
     pub(super) processes: Processes,
     pub(super) machines: Machines,
     pub(super) phases: Phases,
+    pub(super) invariants: Invariants,
     pub(super) slots: BTreeMap<ActorId, Slot>,
     next_id: ActorId,
     pub(super) router: Router,
@@ -91,6 +93,7 @@ impl Simulation {
         let exports = Arc::new(Exports::default());
         door.answer_behind(exports.clone());
         let phases = Phases::since(record.header.epoch);
+        let invariants = Invariants::of(Invariant::all(), record.header.epoch);
         Self {
             world,
             streams,
@@ -108,6 +111,7 @@ impl Simulation {
             processes: Processes::default(),
             machines: Machines::default(),
             phases,
+            invariants,
             slots: BTreeMap::new(),
             next_id: 0,
             router: Router::default(),

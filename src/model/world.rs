@@ -69,12 +69,19 @@ impl World {
         self.workloads.others.clone()
     }
 
-    /// Whether a repository is one of releases, or is called as mirrors call theirs: what nobody told of there, there is not.
+    /// The image that a kubelet finds for a pod that wants the payload in it. In whatever repository, a digest that nobody told
+    /// of is of no payload.
+    pub fn payload(&self, pullspec: &str) -> Image {
+        let named = self.workloads.named.get(pullspec);
+        named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec))
+    }
+
+    /// Whether a repository is one of releases: what nobody told of there, there is not.
     fn holds_releases(&self, repository: &str) -> bool {
         let is_of = |release: &Release| {
             [&release.image, &release.os_image()].into_iter().any(|image| repository_of(image) == repository)
         };
-        repository.ends_with("release") || self.releases.values().any(is_of)
+        self.releases.values().any(is_of)
     }
 
     /// The release whose image this is; images are the same when their digests are.
@@ -297,8 +304,14 @@ mod tests {
         assert_eq!([pull(&own), pull("quay.io/x/y:2"), pull("quay.io/x/y@sha256:0a")], [Pull::Succeeds; 3]);
         assert_eq!(pull("quay.io/x/y:1"), Pull::Slow);
         let tag = format!("{}:4.18.9", repository_of(&own));
-        for unknown in [&component, &tag, "mirror.example.com:5000/ocp/release@sha256:0a"] {
+        for unknown in [&component, &tag] {
             assert_eq!(pull(unknown), Pull::ManifestUnknown, "{unknown}");
         }
+        let mirrored = "mirror.example.com:5000/ocp4/openshift4@sha256:0a";
+        assert_eq!([pull(mirrored), world.payload(mirrored).pull], [Pull::Succeeds, Pull::ManifestUnknown]);
+        assert_eq!(
+            [world.payload(&own).pull, world.payload("quay.io/x/y:1").pull],
+            [Pull::Succeeds, Pull::Slow]
+        );
     }
 }

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use semver::Version;
 
 use super::plan::{
-    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION,
-    Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
+    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS,
+    PLATFORMS_WITH_REGION, Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
 use super::reader::{Map, Reader};
 use super::{images, object};
@@ -99,6 +99,7 @@ pub(super) fn read(
         insights,
         objects,
         past: Past::default(),
+        invariants: Invariant::all(),
         release: release.of(architecture),
     })
 }

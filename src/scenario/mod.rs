@@ -21,6 +21,7 @@ mod graph_data;
 mod images;
 mod include;
 mod insight;
+mod invariants;
 pub mod lint;
 mod monitoring;
 mod object;
@@ -56,6 +57,7 @@ const KEYS: &[&str] = &[
     "releases",
     "images",
     "update-service",
+    "invariants",
     "timeline",
 ];
 
@@ -195,6 +197,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     }
     if let (Some(node), Some(cluster)) = (map.get("images"), &mut cluster) {
         cluster.workloads = images::read(reader, node);
+    }
+    if let (Some(node), Some(cluster)) = (map.get("invariants"), &mut cluster) {
+        cluster.invariants = invariants::read(reader, node);
     }
     let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
     let timeline = map.required(reader, "timeline", "what to do and expect");

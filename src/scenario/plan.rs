@@ -1,6 +1,6 @@
 //! A plan: what a scenario or a feature asks for, as data. The engine plays it; it knows no YAML and no Gherkin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use jiff::SignedDuration;
@@ -16,6 +16,7 @@ use crate::oc::Gates;
 use crate::status::Details;
 
 mod expected;
+mod invariants;
 mod past;
 pub mod places;
 
@@ -23,6 +24,7 @@ pub use expected::{
     AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
     When, WriteMatch,
 };
+pub use invariants::Invariant;
 pub use past::{Past, PastNode};
 
 /// How many control-plane nodes a cluster may have.
@@ -116,6 +118,8 @@ pub struct ClusterPlan {
     pub objects: Vec<PlannedObject>,
     /// What it brings along from before.
     pub past: Past,
+    /// What must hold whatever happens.
+    pub invariants: BTreeSet<Invariant>,
 }
 
 impl ClusterPlan {
@@ -141,6 +145,7 @@ impl ClusterPlan {
             insights: false,
             objects: Vec::new(),
             past: Past::default(),
+            invariants: Invariant::all(),
         }
     }
 

@@ -117,6 +117,7 @@ impl fmt::Display for Check {
             Self::Unchanged { path } => write!(f, "{path} unchanged"),
             Self::PodStatus(status) => write!(f, "STATUS {status}"),
             Self::NoCondition(kind) => write!(f, "no {kind}"),
+            Self::Updated => f.write_str("is where it is to be"),
         }
     }
 }

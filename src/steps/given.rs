@@ -12,7 +12,7 @@ use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
 use crate::model::release::Architecture;
 use crate::model::world::{Containers, Contents, OpenPgp, Pull, Signature};
-use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, KUBERNETES_MINORS, WORKER_NODES};
+use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
 ///
@@ -57,14 +57,33 @@ fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> 
     Ok(())
 }
 
-/// The update status controller runs and publishes from the start, whatever the feature set is.
+/// The update status controller runs and publishes from the start, whatever the feature set is. A Background may say so
+/// before scenarios name their clusters.
 ///
 /// ```gherkin
 /// Given insights are published
 /// ```
 #[given(regex = r"^insights are published$")]
 fn insights(world: &mut ClusterWorld) -> Result<(), StepError> {
-    world.planned()?.insights = true;
+    world.publish_insights()
+}
+
+/// Has what must hold in every run go unchecked: all of it, or what is named.
+///
+/// ```gherkin
+/// Given invariants are not checked
+/// Given invariants "node-order", "history-order" are not checked
+/// ```
+#[given(regex = r#"^invariants((?: "[^"]*",?)*) are not checked$"#)]
+fn invariants(world: &mut ClusterWorld, names: String) -> Result<(), StepError> {
+    let plan = world.planned()?;
+    if names.is_empty() {
+        plan.invariants.clear();
+    }
+    for name in names.split('"').skip(1).step_by(2) {
+        known(name, Invariant::ALL.into_iter().map(Invariant::name), "invariant")?;
+        plan.invariants.retain(|invariant| invariant.name() != name);
+    }
     Ok(())
 }
 

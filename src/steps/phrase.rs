@@ -31,11 +31,6 @@ impl Timing {
         };
         Ok(Expectation { what, when })
     }
-
-    /// How long may pass until it holds; nothing where it must hold now.
-    pub(super) fn within(&self) -> Result<SignedDuration, StepError> {
-        self.0.trim().strip_prefix("within ").map_or(Ok(SignedDuration::ZERO), duration)
-    }
 }
 
 impl FromStr for Timing {

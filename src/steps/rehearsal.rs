@@ -3,14 +3,15 @@
 
 use std::panic::AssertUnwindSafe;
 
-use cucumber::gherkin::{Feature, LineCol, Step, StepType};
+use cucumber::gherkin::{Feature, LineCol, Rule, Scenario, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
 
 use super::Beside;
 use super::gherkin::{scenarios, steps_of};
-use super::panics;
 use super::world::{ClusterWorld, no_cluster};
+use super::{panics, suite};
+use crate::scenario::plan::PlannedStep;
 
 /// Steps that cannot be played, and why, in the order of the text. The steps must be of the vocabulary.
 pub(super) fn problems<'f>(
@@ -60,6 +61,23 @@ pub(super) fn strange(
         }
     }
     found
+}
+
+/// What a scenario would play.
+pub(super) fn planned(
+    steps: &Collection<ClusterWorld>,
+    feature: &Feature,
+    rule: Option<&Rule>,
+    scenario: &Scenario,
+    beside: Option<Beside>,
+) -> Vec<PlannedStep> {
+    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let mut world = ClusterWorld::collecting(&file, beside);
+    world.refusals = suite::refusals(steps_of(feature, rule, scenario));
+    for step in steps_of(feature, rule, scenario) {
+        let _ = rehearse(steps, &mut world, step);
+    }
+    world.into_collected()
 }
 
 /// Why the step cannot be played.

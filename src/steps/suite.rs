@@ -16,6 +16,7 @@ use super::results::{Place, ScenarioResult, of, result};
 use super::world::ClusterWorld;
 use super::{Beside, catalogue, gherkin, odd, rehearsal};
 use crate::backends::Backend;
+use crate::scenario::plan::PlannedStep;
 use crate::scenario::{Problem, Problems};
 
 /// Features, ready to be played.
@@ -99,20 +100,29 @@ impl Suite {
         self.features.iter().flat_map(warnings).collect()
     }
 
+    /// What each scenario would play, in the order of the files, beside a result of which nothing is known yet.
+    pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
+        let steps = ClusterWorld::collection();
+        let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
+            (of(feature, rule, scenario), rehearsal::planned(&steps, feature, rule, scenario, self.beside))
+        };
+        self.scenarios().map(planned).collect()
+    }
+
     /// The scenarios whose tags fit, as results of which nothing is known yet.
     fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
-        let mut found = Vec::new();
-        for feature in &self.features {
-            let own = feature.scenarios.iter().map(|scenario| (None, scenario));
-            let of_rules = feature
-                .rules
-                .iter()
-                .flat_map(|rule| rule.scenarios.iter().map(move |scenario| (Some(rule), scenario)));
-            let fits = |(rule, scenario): &(Option<&Rule>, &Scenario)| fits(tags, feature, *rule, scenario);
-            found
-                .extend(own.chain(of_rules).filter(fits).map(|(rule, scenario)| of(feature, rule, scenario)));
-        }
-        found
+        let wanted =
+            self.scenarios().filter(|(feature, rule, scenario)| fits(tags, feature, *rule, scenario));
+        wanted.map(|(feature, rule, scenario)| of(feature, rule, scenario)).collect()
+    }
+
+    /// All scenarios with their features and rules.
+    fn scenarios(&self) -> impl Iterator<Item = (&Feature, Option<&Rule>, &Scenario)> {
+        self.features.iter().flat_map(|feature| {
+            let own = feature.scenarios.iter().map(move |scenario| (feature, None, scenario));
+            let of_rule = move |rule| move |scenario| (feature, Some(rule), scenario);
+            own.chain(feature.rules.iter().flat_map(move |rule| rule.scenarios.iter().map(of_rule(rule))))
+        })
     }
 
     /// Plays the scenarios; the results are in the order of the files.

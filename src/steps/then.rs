@@ -7,13 +7,7 @@ use super::phrase::{Timing, condition, insight, object, text_match};
 use super::world::{ClusterWorld, StepError};
 use crate::model::alert::AlertState;
 use crate::model::node_phase::Phase;
-use crate::scenario::plan::{
-    self, AlertMatch, Check, Expectation, Keep, Kept, PlannedStep, Retry, Subject, TextMatch, What, When,
-    WriteMatch,
-};
-
-/// What is kept for a comparison within one step.
-const ASKED: &str = "asked-generation";
+use crate::scenario::plan::{AlertMatch, Check, Subject, TextMatch, What, WriteMatch};
 
 /// A condition of an object.
 ///
@@ -36,7 +30,7 @@ async fn object_condition(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// The control plane has come to what was asked for last, and its operator has seen that it was asked.
+/// The control plane is where ClusterVersion asks it to be, and nothing is under way.
 /// Also: the update is finished; the upgrade is complete; the upgrade is finished; the cluster is updated
 ///
 /// ```gherkin
@@ -44,25 +38,8 @@ async fn object_condition(
 /// ```
 #[then(regex = r"^(within \d+ \w+ )?the update is complete$")]
 async fn update_complete(world: &mut ClusterWorld, timing: Timing, step: &Step) -> Result<(), StepError> {
-    let cluster_version = || object("ClusterVersion");
-    let field = |path: &str, value: &str| {
-        let (path, value) = (path.to_owned(), TextMatch::Equals(value.to_owned()));
-        Check::Field { path, value }
-    };
-    let asked = Kept::Field(cluster_version()?, "metadata.generation".to_owned());
-    let seen = format!("$(kept {ASKED})");
-    let checks = vec![
-        field("status.observedGeneration", &seen),
-        field("status.history[0].state", "Completed"),
-        condition("Progressing", "False", "")?,
-    ];
-    let what = What::Object(cluster_version()?, checks);
-    let planned = |step| PlannedStep { line: 0, column: 0, text: "complete".to_owned(), step };
-    let steps = vec![
-        planned(plan::Step::Keep(Keep { name: ASKED.to_owned(), what: asked })),
-        planned(plan::Step::Expect(Expectation { what, when: When::Now })),
-    ];
-    world.play(&step.value, plan::Step::Retry(Retry { within: timing.within()?, steps })).await
+    let what = What::Object(object("ClusterVersion")?, vec![Check::Updated]);
+    world.expect(&step.value, timing.expectation(what)?).await
 }
 
 /// A condition that an object does not have.

@@ -58,6 +58,8 @@ pub(super) struct ClusterWorld {
     /// Where steps only tell what they would play: the steps so far.
     collected: Option<Vec<PlannedStep>>,
     cluster: Option<ClusterPlan>,
+    /// Whether insights are published from the start: a Background may say so of clusters that are named later.
+    insights: bool,
     driver: Option<Driver>,
     /// In a rehearsal no cluster is installed: whether one would be by now.
     rehearsed: Option<bool>,
@@ -73,10 +75,29 @@ impl ClusterWorld {
         Self { rehearsed: Some(false), file: file.to_owned(), beside, ..Self::default() }
     }
 
+    /// A world that plays nothing and keeps what it would play.
+    pub(super) fn collecting(file: &str, beside: Option<Beside>) -> Self {
+        Self { collected: Some(Vec::new()), ..Self::rehearsal(file, beside) }
+    }
+
+    /// The steps that were collected.
+    pub(super) fn into_collected(self) -> Vec<PlannedStep> {
+        self.collected.unwrap_or_default()
+    }
+
     /// Plans a cluster of this release.
     pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
         let release = find(version)?;
-        Ok(self.cluster.insert(ClusterPlan::of(release)))
+        Ok(self.cluster.insert(ClusterPlan { insights: self.insights, ..ClusterPlan::of(release) }))
+    }
+
+    /// Lets insights be published from the start, of the cluster that is planned or will be.
+    pub(super) fn publish_insights(&mut self) -> Result<(), StepError> {
+        self.insights = true;
+        if self.cluster.is_some() {
+            self.planned()?.insights = true;
+        }
+        Ok(())
     }
 
     /// The plan, while it can still be changed.

@@ -1,7 +1,7 @@
 //! What is shipped passes, gives the same record every time, and would fail if it should.
 
 mod commands;
-mod invariants;
+mod nodes;
 mod shipped;
 
 use std::fs;
@@ -93,6 +93,36 @@ fn every_whole_scenario_of_the_documents_passes() {
         for scenario in scenarios {
             assert_eq!(play(&plan(document, scenario), 1).1, "", "\n{scenario}");
         }
+    }
+}
+
+#[test]
+fn an_invariant_that_is_broken_fails_the_scenario_unless_it_is_not_checked() {
+    let failure = |invariants: &str| {
+        let text = format!(
+            "name: n
+cluster: {{version: 4.16.1, nodes: {{control-plane: 1, workers: 1}}}}
+releases: {{4.16.5: {{}}}}
+{invariants}
+timeline:
+- update: {{to: 4.16.5}}
+- expect: {{node: worker-0, phase: Updating, within: 2h}}
+- apply:
+    apiVersion: v1
+    kind: Node
+    metadata: {{name: worker-0, annotations: {{machineconfiguration.openshift.io/state: Rebooting}}}}
+- advance: 1m
+"
+        );
+        play(&plan("n.yaml", &text), 1).1
+    };
+    let broken = failure("invariants: true");
+    let told = "invariant `node-order` is broken by Node/worker-0 at 0:";
+    assert!(broken.starts_with("n.yaml:8:3: apply Node/worker-0") && broken.contains(told), "{broken}");
+    assert!(broken.ends_with("it went from Updating to Rebooting"), "{broken}");
+    assert_eq!(failure("invariants: {except: [history-order]}"), broken);
+    for unchecked in ["invariants: false", "invariants: {except: [history-order, node-order]}"] {
+        assert_eq!(failure(unchecked), "", "{unchecked}");
     }
 }
 
@@ -272,19 +302,23 @@ mod features {
     use std::fs;
     use std::path::Path;
 
+    use super::shipped::lacks;
     use super::{CANARY, NOWHERE, redacted, shipped};
+
+    fn read(files: &[(String, String)]) -> Suite {
+        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
+        let beside = Beside { folder: yaml_beside, snapshot };
+        Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"))
+    }
 
     /// Plays features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
-        let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
-        let beside = Beside { folder: yaml_beside, snapshot };
-        let suite = Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let backend = std::sync::Arc::new(windtunnel::backends::in_process::Here);
         let stop = std::sync::Arc::default();
         let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
-        runtime.block_on(suite.run(playing))
+        runtime.block_on(read(files).run(playing))
     }
 
     /// The YAML files of a folder that a feature names.
@@ -315,6 +349,18 @@ mod features {
             .collect();
         assert!(failures.is_empty(), "{}", failures.join("\n"));
         assert!(results.iter().all(|result| result.record.is_some()), "a scenario without a cluster");
+    }
+
+    #[test]
+    fn every_shipped_feature_expects_insights_and_state_and_names_its_source() {
+        let planned = read(&shipped("features", "feature")).planned();
+        let problems = planned.iter().flat_map(|(scenario, steps)| {
+            let place = format!("{}:{}", scenario.file, scenario.line);
+            let lacks = lacks(&scenario.tags, &scenario.ids, steps);
+            lacks.into_iter().map(move |what| format!("{place}: {what}"))
+        });
+        let problems: Vec<String> = problems.collect();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
     }
 
     /// Plays one scenario whose last step is `then`; why it failed, or nothing.

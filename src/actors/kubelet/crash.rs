@@ -1,6 +1,7 @@
 //! Containers that cannot be made, or whose processes fail: what they leave behind, and when they are tried again.
 
 use jiff::SignedDuration;
+use serde_json::Value;
 
 use super::status::State;
 use super::worker::{Look, RESTART_PAUSE};
@@ -53,9 +54,8 @@ impl Look<'_> {
         if self.site.world.image(&container.image).contents != Contents::NoPayload {
             return None;
         }
-        let command = self.spec(index)["command"].as_array()?;
-        let place = command.iter().find(|word| *word == "/manifests" || *word == "/release-manifests")?;
-        let (program, place) = (command.first()?.as_str()?, place.as_str()?);
+        let spec = self.spec(index);
+        let (program, place) = (spec["command"][0].as_str()?, payload_place(spec)?);
         Some(format!("{program}: cannot stat '{place}': No such file or directory\n"))
     }
 
@@ -153,4 +153,10 @@ fn go_span(span: SignedDuration) -> String {
         (0, seconds) => format!("{seconds}s"),
         (minutes, seconds) => format!("{minutes}m{seconds}s"),
     }
+}
+
+/// Where a container is told to find the payload in its image, as those of a version pod are.
+pub(super) fn payload_place(spec: &Value) -> Option<&str> {
+    let words = spec["command"].as_array()?.iter().filter_map(Value::as_str);
+    words.into_iter().find(|word| ["/manifests", "/release-manifests"].contains(word))
 }

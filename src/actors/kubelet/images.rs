@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::crash::payload_place;
 use super::environment;
 use super::pull::{self, Outcome, PullError, Pulling};
 use super::status::State;
@@ -116,7 +117,9 @@ impl Look<'_> {
     }
 
     fn begin_pull(&mut self, image: &str, failures: u32) -> Pulling {
-        let outcome = pull::attempt(self.site.world, self.site.view, image, self.site.minor);
+        let world = self.site.world;
+        let found = if self.wants_payload(image) { world.payload(image) } else { world.image(image) };
+        let outcome = pull::attempt(&found, self.site.view, image, self.site.minor);
         // Layers take their time; a registry that has none, or none that is not here, says so at once.
         let millis = match outcome {
             Outcome::Arrives { .. } if self.images.contains(image) => (300, 900),
@@ -128,6 +131,13 @@ impl Look<'_> {
         let since = self.site.now;
         let until = since + draw(&mut self.stream("pull", image, failures), millis);
         Pulling::Underway { since, until, outcome, failures }
+    }
+
+    /// Whether a container with this image is to take a payload out of it.
+    fn wants_payload(&self, image: &str) -> bool {
+        let mut specs =
+            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|list| self.pod.list(list));
+        specs.any(|spec| spec["image"] == image && payload_place(spec).is_some())
     }
 
     /// The back-off starts at 10 s, doubles, and counts from the failure; the pod's own rhythm adds a little.

@@ -1,7 +1,7 @@
 //! What an image pull comes to, in the words of CRI-O and the kubelet.
 
 use crate::base::clock::Time;
-use crate::model::world::{Pull, Signature, World, digest_of, repository_of};
+use crate::model::world::{Image, Pull, Signature, digest_of, repository_of};
 use crate::model::{View, resources::CLUSTER_IMAGE_POLICIES};
 
 /// The address of the resolver in CRI-O's text about a registry that cannot be found.
@@ -55,9 +55,8 @@ impl PullError {
     }
 }
 
-/// What a pull of `image` comes to now, told by a kubelet of Kubernetes 1.`kubelet_minor`.
-pub(super) fn attempt(world: &World, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
-    let found = world.image(image);
+/// What a pull of `image` comes to now where the registry has `found`, told by a kubelet of Kubernetes 1.`kubelet_minor`.
+pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
     let cause = match found.pull {
         Pull::Succeeds | Pull::Slow
             if found.sigstore == Signature::Missing && wants_signature(view, image) =>
@@ -172,12 +171,13 @@ fn covers(scope: &str, repository: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::world::Image;
+    use crate::model::world::World;
 
     const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000";
 
     fn check(image: &str, minor: u32, message: &str, back_off: &str) {
-        let Outcome::Fails(error) = attempt(&World::default(), &View::default(), image, minor) else {
+        let found = World::default().payload(image);
+        let Outcome::Fails(error) = attempt(&found, &View::default(), image, minor) else {
             panic!("the pull of {image} did not fail")
         };
         assert_eq!((error.reason, error.message.as_str()), ("ErrImagePull", message));
@@ -203,9 +203,7 @@ mod tests {
     #[test]
     fn a_manifest_of_another_digest_is_told_of_by_the_digest_that_was_asked_for() {
         let image = Image { pull: Pull::WrongDigest, ..Image::default() };
-        let mut world = World::default();
-        world.registry.images.insert("sha256:0000".to_owned(), image);
-        let told = |minor| match attempt(&world, &View::default(), IMAGE, minor) {
+        let told = |minor| match attempt(&image, &View::default(), IMAGE, minor) {
             Outcome::Fails(error) => error.message,
             _ => panic!("the pull did not fail"),
         };

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::annotations::CURRENT_CONFIG;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
 use crate::model::{Object, View, selector};
 
@@ -16,13 +15,9 @@ pub(super) fn is_master(node: &Object) -> bool {
     node.label("node-role.kubernetes.io/master").is_some()
 }
 
-/// The nodes of the control plane. Where any node has a rendered configuration, one without is none of OpenShift's: a cluster
-/// of others may have such beside ours.
+/// The nodes of the control plane.
 pub(crate) fn control_plane(view: &View) -> Vec<&Object> {
-    let is_rendered = |node: &&Object| node.annotation(CURRENT_CONFIG).is_some();
-    let any_rendered = view.list(&NODES).any(|node| is_rendered(&node));
-    let is_ours = |node: &&Object| is_master(node) && (is_rendered(node) || !any_rendered);
-    view.list(&NODES).filter(is_ours).collect()
+    view.list(&NODES).filter(|node| is_master(node)).collect()
 }
 
 /// The one pool that a node is updated with: that of the control plane, else the only other one that wants it, else that of
@@ -69,7 +64,6 @@ pub(super) fn selects(selector: &Value, object: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Change, ChangeKind};
     use serde_json::json;
 
     fn pool(name: &str) -> Object {
@@ -98,25 +92,6 @@ mod tests {
         assert_eq!(of(&["router"]), Ok(None));
         let several = "node n belongs to 2 custom roles, cannot proceed with this Node";
         assert_eq!(of(&["worker", "infra", "storage"]), Err(several.to_owned()));
-    }
-
-    #[test]
-    fn nodes_of_others_are_no_part_of_the_control_plane() {
-        let node = |name: &str, role: &str, annotations: serde_json::Value| {
-            let labels = json!({ (format!("node-role.kubernetes.io/{role}")): "" });
-            let metadata = json!({ "name": name, "labels": labels, "annotations": annotations });
-            Object::new(json!({ "metadata": metadata }))
-        };
-        let rendered = json!({ (CURRENT_CONFIG): "rendered" });
-        let mut view = View::default();
-        let mut put = |object: Object| {
-            let key = NODES.key("", object.name());
-            view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
-            control_plane(&view).iter().map(|node| node.name().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(put(node("bare", "master", json!({}))), ["bare"], "nobody renders configurations");
-        assert!(put(node("w", "worker", rendered.clone())).is_empty());
-        assert_eq!(put(node("m", "master", rendered)), ["m"]);
     }
 
     #[test]

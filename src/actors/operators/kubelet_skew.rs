@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::actors::mco::annotations::CURRENT_CONFIG;
 use crate::model::condition::Condition;
 use crate::model::release::Release;
 use crate::model::resources::NODES;
@@ -57,11 +56,7 @@ impl Kubelets {
         moved
     }
 
-    /// Nodes without a rendered configuration are none of OpenShift's: a cluster of others may have such beside ours.
     fn put(&mut self, node: &Object) -> bool {
-        if node.annotation(CURRENT_CONFIG).is_none() {
-            return false;
-        }
         let (name, version) = (node.name(), node.text("/status/nodeInfo/kubeletVersion"));
         if self.of_node.get(name).is_some_and(|known| known == version) {
             return false;
@@ -177,7 +172,7 @@ mod tests {
         for (index, skew) in skews.iter().enumerate() {
             let version = format!("v1.{}.{index}", i64::from(release.kubernetes_minor) + skew);
             let node = json!({
-                "metadata": { "name": format!("w{index}"), "annotations": { CURRENT_CONFIG: "rendered-worker-a" } },
+                "metadata": { "name": format!("w{index}") },
                 "status": { "nodeInfo": { "kubeletVersion": version } },
             });
             kubelets.put(&Object::new(node));
@@ -222,7 +217,7 @@ mod tests {
     fn a_node_that_moves_on_or_goes_is_forgotten() {
         let node = |version: &str| {
             Object::new(json!({
-                "metadata": { "name": "w", "annotations": { CURRENT_CONFIG: "rendered-worker-a" } },
+                "metadata": { "name": "w" },
                 "status": { "nodeInfo": { "kubeletVersion": version } },
             }))
         };

@@ -144,6 +144,8 @@ pub enum Check {
     PodStatus(TextMatch),
     /// There is no condition of this type.
     NoCondition(String),
+    /// Of a ClusterVersion: what it asks for, if it asks for anything, is completed, and nothing else is under way.
+    Updated,
 }
 
 /// An alert of Prometheus.

@@ -357,3 +357,29 @@ fn expectations_say_what_is_wrong_with_them() {
              s.yaml:5:72: `absent` cannot stand beside `statuses`",
     );
 }
+
+#[test]
+fn invariants_are_left_out_by_their_names() {
+    let check_of = |invariants: &str, expected: &str| {
+        check(
+            &format!(
+                "name: n\ncluster: {{version: 4.14.1}}\ninvariants: {invariants}\ntimeline: [clear-update]\n"
+            ),
+            expected,
+        );
+    };
+    for right in ["true", "false", "{except: [node-order, history-order]}"] {
+        check_of(right, "");
+    }
+    check_of("off", "s.yaml:3:13: expected `true`, `false` or `{except: [node-order]}`, found `off`");
+    check_of(
+        "{except: [node-orders]}",
+        "s.yaml:3:23: expected one of `node-order`, `refusal-alone`, `observed-generation`, `completed-available`, \
+         `history-order`, found `node-orders`; did you mean `node-order`?",
+    );
+    check_of(
+        "{without: [node-order]}",
+        "s.yaml:3:14: `invariants` has no key `without`; it may have `except`\n\
+         s.yaml:3:13: `invariants` needs `except`: the names of those that are not checked",
+    );
+}

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use super::{FEATURE, docker, is_ours_there};
-use crate::cli::environment::TestEnvironment;
+use crate::cli::environment::{TestEnvironment, pause};
 
 fn command(environment: &TestEnvironment) -> Command {
     let place =
@@ -14,9 +14,9 @@ fn command(environment: &TestEnvironment) -> Command {
     command
 }
 
-/// Starts a run and kills it as soon as it has said this; the name of its cluster.
+/// Starts a run and kills it some time after it has said this; the name of its cluster.
 #[expect(clippy::zombie_processes, reason = "it has ended by itself where it says nothing")]
-fn killed_after(environment: &TestEnvironment, word: &str) -> String {
+fn killed_after(environment: &TestEnvironment, word: &str, millis: u64) -> String {
     let mut child: Child = command(environment).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut name = String::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines() {
@@ -25,6 +25,7 @@ fn killed_after(environment: &TestEnvironment, word: &str) -> String {
             rest.split(' ').next().unwrap_or_default().clone_into(&mut name);
         }
         if line.starts_with(word) {
+            pause(millis);
             child.kill().unwrap();
             child.wait().unwrap();
             return name;
@@ -43,8 +44,19 @@ fn a_killed_run_is_cleaned_up_by_the_next_start_in_whichever_phase_it_died() {
         return;
     }
     let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
-    for phase in ["making cluster", "run: docker run", "done: docker run", "done: docker port"] {
-        let name = killed_after(&environment, phase);
+    let phases = [
+        ("making cluster", 0),
+        ("run: docker run", 0),
+        ("done: docker run", 0),
+        ("done: docker port", 0),
+        // While objects are made, and while the scenario is played.
+        ("done: docker port", 200),
+        ("done: docker port", 1000),
+        ("removing what run", 0),
+        ("run: docker rm", 0),
+    ];
+    for (phase, millis) in phases {
+        let name = killed_after(&environment, phase, millis);
         let output = command(&environment).output().unwrap();
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         assert_eq!(output.status.code(), Some(0), "{phase}: {text}");

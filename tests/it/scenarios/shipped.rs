@@ -8,7 +8,7 @@ use windtunnel::engine::Outcome;
 use windtunnel::report::CANARY;
 use windtunnel::scenario::plan::{Plan, PlannedStep, Step, Subject, What};
 
-use super::invariants::contradiction;
+use super::nodes::contradiction;
 use super::{plans, play, shipped};
 
 /// Why a scenario does not pass. A canary passes by failing.
@@ -92,27 +92,40 @@ fn expected(steps: &[PlannedStep]) -> Vec<&What> {
     found
 }
 
-/// That an insight is absent holds as well where nobody publishes any, so one of another kind must be expected.
+/// Whether an insight must be there: that one is absent holds as well where nobody publishes any.
+fn tells(what: &What) -> bool {
+    matches!(what, What::Insight(..) | What::Statuses { of: Subject::Insight(_), .. })
+}
+
+/// What a scenario lacks that each one of the library has.
+pub(super) fn lacks(tags: &[String], ids: &[String], steps: &[PlannedStep]) -> Vec<&'static str> {
+    let tagged = |tag: &str| tags.iter().any(|found| found == tag);
+    let expected = expected(steps);
+    let of_insights =
+        |what: &What| tells(what) || matches!(what, What::NoInsight(..) | What::NeverInsight(..));
+    let mut lacks = Vec::new();
+    if !expected.iter().any(|what| tells(what)) {
+        lacks.push("expects no insight");
+    }
+    if expected.iter().all(|what| of_insights(what)) && !tagged(CANARY) {
+        lacks.push("expects nothing but insights");
+    }
+    if ids.is_empty() != tagged("own") {
+        lacks.push("has either ids, or the tag `own` where no case is known");
+    }
+    lacks
+}
+
 #[test]
 fn every_shipped_scenario_expects_insights_and_state_and_names_its_source() {
-    let mut problems = Vec::new();
-    for plan in shipped("scenarios", "yaml").iter().flat_map(|(file, text)| plans(file, text)) {
-        let tagged = |tag: &str| plan.tags.iter().any(|found| found == tag);
-        let expected = expected(&plan.timeline);
-        let told =
-            |what: &What| matches!(what, What::Insight(..) | What::Statuses { of: Subject::Insight(_), .. });
-        let of_insights =
-            |what: &What| told(what) || matches!(what, What::NoInsight(..) | What::NeverInsight(..));
-        if !expected.iter().any(|what| told(what)) {
-            problems.push(format!("{}: expects no insight", plan.file));
-        }
-        if expected.iter().all(|what| of_insights(what)) && !tagged(CANARY) {
-            problems.push(format!("{}: expects nothing but insights", plan.file));
-        }
-        if plan.ids.is_empty() != tagged("own") {
-            problems.push(format!("{}: has either ids, or the tag `own` where no case is known", plan.file));
-        }
-    }
+    let plans = shipped("scenarios", "yaml");
+    let plans = plans.iter().flat_map(|(file, text)| super::plans(file, text));
+    let mut problems: Vec<String> = plans
+        .flat_map(|plan| {
+            let lacks = lacks(&plan.tags, &plan.ids, &plan.timeline);
+            lacks.into_iter().map(move |what| format!("{}: {what}", plan.file))
+        })
+        .collect();
     problems.dedup();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }

@@ -257,11 +257,12 @@ impl MachineConfigDaemon {
     }
 
     fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
-        if let Some(why) = os_failure(node, view, &self.target) {
-            return self.fail(&why, node, now, out);
-        }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         let (os, keys) = changes(from, to);
+        // The same operating system is not pulled again.
+        if let Some(why) = os_failure(node, view, &self.target).filter(|_| os) {
+            return self.fail(&why, node, now, out);
+        }
         let through = told::succeeded(node.name());
         out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
         tell_of_os(os, from, to, out);

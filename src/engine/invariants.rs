@@ -1,0 +1,236 @@
+//! What must hold in every run, whatever its scenario does, and the first time that it did not.
+//!
+//! Each is decided by the one change or write that could break it, so that it costs nothing to hold them all.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::actors::cvo::NAME as CLUSTER_VERSION_OPERATOR;
+use crate::base::clock::Time;
+use crate::base::text::clock_time;
+use crate::model::resources::CLUSTER_VERSIONS;
+use crate::model::{Object, condition};
+use crate::record::WriteEvent;
+use crate::scenario::plan::Invariant;
+
+/// Those that a run holds.
+#[derive(Debug)]
+pub(super) struct Invariants {
+    held: BTreeSet<Invariant>,
+    epoch: Time,
+    /// The ClusterVersion as its operator wrote it last: what watches tell may come later.
+    told: Option<Object>,
+    broken: Option<String>,
+}
+
+impl Invariants {
+    /// These, in a run whose clock starts at `epoch`.
+    pub(super) fn of(held: BTreeSet<Invariant>, epoch: Time) -> Self {
+        Self { held, epoch, told: None, broken: None }
+    }
+
+    /// The first one that was broken: its name, the object, when it was, and how.
+    pub(super) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// Notes that one is broken, if it is held.
+    pub(super) fn report(&mut self, invariant: Invariant, object: &str, at: Time, how: &str) {
+        if self.held.contains(&invariant) && self.broken.is_none() {
+            let (name, at) = (invariant.name(), clock_time(at.duration_since(self.epoch)));
+            self.broken = Some(format!("invariant `{name}` is broken by {object} at {at}: {how}"));
+        }
+    }
+
+    /// Looks at a write that was made.
+    pub(super) fn notice(&mut self, write: &WriteEvent, at: Time) {
+        if !write.key.is(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
+            return;
+        }
+        let Some(after) = &write.after else { return };
+        let told = self.told.replace(after.clone()).filter(|told| told.uid() == after.uid());
+        let Some(before) = told.or_else(|| write.before.clone()) else { return };
+        for (invariant, contradiction) in CONTRADICTIONS {
+            if let Some(how) = contradiction(&before, after) {
+                self.report(*invariant, &format!("ClusterVersion/{}", after.name()), at, &how);
+            }
+        }
+    }
+}
+
+/// How a status of the cluster-version operator contradicts the one before it.
+type Contradiction = fn(&Object, &Object) -> Option<String>;
+
+const CONTRADICTIONS: &[(Invariant, Contradiction)] = &[
+    (Invariant::RefusalAlone, refusal_changes_more),
+    (Invariant::ObservedGeneration, observed_too_early),
+    (Invariant::CompletedAvailable, completed_too_early),
+    (Invariant::HistoryOrder, completed_too_late),
+];
+
+fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
+    let refusal = said(after, "ReleaseAccepted");
+    if refusal.0 != "False" || refusal == said(before, "ReleaseAccepted") {
+        return None;
+    }
+    let desired = |object: &Object| object["status"]["desired"]["image"].clone();
+    let changes = history(before).ne(history(after))
+        || desired(before) != desired(after)
+        || said(before, "Progressing").0 != said(after, "Progressing").0;
+    changes.then(|| format!("a refusal changes more than itself: {}", refusal.1))
+}
+
+fn observed_too_early(_: &Object, after: &Object) -> Option<String> {
+    let (observed, generation) = (after.number("/status/observedGeneration")?, after.generation());
+    (observed > generation)
+        .then(|| format!("generation {observed} is observed, and {generation} is the last"))
+}
+
+fn completed_too_early(before: &Object, after: &Object) -> Option<String> {
+    let head = history(after).next()?;
+    if !head.is("Completed") || history(before).next() == Some(head) {
+        return None;
+    }
+    let done = said(after, "Available") == ("True", &format!("Done applying {}", head.version));
+    (!done).then(|| format!("{} is completed and is not available", head.version))
+}
+
+fn completed_too_late(before: &Object, after: &Object) -> Option<String> {
+    let was_partial = |entry: &Entry<'_>| {
+        let same = |old: &Entry<'_>| (old.started, old.version) == (entry.started, entry.version);
+        history(before).any(|old| old.is("Partial") && same(&old))
+    };
+    let risen = history(after).skip(1).find(|entry| entry.is("Completed") && was_partial(entry))?;
+    Some(format!("{} is completed after another release took its place", risen.version))
+}
+
+/// An item of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry<'o> {
+    started: &'o str,
+    version: &'o str,
+    state: &'o str,
+}
+
+impl Entry<'_> {
+    fn is(&self, state: &str) -> bool {
+        self.state == state
+    }
+}
+
+fn history(object: &Object) -> impl Iterator<Item = Entry<'_>> {
+    object.list("/status/history").iter().map(|entry| Entry {
+        started: text(&entry["startedTime"]),
+        version: text(&entry["version"]),
+        state: text(&entry["state"]),
+    })
+}
+
+/// Status and message of a condition.
+fn said<'o>(object: &'o Object, kind: &str) -> (&'o str, &'o str) {
+    condition::of(object, kind).map_or(("", ""), |found| (text(&found["status"]), text(&found["message"])))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A ClusterVersion that is at 4.18.1, or on its way from there to 4.18.3.
+    fn at(moves: bool, accepted: &str) -> Value {
+        let entry = |version: &str, state: &str| json!({ "startedTime": version, "version": version, "state": state });
+        let mut history = vec![entry("4.18.1", "Completed")];
+        if moves {
+            history.insert(0, entry("4.18.3", "Partial"));
+        }
+        json!({
+            "metadata": { "name": "version", "uid": "u", "generation": 2 },
+            "status": {
+                "observedGeneration": 2,
+                "desired": { "image": if moves { "new" } else { "old" } },
+                "history": history,
+                "conditions": [
+                    { "type": "ReleaseAccepted", "status": accepted, "message": accepted },
+                    { "type": "Progressing", "status": if moves { "True" } else { "False" } },
+                    { "type": "Available", "status": "True", "message": "Done applying 4.18.1" },
+                ],
+            },
+        })
+    }
+
+    /// What is broken after the operator wrote these, one after the other.
+    fn broken(held: BTreeSet<Invariant>, by: &str, written: [Value; 2]) -> Option<String> {
+        let epoch = Time::UNIX_EPOCH;
+        let mut invariants = Invariants::of(held, epoch);
+        for (second, object) in (60..).zip(written) {
+            let write = WriteEvent {
+                by: by.to_owned(),
+                verb: "update".to_owned(),
+                kind: "ClusterVersion".to_owned(),
+                key: CLUSTER_VERSIONS.key("", "version"),
+                subresource: "status".to_owned(),
+                code: 200,
+                message: String::new(),
+                before: None,
+                after: Some(Object::new(object)),
+            };
+            invariants.notice(&write, Time::constant(second, 0));
+        }
+        invariants.broken().map(str::to_owned)
+    }
+
+    fn and(mut object: Value, field: &str, value: Value) -> Value {
+        *object.pointer_mut(field).unwrap() = value;
+        object
+    }
+
+    #[test]
+    fn statuses_that_contradict_the_one_before_are_found() {
+        let found =
+            |before: Value, after: Value| broken(Invariant::all(), CLUSTER_VERSION_OPERATOR, [before, after]);
+        assert_eq!(found(at(false, "True"), at(false, "False")), None);
+        assert_eq!(found(at(false, "True"), at(true, "True")), None);
+        let completed = |item: usize| format!("/status/history/{item}/state");
+        for (before, after, name, how) in [
+            (
+                at(false, "True"),
+                at(true, "False"),
+                "refusal-alone",
+                "a refusal changes more than itself: False",
+            ),
+            (
+                at(true, "True"),
+                and(at(true, "True"), "/status/observedGeneration", json!(3)),
+                "observed-generation",
+                "generation 3 is observed, and 2 is the last",
+            ),
+            (
+                at(true, "True"),
+                and(at(true, "True"), &completed(0), json!("Completed")),
+                "completed-available",
+                "4.18.3 is completed and is not available",
+            ),
+            (
+                and(at(true, "True"), &completed(1), json!("Partial")),
+                at(true, "True"),
+                "history-order",
+                "4.18.1 is completed after another release took its place",
+            ),
+        ] {
+            let expected =
+                format!("invariant `{name}` is broken by ClusterVersion/version at 0:01:01: {how}");
+            assert_eq!(found(before.clone(), after.clone()), Some(expected));
+            let mut others = Invariant::all();
+            others.remove(&Invariant::find(name).unwrap());
+            let pair = || [before.clone(), after.clone()];
+            assert_eq!(broken(others, CLUSTER_VERSION_OPERATOR, pair()), None, "{name} is not held");
+            assert_eq!(broken(Invariant::all(), "someone", pair()), None, "others may write what they like");
+        }
+    }
+}
