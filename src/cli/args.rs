@@ -100,6 +100,7 @@ pub(super) enum Command {
 
 /// `windtunnel run`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct RunArgs {
     /// Scenario files, or folders to search for `*.yaml`.
     #[arg(default_value = "scenarios")]
@@ -120,6 +121,10 @@ pub(super) struct RunArgs {
     /// Play each scenario twice and fail when the two records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Play each scenario again for every write of a simulated program, which dies right after it, and fail when the cluster ends
+    /// otherwise then.
+    #[arg(long, conflicts_with_all = ["retry", "until"])]
+    pub(super) check_restarts: bool,
     /// Write the files that statuses are compared with (`matches`) instead of comparing.
     #[arg(long)]
     pub(super) update_snapshots: bool,

@@ -30,6 +30,7 @@ mod progress;
 mod record;
 mod report;
 mod reports;
+mod restarts;
 mod run;
 mod schema;
 #[cfg(feature = "serve")]

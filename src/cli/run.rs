@@ -13,7 +13,7 @@ use super::report::story;
 use super::start_from::StartFrom;
 #[cfg(feature = "watch")]
 use super::watch;
-use super::{Exit, complain, files, html, look, reports, say, snapshots};
+use super::{Exit, complain, files, html, look, reports, restarts, say, snapshots};
 use crate::engine::{self, Failure, SessionError};
 use crate::record::Record;
 use crate::report::steps::Written;
@@ -85,6 +85,9 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
 fn once(args: &RunArgs) -> Result<Exit, String> {
     if args.check_determinism && args.place.is_far() {
         return Err("--check-determinism is for backends in virtual time: in-process and served".to_owned());
+    }
+    if args.check_restarts && args.place.is_far() {
+        return Err("--check-restarts is for backends in virtual time: in-process and served".to_owned());
     }
     let plans = read(args)?;
     let interrupt = match args.look.watches() {
@@ -208,6 +211,9 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
             result.failure = Some(format!("the same seed gave two different records: {difference}"));
         }
     }
+    if args.check_restarts && result.passed() {
+        result.failure = restarts::check(plan, seed);
+    }
     let hash = outcome.record.hash();
     Played { result, record: Some(outcome.record), hash, snapshots: outcome.snapshots, wall }
 }
@@ -241,7 +247,11 @@ fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
 }
 
 /// Does the work for each item on all cores, but not for more than so many at a time; the results are in the order of the items.
-fn side_by_side<T: Sync, R: Send>(items: &[T], at_a_time: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    at_a_time: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len()).min(at_a_time);

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
-use super::{check_monitoring, check_status, check_writes, command};
-use crate::model::node_phase::Phase;
+use super::{check_monitoring, check_nodes, check_status, check_writes, command};
 use crate::model::{Object, View};
 use crate::scenario::plan::{ObjectRef, What};
 
@@ -46,22 +45,9 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
         What::Metric(wanted) => check_monitoring::metric(simulation, wanted),
         What::NoMetric(wanted) => check_monitoring::no_metric(simulation, wanted),
         What::Status(wanted) => check_status::check(simulation, wanted),
-        What::Phases { node, phases } => {
-            let seen = simulation.phases.of(node);
-            let told = |phases: &[Phase]| {
-                phases.iter().map(|phase| format!("{phase:?}")).collect::<Vec<_>>().join(", then ")
-            };
-            match seen == phases.as_slice() {
-                true => Ok(()),
-                false if seen.is_empty() => Err(format!("no pool has a node {node}")),
-                false => Err(format!("node {node} was {}", told(seen))),
-            }
-        }
-        What::Phase { node, phase } => match simulation.phases.of(node).last() {
-            Some(last) if last == phase => Ok(()),
-            Some(last) => Err(format!("node {node} is {last:?}")),
-            None => Err(format!("no pool has a node {node}")),
-        },
+        What::Phases { node, phases } => check_nodes::phases(&simulation.phases, node, phases),
+        What::Phase { node, phase } => check_nodes::phase(&simulation.phases, node, *phase),
+        What::Reboots { node, times } => check_nodes::reboots(simulation, node, *times),
         What::Writes(wanted) => check_writes::in_order(&simulation.record, wanted),
         What::OnlyWrites(wanted) => check_writes::exactly(&simulation.record, wanted),
         What::Statuses { of, condition, statuses } => {

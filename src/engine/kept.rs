@@ -89,6 +89,7 @@ impl Filler<'_> {
             | What::NoMetric(_)
             | What::Phase { .. }
             | What::Phases { .. }
+            | What::Reboots { .. }
             | What::Statuses { .. } => {}
         }
     }

@@ -10,6 +10,7 @@ mod act;
 mod agenda;
 mod check;
 mod check_monitoring;
+mod check_nodes;
 mod check_status;
 mod check_writes;
 mod command;
@@ -32,6 +33,7 @@ mod processes;
 #[cfg(test)]
 mod recovery;
 mod requests;
+pub mod restarts;
 mod retry;
 mod router;
 mod session;

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
 
+use super::restarts::essence;
 use super::router::ActorId;
 use super::session::Session;
 use super::simulation::Simulation;
@@ -16,17 +17,14 @@ use crate::actors::mco::CLUSTER_OPERATOR;
 use crate::actors::mco::annotations::STATE;
 use crate::actors::{Actor, Input, Interest, Step, cvo};
 use crate::base::clock::{Time, after};
-use crate::model::pod::MIRROR;
 use crate::model::release::Release;
-use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
-    MACHINE_CONFIGS, NODES, PODS,
-};
+use crate::model::resources::{CLUSTER_VERSIONS, DEPLOYMENTS};
 use crate::model::{Identity, Write};
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 
 /// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried
-/// between them.
+/// between them. `windtunnel run .ci/restarts.yaml --check-restarts` tries all of them, those of the cluster-version
+/// operator as well.
 const STRIDE: usize = 3;
 /// After this long everything is over, also for one that was restarted.
 const LONG: SignedDuration = SignedDuration::from_mins(90);
@@ -183,45 +181,14 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
     }
 }
 
-/// The cluster as it matters: nodes, pools, what is rendered, what the operator says and what nodes run from files, without
-/// moments.
+/// What matters of the cluster: nodes, pools, what is rendered, what the operator says and what nodes run from files.
 fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
-    let kinds = [NODES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, CONTROLLER_CONFIGS, CLUSTER_OPERATORS];
-    let mut seen = BTreeMap::new();
-    for object in kinds.iter().flat_map(|kind| simulation.view.list(kind)) {
-        let is_other = object["kind"] == "ClusterOperator" && object.name() != CLUSTER_OPERATOR;
-        if !is_other {
-            let mut value = object.to_value();
-            forget_moments(&mut value);
-            seen.insert(format!("{}/{}", object.text("/kind"), object.name()), value);
-        }
-    }
-    for pod in simulation.view.list(&PODS).filter(|pod| pod.annotation(MIRROR).is_some()) {
-        let mut value = pod.to_value();
-        forget_moments(&mut value);
-        seen.insert(format!("Pod/{}", pod.name()), value);
-    }
+    let mut seen = essence(&simulation.view);
+    let kinds =
+        ["Node/", "MachineConfigPool/", "MachineConfig/", "MachineConfigNode/", "ControllerConfig/", "Pod/"];
+    let operator = format!("ClusterOperator//{CLUSTER_OPERATOR}");
+    seen.retain(|name, _| kinds.iter().any(|kind| name.starts_with(kind)) || *name == operator);
     seen
-}
-
-/// Removes what tells when and how often something was written.
-fn forget_moments(value: &mut Value) {
-    const FIELDS: [&str; 6] =
-        ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
-    match value {
-        Value::Object(fields) => {
-            let is_moment =
-                |name: &str| ["Time", "edAt", "/config.seen"].iter().any(|end| name.ends_with(end));
-            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_moment(name));
-            fields.values_mut().for_each(forget_moments);
-        }
-        Value::Array(list) => {
-            list.iter_mut().for_each(forget_moments);
-            // One that changed goes last.
-            list.sort_by_cached_key(|one| one["type"].as_str().unwrap_or_default().to_owned());
-        }
-        _ => {}
-    }
 }
 
 /// Restarts these actors at their writes, one a run.

@@ -66,11 +66,13 @@ pub enum FaultKind {
     Unready,
     /// Their liveness probes fail, so that they are restarted again and again.
     NotLive,
+    /// Their startup probes fail, so that they are restarted again and again.
+    NotStarted,
     /// Their programs end with an error again and again.
     CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 20] = [
+const NAMES: [(FaultKind, &str); 21] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -90,6 +92,7 @@ const NAMES: [(FaultKind, &str); 20] = [
     (FaultKind::ClockBehind, "clock-behind"),
     (FaultKind::Unready, "unready"),
     (FaultKind::NotLive, "not-live"),
+    (FaultKind::NotStarted, "not-started"),
     (FaultKind::CrashLooping, "crash-looping"),
 ];
 
@@ -113,7 +116,7 @@ impl FaultKind {
         "degraded",
     ];
     /// The names of the faults that pods have.
-    pub const OF_PODS: [&str; 3] = ["unready", "not-live", "crash-looping"];
+    pub const OF_PODS: [&str; 4] = ["unready", "not-live", "not-started", "crash-looping"];
 
     /// The fault of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -24,6 +24,7 @@ pub(super) const KEYS: &[&str] = &[
     "node",
     "phase",
     "phases",
+    "reboots",
     "condition",
     "conditions",
     "no-condition",
@@ -84,19 +85,20 @@ fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
     }
 }
 
-/// `{node: worker-0, phase: Draining}`, or `phases` for all since the run began.
-fn phases(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<What> {
+/// `{node: worker-0, phase: Draining}`, or `phases` for all since the run began, or how many `reboots`.
+fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<What> {
     let name = reader.text(node, "the name of a node such as `worker-0`");
     let mut phase = |at: &Node| reader.word(at, PHASES).and_then(Phase::named);
-    match (map.get("phase"), map.get("phases")) {
-        (Some(at), None) => Some(What::Phase { phase: phase(at)?, node: name? }),
-        (None, Some(list)) => {
+    match ["phase", "phases", "reboots"].map(|key| map.get(key)) {
+        [Some(at), None, None] => Some(What::Phase { phase: phase(at)?, node: name? }),
+        [None, None, Some(at)] => Some(What::Reboots { times: reader.number(at, 0, 1000)?, node: name? }),
+        [None, Some(list), None] => {
             let items = reader.list(list, "phases");
             let phases = items.iter().map(|at| reader.word(at, PHASES).and_then(Phase::named));
             Some(What::Phases { phases: phases.collect::<Option<_>>()?, node: name? })
         }
         _ => {
-            reader.problem(node, "an expectation about a node has a `phase` or `phases`");
+            reader.problem(node, "an expectation about a node has a `phase`, `phases` or `reboots`");
             None
         }
     }
@@ -133,7 +135,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             }
             Some(if never { What::Never(object, checks) } else { What::Object(object, checks) })
         }
-        "node" => phases(reader, map, node),
+        "node" => of_node(reader, map, node),
         "status" => status_text::read(reader, map, node).map(What::Status),
         "insight" => {
             if let Some(at) = map.get("pod-status") {

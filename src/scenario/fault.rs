@@ -111,7 +111,7 @@ fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
             "not-ready" | "degraded" | "on-disk-mismatch" | "unreconcilable" | "os-update-fails"
             | "image-pull-fails",
         )
-        | (Faulty::Pods { .. }, "unready" | "not-live") => &["message"],
+        | (Faulty::Pods { .. }, "unready" | "not-live" | "not-started") => &["message"],
         (Faulty::Api(_), "too-many-requests") => &["message", "nth", "times", "retry-after"],
         (Faulty::Api(_), _) => &["message", "nth", "times"],
         (Faulty::Process(_), "crash-before-write" | "crash-after-write") => &["write", "nth", "times"],

@@ -238,6 +238,10 @@ impl fmt::Display for What {
                 let phases: Vec<String> = phases.iter().map(|phase| format!("{phase:?}")).collect();
                 write!(f, "node {node} to have been {}", phases.join(", "))
             }
+            Self::Reboots { node, times } => {
+                let plural = if *times == 1 { "" } else { "s" };
+                write!(f, "node {node} to have been rebooted {times} time{plural}")
+            }
             Self::Writes(writes) | Self::OnlyWrites(writes) => {
                 let exactly = if matches!(self, Self::OnlyWrites(_)) { "exactly " } else { "" };
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();

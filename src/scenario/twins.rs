@@ -159,6 +159,7 @@ fn looks_back(step: &PlannedStep) -> bool {
         expectation.what,
         What::Statuses { .. }
             | What::Phases { .. }
+            | What::Reboots { .. }
             | What::Never(..)
             | What::NeverInsight(..)
             | What::NeverAlert(_)

@@ -304,14 +304,14 @@ fn number(text: &str) -> Result<u32, StepError> {
 }
 
 /// Tells pods to fail or to be well again, for as long as they live: one `becomes unready` whose readiness probes fail, is `not live`
-/// whose liveness probes do, and `crashes` whose programs end with an error again and again. A name that ends in `*` means
-/// all pods that begin so.
+/// whose liveness probes do, `does not start` whose startup probes do, and `crashes` whose programs end with an error again and
+/// again. A name that ends in `*` means all pods that begin so.
 ///
 /// ```gherkin
 /// When pod default/web-* becomes unready
 /// ```
 #[when(
-    regex = r#"^pod ([^\s/]+)/(\S+) (becomes unready|is not live|crashes|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^pod ([^\s/]+)/(\S+) (becomes unready|is not live|does not start|crashes|recovers)(?: with message "(.+)")?$"#
 )]
 async fn pod_fails(
     world: &mut ClusterWorld,
@@ -324,6 +324,7 @@ async fn pod_fails(
     let kind = match &*how {
         "becomes unready" => Some(FaultKind::Unready),
         "is not live" => Some(FaultKind::NotLive),
+        "does not start" => Some(FaultKind::NotStarted),
         "crashes" => Some(FaultKind::CrashLooping),
         _ => None,
     };

@@ -90,6 +90,22 @@ async fn node_phases(
     world.expect(&step.value, timing.expectation(What::Phases { node, phases })?).await
 }
 
+/// How often a node was rebooted since the start.
+///
+/// ```gherkin
+/// Then node worker-0 was rebooted 2 times
+/// ```
+#[then(regex = r"^(within \d+ \w+ )?node (\S+) was rebooted (\d+) times?$")]
+async fn node_reboots(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    node: String,
+    times: u32,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.expect(&step.value, timing.expectation(What::Reboots { node, times })?).await
+}
+
 /// The statuses that a condition went through since the start, none left out.
 ///
 /// ```gherkin

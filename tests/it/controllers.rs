@@ -1,5 +1,7 @@
 //! The controllers of Kubernetes beside an API server, seen through a kube client alone.
 
+mod alone;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

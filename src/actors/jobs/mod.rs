@@ -1,10 +1,18 @@
-//! The Job controller: one pod at a time until one succeeds, too many have failed or the deadline is over.
+//! The Job controller: pods until as many have succeeded as there are to be, too many have failed, or the deadline is over.
 //!
-//! Parallelism and completions beyond one, suspension, success and failure policies are not simulated. A Job of a release payload, whose program nobody
-//! simulates, gets no pods and succeeds after a while; one whose pod template is annotated `windtunnel.dev/program: "true"`
-//! is a Job like any other.
+//! Pods are counted as the real controller counts them: each has a finalizer until its end stands in the Job's status, so that
+//! none is forgotten or counted twice. Back-off limits by index and success policies are not simulated.
+//!
+//! A Job of a release payload, whose program nobody simulates, gets no pods and succeeds after a while; one whose pod template
+//! is annotated `windtunnel.dev/program: "true"` is a Job like any other.
 
+mod backoff;
+mod ending;
+mod indexes;
+mod policy;
+mod scale;
 mod status;
+mod tally;
 
 #[cfg(test)]
 mod tests;
@@ -12,27 +20,30 @@ mod tests;
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use self::status::{Pods, announced, complete, counts, create_pod, fail, failure, status};
-use super::workqueue::WorkQueue;
+use self::backoff::Failures;
+use self::ending::End;
+use self::scale::Scale;
+use self::tally::{Tally, is_tracked, untrack};
+use super::recorder::{Notice, Recorder, Subject};
+use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after, rfc3339};
-use crate::model::condition;
 use crate::model::resources::{JOBS, PODS};
-use crate::model::{Identity, Key, Object, View, Write};
+use crate::model::{Answer, Identity, Key, Object, View, Write, condition};
 
 /// How long a Job of a payload takes.
 const PAYLOAD_JOB: SignedDuration = SignedDuration::from_secs(10);
-
-/// Longest pause before a new pod after a failed one.
-const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(600);
 
 /// The Job controller of the kube-controller-manager.
 #[derive(Debug, Default)]
 pub struct JobController {
     queue: WorkQueue,
-    last_failures: BTreeMap<Key, (i64, Time)>,
+    failures: BTreeMap<Key, Failures>,
+    events: BTreeMap<Key, Recorder>,
+    /// What is still to be told of Jobs.
+    notices: BTreeMap<Key, Vec<Notice>>,
     /// The minor of its Kubernetes 1.x; `None`: that which its ClusterOperator reports.
     minor: Option<u32>,
     started: bool,
@@ -52,7 +63,7 @@ impl JobController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for job in input.view.list(&JOBS) {
-                self.queue.add(JOBS.key(job.namespace(), job.name()));
+                self.queue.add(JOBS.key_of(job));
             }
             for pod in input.view.list(&PODS) {
                 self.add_owner(pod);
@@ -65,6 +76,9 @@ impl JobController {
                 self.add_owner(&change.object);
             }
         }
+        for answer in input.answers.iter().filter(|answer| answer.write.resource == PODS) {
+            self.notice_pod(answer);
+        }
         self.queue.answered(input.answers, input.now);
     }
 
@@ -74,64 +88,151 @@ impl JobController {
         }
     }
 
-    /// What `job` needs now, and when to look at it again.
-    fn sync(&mut self, key: &Key, view: &View, now: Time) -> (Vec<Write>, Option<Time>) {
-        let mut writes = Vec::new();
+    /// Pods that came or were sent away are told of.
+    fn notice_pod(&mut self, answer: &Answer) {
+        let Ok(pod) = &answer.outcome else { return };
+        let notice = match answer.write.verb() {
+            "create" => Notice::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())),
+            "delete" => Notice::normal("SuccessfulDelete", format!("Deleted pod: {}", answer.write.name)),
+            _ => return,
+        };
+        if let Some(job) = owners::controller_of(pod, &JOBS) {
+            self.notices.entry(job).or_default().push(notice);
+        }
+    }
+
+    /// What is still to be told of a Job.
+    fn told(&mut self, job: &Object, key: &Key, now: Time) -> Vec<Write> {
+        let notices = self.notices.remove(key).unwrap_or_default();
+        let events = self.events.entry(key.clone()).or_insert_with(|| recorder(job));
+        notices.into_iter().filter_map(|notice| events.tell(notice, now)).collect()
+    }
+
+    fn tell(&mut self, key: &Key, notice: Notice) {
+        self.notices.entry(key.clone()).or_default().push(notice);
+    }
+
+    /// What a Job needs now that has not ended.
+    fn run(&mut self, key: &Key, job: &Object, view: &View, now: Time) -> Vec<Write> {
+        let minor = self.minor.or_else(|| status::minor_reported(view)).unwrap_or(0);
+        let is_suspended = job["spec"]["suspend"] == true;
+        let Some(start) = job.time("/status/startTime").or_else(|| is_suspended.then_some(now)) else {
+            return vec![status::write(job, status::begun(job, now))];
+        };
+        let mut tally = Tally::of(job, view);
+        if owners::is_of_payload(job) && !is_suspended {
+            let end = after(start, PAYLOAD_JOB);
+            if now < end {
+                self.queue.add_at(key.clone(), end);
+                return Vec::new();
+            }
+            tally.succeeded = tally.wanted().unwrap_or(1);
+        }
+        let deadline = job
+            .number("/spec/activeDeadlineSeconds")
+            .filter(|_| !is_suspended)
+            .map(|span| after(start, SignedDuration::from_secs(span)));
+        let mut writes = tally.untracked();
+        let end = ending::of(job, &tally, deadline, now);
+        let scale = match &end {
+            Some(_) => Scale::down(&tally),
+            None if is_suspended => Scale::down(&tally),
+            None => {
+                let retry_at = self.failures.entry(key.clone()).or_default().retry_at(&tally, now);
+                Scale::of(job, &tally, retry_at, now)
+            }
+        };
+        writes.extend(scale.writes(job, minor));
+        if let Some(at) = [scale.retry_at, deadline].into_iter().flatten().filter(|at| *at > now).min() {
+            self.queue.add_at(key.clone(), at);
+        }
+        let mut told = status::of(job, &tally, &scale, minor);
+        match end {
+            Some(end) => {
+                let announced = minor >= ending::ANNOUNCED_SINCE;
+                let is_over =
+                    tally.is_settled() && scale.is_still() && !(announced && tally.terminating() > 0);
+                self.end(key, &end, announced, is_over, &mut told, now);
+            }
+            None => self.suspend(key, is_suspended, &mut told, now),
+        }
+        if told != job["status"] {
+            writes.push(status::write(job, told));
+        }
+        writes
+    }
+
+    /// Says that a Job ends, and when nothing is left of it, that it has ended.
+    fn end(&mut self, key: &Key, end: &End, announced: bool, is_over: bool, told: &mut Value, now: Time) {
+        if announced {
+            status::add_condition(told, end.announcement, end, now);
+        }
+        if !is_over {
+            return;
+        }
+        if end.kind == "Failed" {
+            status::add_condition(told, end.kind, end, now);
+            return self.tell(key, Notice::warning(end.reason, end.message.clone()));
+        }
+        let said = if announced { end.clone() } else { end.unexplained() };
+        status::add_condition(told, end.kind, &said, now);
+        told["completionTime"] = json!(rfc3339(now));
+        self.tell(key, Notice::normal("Completed", "Job completed"));
+    }
+
+    /// Says that a Job is suspended, or goes on.
+    fn suspend(&mut self, key: &Key, is_suspended: bool, told: &mut Value, now: Time) {
+        if status::is_suspended(told) == is_suspended {
+            return;
+        }
+        status::suspend(told, is_suspended, now);
+        let (reason, message) =
+            if is_suspended { ("Suspended", "Job suspended") } else { ("Resumed", "Job resumed") };
+        self.tell(key, Notice::normal(reason, message));
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.failures.remove(key);
+        self.events.remove(key);
+        self.notices.remove(key);
+    }
+}
+
+fn recorder(job: &Object) -> Recorder {
+    let involved = json!({
+        "apiVersion": JOBS.api_version(),
+        "kind": JOBS.kind,
+        "name": job.name(),
+        "namespace": job.namespace(),
+        "uid": job.uid(),
+    });
+    let source = json!({ "component": "job-controller" });
+    Recorder::of(Subject { involved, namespace: job.namespace().to_owned(), source })
+}
+
+impl Reconcile for JobController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(job) = view.get_key(key) else {
-            self.last_failures.remove(key);
-            return (writes, None);
+            self.forget(key);
+            // Nobody counts what a Job leaves behind that is gone.
+            let is_left = |pod: &&Object| owners::controller_of(pod, &JOBS).as_ref() == Some(key);
+            let left = view.list_in(&PODS, &key.namespace).filter(is_left);
+            return left.filter(|pod| is_tracked(pod)).map(untrack).collect();
         };
         let ended = condition::is_true(job, "Complete") || condition::is_true(job, "Failed");
         if ended || job.is_terminating() {
-            return (writes, None);
+            let left = owners::pods_of(view, job).filter(|pod| is_tracked(pod));
+            let mut writes: Vec<Write> = left.map(untrack).collect();
+            writes.extend(self.told(job, key, now));
+            return writes;
         }
-        let mut pods = Pods::of(job, view);
-        let Some(start) = job.time("/status/startTime") else {
-            return (vec![status(job, &pods, |status| status["startTime"] = json!(rfc3339(now)))], None);
-        };
-        let deadline = job
-            .number("/spec/activeDeadlineSeconds")
-            .map(|span| after(start, SignedDuration::from_secs(span)));
-        if owners::is_of_payload(job) {
-            let end = after(start, PAYLOAD_JOB);
-            if now < end {
-                return (writes, Some(end));
-            }
-            pods.succeeded = 1;
-        }
-        if pods.succeeded > 0 {
-            writes.push(complete(job, &pods, announced(self.minor, view), now));
-            return (writes, None);
-        }
-        if let Some(reason) = failure(job, &pods, deadline, now) {
-            return (fail(job, &pods, reason, announced(self.minor, view), now), None);
-        }
-        let mut next = deadline;
-        if pods.active.is_empty() && pods.terminating == 0 {
-            let retry_at = self.retry_at(key, pods.failed, now);
-            if retry_at <= now {
-                writes.push(create_pod(job));
-            } else {
-                next = Some(next.map_or(retry_at, |next| next.min(retry_at)));
-            }
-        }
-        if counts(job) != pods.counts() {
-            writes.push(status(job, &pods, |_| ()));
-        }
-        (writes, next)
-    }
-
-    /// When a pod may follow the failed ones: 10 s after the first, doubling.
-    fn retry_at(&mut self, job: &Key, failed: i64, now: Time) -> Time {
-        if failed == 0 {
-            return now;
-        }
-        let entry = self.last_failures.entry(job.clone()).or_insert((failed, now));
-        if entry.0 != failed {
-            *entry = (failed, now);
-        }
-        let doublings = u32::try_from(failed - 1).unwrap_or(0).min(6);
-        entry.1 + SignedDuration::from_secs(10 << doublings).min(BACK_OFF_MAX)
+        let mut writes = self.run(key, job, view, now);
+        writes.extend(self.told(job, key, now));
+        writes
     }
 }
 
@@ -150,17 +251,6 @@ impl Actor for JobController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        let mut step = Step::default();
-        for job in self.queue.take_due(input.now) {
-            let (writes, next) = self.sync(&job, input.view, input.now);
-            for write in writes {
-                self.queue.ask(&job, write, &mut step.writes);
-            }
-            if let Some(at) = next {
-                self.queue.add_at(job, at);
-            }
-        }
-        step.wake_at = self.queue.next();
-        step
+        self.reconcile(input)
     }
 }

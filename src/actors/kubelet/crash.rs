@@ -54,18 +54,14 @@ impl Look<'_> {
         if self.site.world.image(&container.image).contents != Contents::NoPayload {
             return None;
         }
-        let specs = ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));
-        let spec = specs.clone().find(|spec| spec["name"] == container.name.as_str())?;
+        let spec = self.spec(index);
         let (program, place) = (spec["command"][0].as_str()?, payload_place(spec)?);
         Some(format!("{program}: cannot stat '{place}': No such file or directory\n"))
     }
 
     /// Whether the end of a failed container's log is its message (`terminationMessagePolicy`).
     fn asks_for_logs(&self, index: usize) -> bool {
-        let name = self.status.containers[index].name.as_str();
-        let mut specs =
-            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));
-        specs.any(|spec| spec["name"] == name && spec["terminationMessagePolicy"] == "FallbackToLogsOnError")
+        self.spec(index)["terminationMessagePolicy"] == "FallbackToLogsOnError"
     }
 
     /// What a container waits with that the runtime cannot make.
@@ -74,7 +70,7 @@ impl Look<'_> {
             return None;
         }
         let container = &self.status.containers[index];
-        let program = self.program_of(&container.name);
+        let program = self.spec(index)["command"][0].as_str().unwrap_or(&container.name);
         let message = format!(
             "container create failed: executable file `{program}` not found in $PATH: No such file or directory"
         );
@@ -86,20 +82,12 @@ impl Look<'_> {
         Some(state)
     }
 
-    /// The program that a container begins with.
-    fn program_of(&self, name: &str) -> String {
-        let mut specs =
-            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|at| self.pod.list(at));
-        let command = specs.find(|spec| spec["name"] == name).and_then(|spec| spec["command"][0].as_str());
-        command.unwrap_or(name).to_owned()
-    }
-
     /// Tries a failed container again: at once after the first failure, then ever more seldom.
     pub(super) fn crash_loop(&mut self, index: usize) {
-        if self.pod.text("/spec/restartPolicy") == "Never" {
+        let container = &self.status.containers[index];
+        if self.pod.text("/spec/restartPolicy") == "Never" && !container.sidecar {
             return;
         }
-        let container = &self.status.containers[index];
         let ended = |state: &State| match state {
             State::Ended { at, .. } => Some(*at),
             _ => None,

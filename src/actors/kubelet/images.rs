@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::crash::payload_place;
+use super::environment;
 use super::pull::{self, Outcome, PullError, Pulling};
 use super::status::State;
 use super::worker::{Look, draw};
@@ -16,7 +17,7 @@ impl Look<'_> {
     pub(super) fn pull(&mut self, index: usize) {
         let (now, image) = (self.site.now, self.status.containers[index].image.clone());
         if self.images.contains(&image) && !self.asks_again(index) {
-            if !self.is_waiting_for(index, "CreateContainerError") {
+            if !self.is_unmade(index) {
                 let text = format!("Container image \"{image}\" already present on machine");
                 self.tell(Notice::normal("Pulled", text));
             }
@@ -76,17 +77,19 @@ impl Look<'_> {
     /// Whether the registry is asked though the image is here. One that was pulled for a container which the runtime could not
     /// make is not asked for again.
     fn asks_again(&self, index: usize) -> bool {
-        self.has_policy(index, "Always") && !self.is_waiting_for(index, "CreateContainerError")
+        self.has_policy(index, "Always") && !self.is_unmade(index)
+    }
+
+    /// Whether the image is here and the container could not be made.
+    fn is_unmade(&self, index: usize) -> bool {
+        ["CreateContainerError", environment::LACKS_CONFIG].iter().any(|why| self.is_waiting_for(index, why))
     }
 
     fn has_policy(&self, index: usize, policy: &str) -> bool {
-        let name = self.status.containers[index].name.as_str();
-        let mut specs =
-            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|list| self.pod.list(list));
-        specs.any(|spec| spec["name"] == name && spec["imagePullPolicy"] == policy)
+        self.spec(index)["imagePullPolicy"] == policy
     }
 
-    fn is_waiting_for(&self, index: usize, wanted: &str) -> bool {
+    pub(super) fn is_waiting_for(&self, index: usize, wanted: &str) -> bool {
         matches!(&self.status.containers[index].state, State::Waiting { reason, .. } if reason == wanted)
     }
 

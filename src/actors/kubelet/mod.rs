@@ -4,7 +4,8 @@
 //! seen within a second.
 //!
 //! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
-//! it is said of their image that they do not.
+//! it is said of their image that they do not. Sidecars (init containers with `restartPolicy: Always`) run on until the containers
+//! proper have ended.
 //! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
 //! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
 //! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
@@ -12,6 +13,7 @@
 
 mod crash;
 mod ending;
+mod environment;
 mod images;
 pub(crate) mod lease;
 mod mirror;

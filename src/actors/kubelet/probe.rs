@@ -14,6 +14,9 @@ use crate::model::fault::{Fault, FaultKind};
 const PERIOD_SECONDS: i64 = 10;
 const FAILURES: i64 = 3;
 
+/// How long a program takes to come up that is asked whether it has.
+const COMES_UP: SignedDuration = SignedDuration::from_secs(1);
+
 /// What a process says that was asked to end and did not handle that.
 const TERMINATED: i64 = 143;
 
@@ -25,15 +28,61 @@ impl Look<'_> {
 
     /// Looks at a container that has been running since `since`.
     pub(super) fn probe(&mut self, index: usize, since: Time) {
-        let Some(fault) = self.fault() else {
-            self.memory.failing.remove(&self.status.containers[index].name);
+        let fault = self.fault();
+        if self.status.containers[index].starting && !self.comes_up(index, since, fault.as_ref()) {
             return;
+        }
+        let Some(fault) = fault else {
+            self.memory.failing.remove(&self.status.containers[index].name);
+            return self.wait_for_readiness(index, since);
         };
         match fault.kind {
             FaultKind::CrashLooping => self.crash(index, since),
             FaultKind::Unready => self.fail_readiness(index, &fault),
             FaultKind::NotLive => self.fail_liveness(index, since, &fault),
             _ => {}
+        }
+    }
+
+    /// Whether the startup probe of a container succeeds now; before that no other one is made.
+    fn comes_up(&mut self, index: usize, since: Time, fault: Option<&Fault>) -> bool {
+        match fault {
+            Some(fault) if fault.kind == FaultKind::CrashLooping => {
+                self.crash(index, since);
+                return false;
+            }
+            Some(fault) if fault.kind == FaultKind::NotStarted => {
+                self.fail_startup(index, since, fault);
+                return false;
+            }
+            _ => {}
+        }
+        let probe = &self.spec(index)["startupProbe"];
+        let up = after(since, first_success(probe).max(COMES_UP));
+        if up > self.site.now {
+            self.look_again(up);
+            return false;
+        }
+        self.status.containers[index].starting = false;
+        true
+    }
+
+    /// A container that does not come up in time is ended, to be tried again.
+    fn fail_startup(&mut self, index: usize, since: Time, fault: &Fault) {
+        let probe = &self.spec(index)["startupProbe"];
+        let fails_at = after(since, first_success(probe) + patience(probe));
+        if fails_at > self.site.now {
+            return self.look_again(fails_at);
+        }
+        self.end_for(index, since, "Startup", "startup", fault);
+    }
+
+    /// A container that says when it is to be asked first is not ready before.
+    fn wait_for_readiness(&mut self, index: usize, since: Time) {
+        let ready = after(since, first_success(&self.spec(index)["readinessProbe"]));
+        if ready > self.site.now && !self.is_told_ready(index) {
+            self.status.containers[index].fails_probe = true;
+            self.look_again(ready);
         }
     }
 
@@ -67,10 +116,15 @@ impl Look<'_> {
         if fails_at > self.site.now {
             return self.look_again(fails_at);
         }
+        self.end_for(index, since, "Liveness", "liveness", fault);
+    }
+
+    /// Ends a container for a probe that has failed too often.
+    fn end_for(&mut self, index: usize, since: Time, probe: &str, named: &str, fault: &Fault) {
         let why = fault.message_or("HTTP probe failed with statuscode: 500");
-        self.tell(Notice::warning("Unhealthy", format!("Liveness probe failed: {why}")));
+        self.tell(Notice::warning("Unhealthy", format!("{probe} probe failed: {why}")));
         let name = &self.status.containers[index].name;
-        let killing = format!("Container {name} failed liveness probe, will be restarted");
+        let killing = format!("Container {name} failed {named} probe, will be restarted");
         self.tell(Notice::normal("Killing", killing));
         self.end(index, since, TERMINATED);
     }
@@ -85,19 +139,37 @@ impl Look<'_> {
 
     /// When a probe of a container has failed often enough, and when it began to fail.
     fn failing_since(&mut self, index: usize, probe: &str) -> (Time, Time) {
+        let patience = patience(&self.spec(index)[probe]);
         let name = self.status.containers[index].name.clone();
-        let spec = self.pod.list("/spec/containers").iter().find(|spec| spec["name"] == name.as_str());
-        let told = |field: &str| spec.map_or(&Value::Null, |spec| &spec[probe][field]).as_i64();
-        let (period, failures) =
-            (told("periodSeconds").unwrap_or(PERIOD_SECONDS), told("failureThreshold").unwrap_or(FAILURES));
         let began = *self.memory.failing.entry(name).or_insert(self.site.now);
-        (after(began, SignedDuration::from_secs(period.saturating_mul(failures))), began)
+        (after(began, patience), began)
     }
 
     /// Whether the API says that the container is ready.
     fn is_told_ready(&self, index: usize) -> bool {
-        let name = self.status.containers[index].name.as_str();
-        let statuses = self.pod.list("/status/containerStatuses").iter();
-        { statuses }.any(|status| status["name"] == name && status["ready"] == true)
+        let container = &self.status.containers[index];
+        let list = if container.init { "/status/initContainerStatuses" } else { "/status/containerStatuses" };
+        let mut statuses = self.pod.list(list).iter();
+        statuses.any(|status| status["name"] == container.name.as_str() && status["ready"] == true)
     }
+}
+
+fn number(probe: &Value, field: &str, otherwise: i64) -> i64 {
+    probe[field].as_i64().unwrap_or(otherwise)
+}
+
+/// How long a probe fails before that counts.
+fn patience(probe: &Value) -> SignedDuration {
+    let (period, failures) =
+        (number(probe, "periodSeconds", PERIOD_SECONDS), number(probe, "failureThreshold", FAILURES));
+    SignedDuration::from_secs(period.saturating_mul(failures))
+}
+
+/// How long after its start a container is asked first that answers well: it is asked once a period, and not before its delay is
+/// over.
+fn first_success(probe: &Value) -> SignedDuration {
+    let delay = number(probe, "initialDelaySeconds", 0).max(0);
+    let period = number(probe, "periodSeconds", PERIOD_SECONDS).max(1);
+    let periods = delay / period + i64::from(delay % period != 0);
+    SignedDuration::from_secs(period.saturating_mul(periods))
 }

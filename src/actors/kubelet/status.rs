@@ -102,6 +102,7 @@ impl State {
 
 /// One container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is told for itself")]
 pub(super) struct Container {
     /// Its name.
     pub(super) name: String,
@@ -109,6 +110,8 @@ pub(super) struct Container {
     pub(super) image: String,
     /// Whether it is an init container.
     pub(super) init: bool,
+    /// Whether it is one that runs on beside the others (an init container with `restartPolicy: Always`).
+    pub(super) sidecar: bool,
     /// What it does now.
     pub(super) state: State,
     /// How its run before this one ended.
@@ -117,6 +120,8 @@ pub(super) struct Container {
     pub(super) restarts: u32,
     /// Whether it runs and is not ready.
     pub(super) fails_probe: bool,
+    /// Whether it runs and its startup probe has not succeeded yet.
+    pub(super) starting: bool,
 }
 
 impl Container {
@@ -140,8 +145,28 @@ impl Container {
         !matches!(&self.state, State::Waiting { reason, .. } if ["ContainerCreating", "PodInitializing"].contains(&reason.as_str()))
     }
 
+    /// Whether its process runs and has come up.
+    fn has_started(&self) -> bool {
+        self.is_running() && !self.starting
+    }
+
+    /// Whether what comes after this init container may begin.
+    pub(super) fn is_through(&self) -> bool {
+        if self.sidecar { self.has_started() } else { self.is_done() }
+    }
+
+    /// Whether its process runs, or has run.
+    pub(super) fn has_begun(&self) -> bool {
+        !matches!(self.state, State::Waiting { .. }) || self.last.is_some()
+    }
+
+    /// Whether it counts among those that run as long as the pod does.
+    fn runs_on(&self) -> bool {
+        !self.init || self.sidecar
+    }
+
     fn is_ready(&self) -> bool {
-        if self.init { self.is_done() } else { self.is_running() && !self.fails_probe }
+        if self.runs_on() { self.has_started() && !self.fails_probe } else { self.is_done() }
     }
 
     fn render(&self, uid: &str, streams: Streams) -> Value {
@@ -163,7 +188,7 @@ impl Container {
             "imageID": if created { self.image.as_str() } else { "" },
             "restartCount": self.restarts,
             "ready": self.is_ready(),
-            "started": self.is_running(),
+            "started": self.has_started(),
             "state": self.state.render(&own),
             "lastState": self.last.as_ref().map_or_else(|| json!({}), |last| last.render(&id(self.restarts.saturating_sub(1)))),
         });
@@ -275,8 +300,8 @@ impl Status {
     /// The kubelet's conditions, among those that others have set.
     fn conditions(&self, pod: &Object, now: Time, kubelet_minor: u32) -> Vec<Value> {
         let mut list = pod.list("/status/conditions").to_vec();
-        let names = |init: bool| -> Vec<&str> {
-            let open = self.containers.iter().filter(|c| c.init == init && !c.is_ready());
+        let names = |open: &dyn Fn(&Container) -> bool| -> Vec<&str> {
+            let open = self.containers.iter().filter(|container| open(container));
             open.map(|container| container.name.as_str()).collect()
         };
         let mut set = |kind: &str, fault: Option<(&str, String)>| {
@@ -287,7 +312,8 @@ impl Status {
         if kubelet_minor >= 29 {
             set("PodReadyToStartContainers", self.is_terminal().then(|| ("", String::new())));
         }
-        let (inits, mains) = (names(true), names(false));
+        let inits = names(&|container| container.init && !container.is_through());
+        let mains = names(&|container| container.runs_on() && !container.is_ready());
         let incomplete = format!("containers with incomplete status: [{}]", inits.join(" "));
         set("Initialized", (!inits.is_empty()).then_some(("ContainersNotInitialized", incomplete)));
         let unready = match self.phase {
@@ -311,11 +337,16 @@ fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec
     let read = |spec: &Value| {
         let name = spec["name"].as_str().unwrap_or_default();
         let status = pod.list(statuses).iter().find(|status| status["name"] == name).unwrap_or(&Value::Null);
+        let state = State::read(&status["state"]).unwrap_or_else(|| State::waiting(none_yet));
         Container {
             name: name.to_owned(),
             image: spec["image"].as_str().unwrap_or_default().to_owned(),
             init,
-            state: State::read(&status["state"]).unwrap_or_else(|| State::waiting(none_yet)),
+            sidecar: init && spec["restartPolicy"] == "Always",
+            starting: matches!(state, State::Running { .. })
+                && spec["startupProbe"].is_object()
+                && status["started"] != true,
+            state,
             last: State::read(&status["lastState"]),
             restarts: status["restartCount"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or(0),
             fails_probe: false,

@@ -3,6 +3,7 @@
 mod failing;
 mod lease;
 mod probes;
+mod starting;
 mod static_pods;
 
 use std::collections::BTreeMap;

@@ -164,18 +164,57 @@ impl Look<'_> {
         if self.waits_for_sandbox() {
             return;
         }
+        // What comes before the first container proper is not done again when a sidecar has to be.
+        let has_begun = self.mains().any(Container::has_begun);
         for index in 0..self.status.containers.len() {
-            let waits_for_inits = !self.status.containers[index].init
-                && self.status.containers.iter().any(|c| c.init && !c.is_done());
-            if waits_for_inits {
-                break;
+            let container = &self.status.containers[index];
+            if has_begun && container.init && !container.sidecar {
+                continue;
             }
             self.drive(index);
-            if self.status.containers[index].init && !self.status.containers[index].is_done() {
+            let container = &self.status.containers[index];
+            if !has_begun && container.init && !container.is_through() {
                 break;
             }
         }
+        if !self.restarts_always() && self.mains().all(|main| self.is_over(main)) {
+            self.end_sidecars();
+        }
         self.status.phase = self.phase();
+    }
+
+    /// The containers proper.
+    fn mains(&self) -> impl Iterator<Item = &Container> {
+        self.status.containers.iter().filter(|container| !container.init)
+    }
+
+    /// Whether a container has run for the last time.
+    fn is_over(&self, container: &Container) -> bool {
+        let never = self.pod.text("/spec/restartPolicy") == "Never";
+        container.is_done() || never && container.has_failed()
+    }
+
+    /// What ran beside the containers proper ends with them.
+    fn end_sidecars(&mut self) {
+        let now = self.site.now;
+        let mut ended_any = false;
+        for container in self.status.containers.iter_mut().filter(|container| container.sidecar) {
+            if let State::Running { since } = container.state {
+                container.state = State::ended(since, now, 0);
+                ended_any = true;
+            }
+        }
+        if ended_any {
+            self.out.effects.push(Effect::Kill { pod: self.key.clone() });
+        }
+    }
+
+    /// What the pod says of a container.
+    pub(super) fn spec(&self, index: usize) -> &Value {
+        let container = &self.status.containers[index];
+        let list = if container.init { "/spec/initContainers" } else { "/spec/containers" };
+        let found = self.pod.list(list).iter().find(|spec| spec["name"] == container.name.as_str());
+        found.unwrap_or(&Value::Null)
     }
 
     /// Moves one container as far as it goes now.
@@ -221,11 +260,12 @@ impl Look<'_> {
 
     pub(super) fn start(&mut self, index: usize) {
         let now = self.site.now;
-        if let Some(state) = self.cannot_be_created(index) {
+        if let Some(state) = self.lacks_config(index).or_else(|| self.cannot_be_created(index)) {
             self.status.containers[index].state = state;
             return;
         }
         self.tell_of_start(index);
+        self.status.containers[index].starting = self.spec(index)["startupProbe"].is_object();
         self.status.containers[index].state = State::Running { since: now };
         let name = self.status.containers[index].name.clone();
         self.memory.exited.remove(&name);
@@ -235,6 +275,7 @@ impl Look<'_> {
             self.look_again(end);
         } else {
             self.out.effects.push(Effect::Start { pod: self.key.clone(), container: name });
+            self.probe(index, now);
         }
     }
 
@@ -243,18 +284,20 @@ impl Look<'_> {
     }
 
     fn phase(&self) -> &'static str {
-        let mains = || self.status.containers.iter().filter(|container| !container.init);
-        // One that waits to be started again has been running.
-        let has_not_run = |container: &Container| {
-            matches!(container.state, State::Waiting { .. }) && container.last.is_none()
-        };
-        if mains().any(has_not_run) {
+        let never = self.pod.text("/spec/restartPolicy") == "Never";
+        let mut inits =
+            self.status.containers.iter().filter(|container| container.init && !container.sidecar);
+        if never && inits.any(Container::has_failed) {
+            "Failed"
+        } else if !self.mains().all(Container::has_begun) {
+            // One that waits to be started again has been running.
             "Pending"
-        } else if self.pod.text("/spec/restartPolicy") == "Never"
-            && self.status.containers.iter().any(Container::has_failed)
+        } else if never
+            && self.mains().any(Container::has_failed)
+            && self.mains().all(|main| self.is_over(main))
         {
             "Failed"
-        } else if !self.restarts_always() && mains().all(Container::is_done) {
+        } else if !self.restarts_always() && self.mains().all(Container::is_done) {
             "Succeeded"
         } else {
             "Running"
@@ -276,7 +319,8 @@ impl Look<'_> {
     }
 
     fn runs_to_its_end(&self, index: usize) -> bool {
-        self.status.containers[index].init || !self.restarts_always()
+        let container = &self.status.containers[index];
+        !container.sidecar && (container.init || !self.restarts_always())
     }
 
     fn restarts_always(&self) -> bool {

@@ -91,6 +91,7 @@ impl Names {
                 found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
                 found.extend(words_of_insight(insight, checks));
             }
+            What::Reboots { node, .. } => found.extend(self.node(node)),
             What::Phase { node, phase } => {
                 found.extend(self.node(node));
                 found.extend(unsaid(&[*phase]));

@@ -76,6 +76,13 @@ pub enum What {
         /// The phases.
         phases: Vec<Phase>,
     },
+    /// A node was rebooted so often since the run began.
+    Reboots {
+        /// Its name.
+        node: String,
+        /// How often.
+        times: u32,
+    },
     /// A condition had these statuses since the run began, one after the other and no others between.
     Statuses {
         /// Whose condition.

@@ -146,7 +146,7 @@ fn faults_are_of_an_operator_a_node_or_pods() {
     );
     check_step(
         "  - fault: {pod: default/web-*, is: stalled}",
-        "s.yaml:5:37: expected one of `unready`, `not-live`, `crash-looping`, found `stalled`",
+        "s.yaml:5:37: expected one of `unready`, `not-live`, `not-started`, `crash-looping`, found `stalled`",
     );
 }
 

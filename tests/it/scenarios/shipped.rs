@@ -8,6 +8,7 @@ use windtunnel::engine::Outcome;
 use windtunnel::report::CANARY;
 use windtunnel::scenario::plan::{Plan, PlannedStep, Step, Subject, What};
 
+use super::nodes::contradiction;
 use super::{plans, play, shipped};
 
 /// Why a scenario does not pass. A canary passes by failing.
@@ -17,7 +18,10 @@ fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
     match (is_canary, failure.is_empty()) {
         (true, true) => Err(format!("{}: a canary in which nobody notices anything", plan.file)),
         (false, false) => Err(format!("with seed {seed}: {failure}")),
-        _ => Ok(outcome),
+        _ => match contradiction(&outcome.record) {
+            Some(why) => Err(format!("{}: with seed {seed}: {why}", plan.file)),
+            None => Ok(outcome),
+        },
     }
 }
 

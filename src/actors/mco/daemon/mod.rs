@@ -8,6 +8,7 @@ mod changes;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
@@ -123,6 +124,9 @@ impl MachineConfigDaemon {
     /// Says that it failed, and tries again a while later.
     fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
         degrade(why, node, out);
+        if !matches!(self.phase, Phase::Preparing(_)) {
+            out.tell("RemoveSigtermProtection", "Removing SIGTERM protection");
+        }
         self.phase = Phase::Preparing(now + self.back_off);
         self.back_off = (self.back_off * 2).min(BACK_OFF.1);
     }

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::changes::{Action, action};
+use super::trouble::{fault, os_failure};
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
 use crate::actors::Effect;
 use crate::actors::mco::annotations::{
@@ -14,7 +15,7 @@ use crate::actors::mco::controller_line;
 use crate::actors::mco::pace::{Pace, Seconds};
 use crate::actors::recorder::Notice;
 use crate::base::clock::{Time, after};
-use crate::model::fault::{Fault, FaultKind};
+use crate::model::fault::FaultKind;
 use crate::model::machine::Disk;
 use crate::model::manifests::Line;
 use crate::model::resources::MACHINE_CONFIGS;
@@ -28,9 +29,6 @@ const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// From this minor on nodes tell that they are about to reboot.
 const TELLS_REBOOT: Line = (4, 15);
-
-/// From this minor on an update of the operating system that failed is told in lower case.
-const LOWER_CASE: Line = (4, 22);
 
 /// How long it takes to see what is desired.
 const NOTICE: Seconds = (1, 2);
@@ -47,29 +45,8 @@ fn polls_now(since: Time, now: Time) -> bool {
     !age.is_zero() && age.as_nanos() % POLL.as_nanos() == 0
 }
 
-fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
+pub(super) fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
     node.annotation(key).unwrap_or_default()
-}
-
-/// What the node is told to fail with, if it is that.
-fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
-    Fault::told(node).flatten().filter(|fault| fault.kind == kind)
-}
-
-/// What is said of an image of the operating system that cannot be had; `None`: it can.
-fn os_failure(node: &Object, view: &View, target: &str) -> Option<String> {
-    let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
-    if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
-        let why = fault.message_or("Error: pinging container registry: connection refused");
-        return Some(format!(
-            "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
-             podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
-        ));
-    }
-    let fault = fault(node, FaultKind::OsUpdateFails)?;
-    let failed = if controller_line(view) >= LOWER_CASE { "failed" } else { "Failed" };
-    let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
-    Some(format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"))
 }
 
 /// Whether the way from one MachineConfig to another takes another operating system, and other keys.
@@ -78,30 +55,24 @@ fn changes(from: &Object, to: &Object) -> (bool, bool) {
     (differs("/spec/osImageURL"), differs("/spec/config/passwd"))
 }
 
+/// Says whether the operating system is another one now.
+fn tell_of_os(is_new: bool, from: &Object, to: &Object, out: &mut Looked) {
+    let (image, name) = (to.text("/spec/osImageURL"), to.name());
+    if is_new {
+        let text = format!("OS upgrade applied; new MachineConfig ({name}) has new OS image ({image})");
+        out.tell("OSUpgradeApplied", text);
+    } else {
+        let text = format!(
+            "OS upgrade skipped; new MachineConfig ({name}) has same OS image ({image}) as old MachineConfig ({})",
+            from.name()
+        );
+        out.tell("OSUpgradeSkipped", text);
+    }
+}
+
 /// Whether what the daemon wished last came true.
 fn is_granted(node: &Object) -> bool {
     annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
-}
-
-/// A machine that is not as its MachineConfig says.
-struct Drift {
-    /// What differs.
-    detail: String,
-    /// The same as a failure.
-    why: String,
-}
-
-impl Drift {
-    /// Says that it keeps the node where it is, with an Event if it is one of the disk and was not told so before. Gives whether
-    /// it is.
-    fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
-        let is_of_disk = self.why != self.detail;
-        if is_of_disk && annotation(node, REASON) != self.why {
-            out.notices.push(Notice::warning(event, self.why.clone()));
-        }
-        degrade(&self.why, node, out);
-        is_of_disk
-    }
 }
 
 impl MachineConfigDaemon {
@@ -203,6 +174,7 @@ impl MachineConfigDaemon {
         out.progress.push(told::prepared(reboots));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
+            out.tell("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
         }
         if !reboots {
             let (os, keys) = changes(from, to);
@@ -220,6 +192,7 @@ impl MachineConfigDaemon {
                 format!("Updating from oscontainer {}", to.text("/spec/osImageURL")),
             );
         }
+        out.tell("AddSigtermProtection", "Adding SIGTERM protection");
         self.phase = Phase::AskingForDrain(after(now, SignedDuration::from_secs(1)));
     }
 
@@ -292,6 +265,7 @@ impl MachineConfigDaemon {
         }
         let through = told::succeeded(node.name());
         out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
+        tell_of_os(os, from, to, out);
         out.tell("OSUpdateStaged", "Changes to OS staged");
         out.tell("Reboot", format!("Node will reboot into config {}", self.target));
         if controller_line(view) >= TELLS_REBOOT {
@@ -308,43 +282,6 @@ impl MachineConfigDaemon {
         let returns = fault(node, FaultKind::DoesNotReturn).is_none();
         let silence = returns.then(|| self.draw("silence", Pace::of(view).silence));
         out.effects.push(Effect::Reboot { disk, silence });
-    }
-
-    /// What is wrong on the disk, or whatever else the node is told to fail with.
-    fn drift(&self, node: &Object) -> Option<Drift> {
-        if let Some(fault) = fault(node, FaultKind::Degraded) {
-            let why = fault.message_or("the daemon was told to fail").to_owned();
-            return Some(Drift { detail: why.clone(), why });
-        }
-        let fault = fault(node, FaultKind::OnDiskMismatch)?;
-        let detail = fault.message_or("content mismatch for file \"/etc/kubernetes/kubelet.conf\"");
-        let why = format!("unexpected on-disk state validating against {}: {detail}", self.disk.config);
-        Some(Drift { detail: detail.to_owned(), why })
-    }
-
-    /// Says that there is no way from what it has to what it shall have.
-    fn refuse(
-        &mut self,
-        fault: &Fault,
-        from: &Object,
-        to: &Object,
-        node: &Object,
-        now: Time,
-        out: &mut Looked,
-    ) {
-        let (from, to) = (from.name(), to.name());
-        let detail = fault.message_or("ignition disks section contains changes");
-        let why = format!(
-            "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
-        );
-        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != why {
-            out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
-            out.annotate(STATE, "Unreconcilable");
-            out.annotate(REASON, &why);
-            out.progress.push(told::degraded(node.name(), &why));
-        }
-        self.phase = Phase::Preparing(now + self.back_off);
-        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
     }
 
     fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut Looked) {
@@ -369,6 +306,8 @@ impl MachineConfigDaemon {
                 "Uncordon",
                 format!("Update completed for config {target} and node has been uncordoned"),
             );
+            let watched = format!("Config Drift Monitor started, watching against {target}");
+            out.tell("ConfigDriftMonitorStarted", watched);
             out.annotate(CURRENT_CONFIG, target);
             out.annotate(STATE, "Done");
             out.annotate(REASON, "");
@@ -383,6 +322,7 @@ impl MachineConfigDaemon {
                 "failed to uncordon node: {name} after 10 minutes. Please see machine-config-controller logs for more information"
             );
             degrade(&why, node, out);
+            out.notices.push(Notice::warning("FailedToUncordon", why));
             self.phase = Phase::Uncordoning(now);
         }
     }

@@ -1,6 +1,7 @@
 //! The machine-config operator: it follows its Deployment to another release and waits until the nodes are there.
 
 mod pools;
+mod skew;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -240,6 +241,7 @@ impl Actor for MachineConfigOperator {
         vec![
             Interest::Object(DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)),
             Interest::Object(self.key()),
+            Interest::Object(CLUSTER_OPERATORS.key("", "kube-apiserver")),
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
             Interest::Kind(MACHINE_CONFIG_POOLS),
         ]

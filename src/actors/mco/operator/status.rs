@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pools;
+use super::{pools, skew};
 use crate::actors::operators::health::WORKING_TOWARDS;
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
@@ -12,6 +12,8 @@ use crate::model::{Object, View};
 
 /// Up to this minor pools that update stand in the way of another update.
 const UPDATING_BLOCKS: Line = (4, 15);
+/// Up to this minor it tells of kubelets that are older than the API server.
+const TELLS_SKEW: Line = (4, 17);
 /// From this minor on there is a condition about evaluations.
 const EVALUATES: Line = (4, 16);
 /// The name in `status.versions` that tells which release the operator has reached.
@@ -125,6 +127,12 @@ fn upgradeable(view: &View, line: Line) -> Condition {
             "PoolUpdating",
             "One or more machine config pools are updating, please see `oc get mcp` for further details",
         );
+    }
+    if line <= TELLS_SKEW
+        && !any("Updating")
+        && let Some((reason, message)) = skew::told(view)
+    {
+        return Condition::new("Upgradeable", "True", reason, message);
     }
     Condition::new("Upgradeable", "True", WELL, "")
 }

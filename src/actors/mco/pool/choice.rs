@@ -21,30 +21,42 @@ pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
     told.map(|number| number.max(1))
 }
 
+/// Whose turn it is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Turn<'a> {
+    /// The nodes that get their target now.
+    pub(super) nodes: Vec<&'a str>,
+    /// One that would have been among those to choose from, and lets others go first.
+    pub(super) deferred: Option<&'a str>,
+}
+
 /// The nodes that get `target` now, by the room that `max_unavailable` leaves. `deferred` is a node that lets others go first.
 pub(super) fn choose<'a>(
     members: &'a BTreeMap<String, Member>,
     target: &str,
     max_unavailable: usize,
-    deferred: Option<&str>,
-) -> Vec<&'a str> {
+    deferred: Option<&'a str>,
+) -> Turn<'a> {
     let count = |counts: &dyn Fn(&Member) -> bool| members.values().filter(|member| counts(member)).count();
     let taken = count(&Member::is_unavailable);
     // One that failed on the way to the target and is cordoned is taken twice.
     let failing = count(&|member: &Member| member.failing && member.desired == target);
     let Some(room) = max_unavailable.checked_sub(taken + failing).filter(|room| *room > 0) else {
-        return Vec::new();
+        return Turn::default();
     };
     let mut candidates: Vec<(&String, &Member)> =
         members.iter().filter(|(_, member)| member.desired != target && member.ready).collect();
-    if candidates.len() > 1 {
-        candidates.retain(|(name, _)| deferred != Some(name.as_str()));
+    let is_deferred = |name: &String| deferred == Some(name.as_str());
+    let deferred =
+        deferred.filter(|_| candidates.len() > 1 && candidates.iter().any(|(name, _)| is_deferred(name)));
+    if deferred.is_some() {
+        candidates.retain(|(name, _)| !is_deferred(name));
     }
     if candidates.len() > room {
         candidates.sort_by(|(_, a), (_, b)| a.turn().cmp(&b.turn()));
         candidates.truncate(room);
     }
-    candidates.into_iter().map(|(name, _)| name.as_str()).collect()
+    Turn { nodes: candidates.into_iter().map(|(name, _)| name.as_str()).collect(), deferred }
 }
 
 #[cfg(test)]
@@ -103,7 +115,7 @@ mod tests {
             ("w5", idle("b", 2)),
         ]);
         let mut order = Vec::new();
-        while let [next] = choose(&members, "new", 1, None)[..] {
+        while let [next] = choose(&members, "new", 1, None).nodes[..] {
             order.push(next.to_owned());
             members.remove(order.last().unwrap());
         }
@@ -114,26 +126,26 @@ mod tests {
     fn a_cordoned_node_takes_room_and_no_turn() {
         let idle = |cordoned| member("", 1, "old", "Done", cordoned);
         let members = pool(&[("w0", idle(true)), ("w1", idle(false)), ("w2", idle(false))]);
-        assert_eq!(choose(&members, "new", 1, None), Vec::<&str>::new());
-        assert_eq!(choose(&members, "new", 2, None), ["w1"]);
+        assert_eq!(choose(&members, "new", 1, None).nodes, Vec::<&str>::new());
+        assert_eq!(choose(&members, "new", 2, None).nodes, ["w1"]);
     }
 
     #[test]
     fn one_that_failed_to_drain_counts_twice_and_one_that_is_schedulable_once() {
         let idle = || member("", 1, "old", "Done", false);
         let stuck = pool(&[("w0", member("", 1, "new", "Degraded", true)), ("w1", idle()), ("w2", idle())]);
-        assert_eq!(choose(&stuck, "new", 2, None), Vec::<&str>::new());
-        assert_eq!(choose(&stuck, "new", 3, None), ["w1"]);
+        assert_eq!(choose(&stuck, "new", 2, None).nodes, Vec::<&str>::new());
+        assert_eq!(choose(&stuck, "new", 3, None).nodes, ["w1"]);
         let refused = pool(&[("w0", member("", 1, "new", "Unreconcilable", false)), ("w1", idle())]);
-        assert_eq!(choose(&refused, "new", 2, None), ["w1"]);
+        assert_eq!(choose(&refused, "new", 2, None).nodes, ["w1"]);
     }
 
     #[test]
     fn the_node_of_the_operator_lets_others_go_first() {
         let idle = || member("", 1, "old", "Done", false);
         let mut members = pool(&[("m0", idle()), ("m1", idle())]);
-        assert_eq!(choose(&members, "new", 1, Some("m0")), ["m1"]);
+        assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m1"], deferred: Some("m0") });
         members.remove("m1");
-        assert_eq!(choose(&members, "new", 1, Some("m0")), ["m0"]);
+        assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m0"], deferred: None });
     }
 }

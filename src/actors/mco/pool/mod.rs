@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::annotations::{DESIRED_CONFIG, UPDATE_IN_PROGRESS};
+use self::choice::Turn;
+use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS};
 use super::node::{Member, taints};
 use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 use crate::actors::recorder::{Notice, Recorder};
@@ -77,6 +78,23 @@ impl NodeController {
         }
     }
 
+    /// Tells at once in the control plane's pool what its nodes' annotations say.
+    fn tell_of_annotations(&mut self, input: &Input<'_>) -> Vec<Write> {
+        let mut writes = Vec::new();
+        let Some(pool) = input.view.get(&MACHINE_CONFIG_POOLS, "", membership::MASTER) else { return writes };
+        let key = MACHINE_CONFIG_POOLS.key_of(pool);
+        for change in input.changes.iter().filter(|change| change.key.is(&NODES)) {
+            if self.pool_of.get(&change.key.name).is_none_or(|of| of != membership::MASTER) {
+                continue;
+            }
+            let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
+            for write in annotated(change).into_iter().filter_map(|notice| events.tell(notice, input.now)) {
+                self.queue.ask(&key, write, &mut writes);
+            }
+        }
+        writes
+    }
+
     /// Takes in what a node looks like now; its pools look again if that counts.
     fn notice_node(&mut self, name: &str, input: &Input<'_>) {
         let found = input.view.get(&NODES, "", name);
@@ -103,9 +121,9 @@ impl NodeController {
 }
 
 /// The nodes whose turn it is.
-fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &View) -> Vec<&'a str> {
+fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Turn<'a> {
     let told = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
-    let Some(max) = choice::max_unavailable(told, members.len()) else { return Vec::new() };
+    let Some(max) = choice::max_unavailable(told, members.len()) else { return Turn::default() };
     let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
     choice::choose(members, target, max, deferred)
 }
@@ -148,6 +166,25 @@ fn targeted(chosen: &[&str], target: &str) -> Option<Notice> {
     Some(Notice::normal("SetDesiredConfig", message))
 }
 
+/// What is told of the node on which the operator runs, while others go first.
+fn deferring(node: &str) -> Notice {
+    let message = format!("Deferring update of machine config operator node {node}");
+    Notice::normal("DeferringOperatorNodeUpdate", message)
+}
+
+/// What is told of a node of the control plane whose daemon or target says something else.
+fn annotated(change: &Change) -> Vec<Notice> {
+    let Some(old) = &change.old else { return Vec::new() };
+    let told = |object: &Object, key: &str| object.annotation(key).unwrap_or_default().to_owned();
+    let moved = [CURRENT_CONFIG, DESIRED_CONFIG, STATE, REASON].into_iter().filter_map(|key| {
+        let value = told(&change.object, key);
+        (told(old, key) != value).then(|| {
+            Notice::normal("AnnotationChange", format!("Node {} now has {key}={value}", change.key.name))
+        })
+    });
+    moved.collect()
+}
+
 /// What is told when a pool begins and when it is through.
 fn turn(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
     let is = |kind: &str| {
@@ -185,9 +222,10 @@ impl Reconcile for NodeController {
         let mut notices = Vec::new();
         if pool["spec"]["paused"] != true {
             writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
-            let chosen = choose(pool, members, target, view);
-            notices.extend(targeted(&chosen, target));
-            writes.extend(chosen.into_iter().map(|name| set_target(name, target)));
+            let turn = choose(pool, members, target, view);
+            notices.extend(turn.deferred.map(deferring));
+            notices.extend(targeted(&turn.nodes, target));
+            writes.extend(turn.nodes.into_iter().map(|name| set_target(name, target)));
         }
         let status = status(pool, members, controller_line(view), now);
         if pool["status"] != status {
@@ -217,6 +255,10 @@ impl Actor for NodeController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        self.reconcile(input)
+        let mut told = self.tell_of_annotations(input);
+        let mut step = self.reconcile(input);
+        told.append(&mut step.writes);
+        step.writes = told;
+        step
     }
 }

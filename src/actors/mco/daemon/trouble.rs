@@ -1,0 +1,98 @@
+//! What goes wrong on the way of a node: a disk that is not as it should be, an operating system that cannot be had, a change that
+//! there is no way to.
+
+use super::steps::annotation;
+use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade};
+use crate::actors::mco::annotations::{REASON, STATE};
+use crate::actors::mco::config_node::told;
+use crate::actors::mco::controller_line;
+use crate::actors::recorder::Notice;
+use crate::base::clock::Time;
+use crate::model::fault::{Fault, FaultKind};
+use crate::model::manifests::Line;
+use crate::model::resources::MACHINE_CONFIGS;
+use crate::model::{Object, View};
+
+/// From this minor on an update of the operating system that failed is told in lower case.
+const LOWER_CASE: Line = (4, 22);
+
+/// What the node is told to fail with, if it is that.
+pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
+    Fault::told(node).flatten().filter(|fault| fault.kind == kind)
+}
+
+/// What is said of an image of the operating system that cannot be had; `None`: it can.
+pub(super) fn os_failure(node: &Object, view: &View, target: &str) -> Option<String> {
+    let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
+    if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
+        let why = fault.message_or("Error: pinging container registry: connection refused");
+        return Some(format!(
+            "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
+             podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
+        ));
+    }
+    let fault = fault(node, FaultKind::OsUpdateFails)?;
+    let failed = if controller_line(view) >= LOWER_CASE { "failed" } else { "Failed" };
+    let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
+    Some(format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"))
+}
+
+/// A machine that is not as its MachineConfig says.
+pub(super) struct Drift {
+    /// What differs.
+    pub(super) detail: String,
+    /// The same as a failure.
+    pub(super) why: String,
+}
+
+impl Drift {
+    /// Says that it keeps the node where it is, with an Event if it is one of the disk and was not told so before. Gives whether
+    /// it is.
+    pub(super) fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
+        let is_of_disk = self.why != self.detail;
+        if is_of_disk && annotation(node, REASON) != self.why {
+            out.notices.push(Notice::warning(event, self.why.clone()));
+        }
+        degrade(&self.why, node, out);
+        is_of_disk
+    }
+}
+
+impl MachineConfigDaemon {
+    /// What is wrong on the disk, or whatever else the node is told to fail with.
+    pub(super) fn drift(&self, node: &Object) -> Option<Drift> {
+        if let Some(fault) = fault(node, FaultKind::Degraded) {
+            let why = fault.message_or("the daemon was told to fail").to_owned();
+            return Some(Drift { detail: why.clone(), why });
+        }
+        let fault = fault(node, FaultKind::OnDiskMismatch)?;
+        let detail = fault.message_or("content mismatch for file \"/etc/kubernetes/kubelet.conf\"");
+        let why = format!("unexpected on-disk state validating against {}: {detail}", self.disk.config);
+        Some(Drift { detail: detail.to_owned(), why })
+    }
+
+    /// Says that there is no way from what it has to what it shall have.
+    pub(super) fn refuse(
+        &mut self,
+        fault: &Fault,
+        from: &Object,
+        to: &Object,
+        node: &Object,
+        now: Time,
+        out: &mut Looked,
+    ) {
+        let (from, to) = (from.name(), to.name());
+        let detail = fault.message_or("ignition disks section contains changes");
+        let why = format!(
+            "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
+        );
+        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != why {
+            out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
+            out.annotate(STATE, "Unreconcilable");
+            out.annotate(REASON, &why);
+            out.progress.push(told::degraded(node.name(), &why));
+        }
+        self.phase = Phase::Preparing(now + self.back_off);
+        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
+    }
+}

@@ -1,0 +1,51 @@
+//! Expectations about nodes: where they are on their way, where they were, and how often they were rebooted.
+
+use super::phases::Phases;
+use super::simulation::Simulation;
+use crate::model::node_phase::Phase;
+use crate::model::resources::NODES;
+use crate::record::{Event, Record};
+
+/// Whether a node is in this phase.
+pub(super) fn phase(seen: &Phases, node: &str, wanted: Phase) -> Result<(), String> {
+    match seen.of(node).last() {
+        Some(last) if *last == wanted => Ok(()),
+        Some(last) => Err(format!("node {node} is {last:?}")),
+        None => Err(format!("no pool has a node {node}")),
+    }
+}
+
+/// Whether a node was in these phases since the run began and in no others.
+pub(super) fn phases(seen: &Phases, node: &str, wanted: &[Phase]) -> Result<(), String> {
+    let seen = seen.of(node);
+    let told = || seen.iter().map(|phase| format!("{phase:?}")).collect::<Vec<_>>().join(", then ");
+    match seen == wanted {
+        true => Ok(()),
+        false if seen.is_empty() => Err(format!("no pool has a node {node}")),
+        false => Err(format!("node {node} was {}", told())),
+    }
+}
+
+/// Whether a node was rebooted so often since the run began.
+pub(super) fn reboots(simulation: &Simulation, node: &str, wanted: u32) -> Result<(), String> {
+    if simulation.view.get(&NODES, "", node).is_none() {
+        return Err(format!("there is no node {node}"));
+    }
+    let seen = boots(&simulation.record, node);
+    let plural = if seen == 1 { "" } else { "s" };
+    (seen == wanted).then_some(()).ok_or_else(|| format!("node {node} was rebooted {seen} time{plural}"))
+}
+
+/// How often a node told of another boot (`status.nodeInfo.bootID`). The set-up does not count.
+fn boots(record: &Record, node: &str) -> u32 {
+    let boot = "/status/nodeInfo/bootID";
+    let run = record.entries.iter().filter(|entry| !record.is_set_up(entry));
+    let boots = run.filter_map(|entry| match &entry.event {
+        Event::Write(write) if write.key.is(&NODES) && write.key.name == node => {
+            let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
+            (before.text(boot) != after.text(boot)).then_some(1)
+        }
+        _ => None,
+    });
+    boots.sum()
+}

@@ -1,0 +1,215 @@
+//! Programs die at any of their writes, and the cluster ends the same: a plan is played again for each of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::crashes::{Crash, Moment};
+use super::error::SessionError;
+use super::play::{Failure, play_in};
+use super::session::Session;
+use crate::model::fault::{Hits, Requests};
+use crate::model::pod::MIRROR;
+use crate::model::{Object, View, condition};
+use crate::record::Event;
+use crate::scenario::plan::Plan;
+
+/// The death of a program right after one of its writes, of which it does not hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restart {
+    /// The program, as the timeline calls it.
+    pub process: String,
+    /// Which write since the run began, from 1.
+    pub write: u32,
+}
+
+impl std::fmt::Display for Restart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} restarted after write {}", self.process, self.write)
+    }
+}
+
+/// How a plan ends when nobody dies.
+#[derive(Debug)]
+pub struct Undisturbed {
+    end: Result<BTreeMap<String, Value>, Failure>,
+    /// All deaths that there can be, one for each write of a simulated program.
+    pub restarts: Vec<Restart>,
+}
+
+/// Plays a plan in process with a seed, and tells when programs may die in it.
+///
+/// # Errors
+/// Only when the cluster could not be set up.
+pub fn undisturbed(plan: &Plan, seed: u64) -> Result<Undisturbed, SessionError> {
+    let (session, failure) = play(plan, seed, None)?;
+    let simulation = &session.simulation;
+    let processes: BTreeSet<&str> = simulation.slots.values().map(|slot| slot.actor.name()).collect();
+    let mut writes: BTreeMap<&str, u32> = BTreeMap::new();
+    let record = &simulation.record;
+    for entry in record.entries.iter().filter(|entry| !record.is_set_up(entry)) {
+        if let Event::Write(write) = &entry.event
+            && processes.contains(write.by.as_str())
+        {
+            *writes.entry(&write.by).or_default() += 1;
+        }
+    }
+    let each = |(process, writes): (&str, u32)| {
+        (1..=writes).map(move |write| Restart { process: process.to_owned(), write }).collect::<Vec<_>>()
+    };
+    let restarts = writes.into_iter().flat_map(each).collect();
+    Ok(Undisturbed { end: failure.map_or_else(|| Ok(essence(&simulation.view)), Err), restarts })
+}
+
+impl Undisturbed {
+    /// Plays the plan again with a death in it: how its end differs, if it does.
+    ///
+    /// # Errors
+    /// As [`undisturbed`].
+    pub fn difference(
+        &self,
+        plan: &Plan,
+        seed: u64,
+        restart: &Restart,
+    ) -> Result<Option<String>, SessionError> {
+        let (session, failure) = play(plan, seed, Some(restart))?;
+        let end = failure.map_or_else(|| Ok(essence(&session.simulation.view)), Err);
+        Ok(match (&self.end, &end) {
+            (Ok(one), Ok(other)) => first_difference(one, other),
+            (Ok(_), Err(failure)) => Some(format!("{}: {}", failure.step, failure.error)),
+            // What fails anyway ends nowhere.
+            (Err(_), _) => None,
+        })
+    }
+}
+
+fn play(
+    plan: &Plan,
+    seed: u64,
+    restart: Option<&Restart>,
+) -> Result<(Session, Option<Failure>), SessionError> {
+    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    session.simulation.crashes.extend(restart.map(|restart| Crash {
+        process: restart.process.clone(),
+        writes: Requests::default(),
+        moment: Moment::After,
+        hits: Hits::new(restart.write, Some(1)),
+    }));
+    let failure = play_in(&mut session, plan);
+    Ok((session, failure))
+}
+
+fn first_difference(one: &BTreeMap<String, Value>, other: &BTreeMap<String, Value>) -> Option<String> {
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name))?;
+    let at = |end: &BTreeMap<String, Value>| end.get(differs).cloned().unwrap_or(Value::Null);
+    let (path, was, is) = field(&at(one), &at(other), String::new());
+    Some(format!("{differs}: {path} is {is}, and was {was} without it"))
+}
+
+/// The first field in which two values differ.
+fn field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            let at = |fields: &serde_json::Map<String, Value>, name: &str| {
+                fields.get(name).cloned().unwrap_or(Value::Null)
+            };
+            match names.into_iter().find(|name| a.get(*name) != b.get(*name)) {
+                Some(name) => field(&at(a, name), &at(b, name), format!("{path}.{name}")),
+                None => (path, one.clone(), other.clone()),
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            match (0..a.len()).find(|index| a[*index] != b[*index]) {
+                Some(index) => field(&a[index], &b[index], format!("{path}[{index}]")),
+                None => (path, one.clone(), other.clone()),
+            }
+        }
+        _ => (path, one.clone(), other.clone()),
+    }
+}
+
+/// Kinds that tell what happened and not what is, and those whose objects come and go with every attempt.
+const PASSING: [&str; 4] = ["Event", "Lease", "Job", "EndpointSlice"];
+
+/// The cluster as it matters: without moments, generated names and what only tells of the past.
+pub(super) fn essence(view: &View) -> BTreeMap<String, Value> {
+    let mut seen: BTreeMap<String, Value> = BTreeMap::new();
+    for (key, object) in view.objects().filter(|(_, object)| !PASSING.contains(&object.text("/kind"))) {
+        let place = format!("{}/{}", object.text("/kind"), key.namespace);
+        if object.text("/metadata/generateName").is_empty() && !is_pod(object)
+            || object.annotation(MIRROR).is_some()
+        {
+            let mut value = object.to_value();
+            forget_moments(&mut value);
+            seen.insert(format!("{place}/{}", key.name), value);
+        } else if is_pod(object) && !is_over(object) {
+            // Of pods with names of their own it counts how many there are of each template.
+            let of = object.text("/metadata/generateName");
+            let told =
+                seen.entry(format!("{place}/{of}*")).or_insert_with(|| json!({ "pods": 0, "ready": 0 }));
+            told["pods"] = json!(told["pods"].as_i64().unwrap_or(0) + 1);
+            let ready = i64::from(condition::is_true(object, "Ready"));
+            told["ready"] = json!(told["ready"].as_i64().unwrap_or(0) + ready);
+        }
+    }
+    seen
+}
+
+fn is_pod(object: &Object) -> bool {
+    object.text("/kind") == "Pod"
+}
+
+fn is_over(pod: &Object) -> bool {
+    matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
+}
+
+/// Removes what tells when and how often something was written.
+fn forget_moments(value: &mut Value) {
+    const FIELDS: [&str; 6] =
+        ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
+    match value {
+        Value::Object(fields) => {
+            let is_moment =
+                |name: &str| ["Time", "edAt", "/config.seen"].iter().any(|end| name.ends_with(end));
+            fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_moment(name));
+            fields.values_mut().for_each(forget_moments);
+        }
+        Value::Array(list) => {
+            list.iter_mut().for_each(forget_moments);
+            // One that changed goes last.
+            list.sort_by_cached_key(|one| one["type"].as_str().unwrap_or_default().to_owned());
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_told_by_its_field() {
+        let end = |value: Value| BTreeMap::from([("Node//w".to_owned(), value)]);
+        let one = end(json!({ "a": 1, "list": [{ "b": 1 }, { "b": 2 }] }));
+        let other = end(json!({ "a": 1, "list": [{ "b": 1 }, { "b": 3 }] }));
+        assert_eq!(first_difference(&one, &one), None);
+        let told = first_difference(&one, &other).unwrap();
+        assert_eq!(told, "Node//w: .list[1].b is 3, and was 2 without it");
+        let gone = first_difference(&one, &BTreeMap::new()).unwrap();
+        assert!(gone.starts_with("Node//w:  is null, and was {"), "{gone}");
+    }
+
+    #[test]
+    fn moments_do_not_count() {
+        let mut value = json!({ "metadata": { "uid": "u", "name": "n" }, "status": { "conditions": [
+            { "type": "B", "lastTransitionTime": "t" }, { "type": "A", "lastTransitionTime": "t" },
+        ] } });
+        forget_moments(&mut value);
+        assert_eq!(
+            value,
+            json!({ "metadata": { "name": "n" }, "status": { "conditions": [{ "type": "A" }, { "type": "B" }] } })
+        );
+    }
+}

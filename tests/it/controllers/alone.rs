@@ -1,0 +1,261 @@
+//! Each controller of Kubernetes by itself beside an API server, as who tests a controller of their own would start it: what it
+//! does needs none of the others.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Namespace, Node, Pod, Service, ServiceAccount};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use windtunnel::actors::Actor;
+use windtunnel::actors::daemon_sets::DaemonSetController;
+use windtunnel::actors::deployments::DeploymentController;
+use windtunnel::actors::disruption::DisruptionController;
+use windtunnel::actors::endpoints::{EndpointSliceController, EndpointsController};
+use windtunnel::actors::garbage_collector::GarbageCollector;
+use windtunnel::actors::jobs::JobController;
+use windtunnel::actors::kubelet::Kubelet;
+use windtunnel::actors::namespaces::NamespaceController;
+use windtunnel::actors::node_lifecycle::NodeLifecycleController;
+use windtunnel::actors::pod_gc::PodGarbageCollector;
+use windtunnel::actors::replica_sets::ReplicaSetController;
+use windtunnel::actors::scheduler::Scheduler;
+use windtunnel::actors::service_accounts::{RootCaPublisher, ServiceAccountsController};
+use windtunnel::apiserver::ApiServer;
+use windtunnel::apiserver::service::Shared;
+use windtunnel::backends::in_process::InProcess;
+use windtunnel::base::clock::{Time, VirtualClock};
+use windtunnel::base::rng::Streams;
+use windtunnel::engine;
+use windtunnel::model::Identity;
+use windtunnel::model::world::World;
+
+use super::{config_map, create, pass, put_ready};
+
+/// A server with one controller beside it.
+fn beside(controller: impl Actor + 'static) -> kube::Client {
+    let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
+    tokio::spawn(engine::run(InProcess::of(server.clone()), vec![Box::new(controller)]));
+    server.client(&Identity::admin())
+}
+
+/// A pod template with the labels `app: web`, and the selector that finds its pods.
+fn web() -> (Value, Value) {
+    let labels = json!({ "app": "web" });
+    let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+    (json!({ "metadata": { "labels": labels }, "spec": spec }), json!({ "matchLabels": labels }))
+}
+
+/// A node that is ready, and has lost the taint with which nodes begin.
+async fn put_node(client: &kube::Client, name: &str) {
+    let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+    let nodes: Api<Node> = Api::all(client.clone());
+    create(&nodes, json!({ "metadata": { "name": name }, "status": status })).await;
+    let free = Patch::Merge(json!({ "spec": { "taints": null } }));
+    nodes.patch(name, &PatchParams::default(), &free).await.unwrap();
+}
+
+async fn pods(client: &kube::Client) -> Vec<Pod> {
+    Api::<Pod>::default_namespaced(client.clone()).list(&ListParams::default()).await.unwrap().items
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_garbage_collector_removes_what_has_no_owner_left() {
+    let client = beside(GarbageCollector::new());
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    let owner = create(&maps, config_map("owner", None)).await;
+    create(&maps, config_map("dependent", Some(&owner))).await;
+    maps.delete("owner", &DeleteParams::default()).await.unwrap();
+    pass(1).await;
+    assert!(maps.get_opt("dependent").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_namespace_controller_empties_a_namespace() {
+    let client = beside(NamespaceController::new());
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    create(&namespaces, json!({ "metadata": { "name": "doomed" } })).await;
+    create(&Api::<ConfigMap>::namespaced(client, "doomed"), config_map("c", None)).await;
+    namespaces.delete("doomed", &DeleteParams::default()).await.unwrap();
+    pass(30).await;
+    assert!(namespaces.get_opt("doomed").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_job_controller_makes_pods_and_counts_those_that_have_ended() {
+    let client = beside(JobController::of(33));
+    let jobs: Api<Job> = Api::default_namespaced(client.clone());
+    let spec = json!({ "containers": [{ "name": "c", "image": "i" }], "restartPolicy": "Never" });
+    let spec = json!({ "parallelism": 2, "completions": 3, "template": { "spec": spec } });
+    create(&jobs, json!({ "metadata": { "name": "sum" }, "spec": spec })).await;
+    pass(1).await;
+    assert_eq!(pods(&client).await.len(), 2, "two side by side");
+    for _ in 0..2 {
+        for pod in pods(&client).await {
+            let ended = Patch::Merge(json!({ "status": { "phase": "Succeeded" } }));
+            let name = pod.metadata.name.unwrap();
+            let api: Api<Pod> = Api::default_namespaced(client.clone());
+            api.patch_status(&name, &PatchParams::default(), &ended).await.unwrap();
+        }
+        pass(1).await;
+    }
+    let status = jobs.get("sum").await.unwrap().status.unwrap();
+    assert_eq!((status.succeeded, pods(&client).await.len()), (Some(3), 3));
+    let told: Vec<String> = status.conditions.unwrap().into_iter().map(|told| told.type_).collect();
+    assert_eq!(told, ["SuccessCriteriaMet", "Complete"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_controllers_of_workloads_each_make_what_is_theirs() {
+    let (template, selector) = web();
+    let spec = json!({ "replicas": 2, "selector": selector, "template": template });
+    let metadata = json!({ "name": "web" });
+    let object = json!({ "metadata": metadata, "spec": spec });
+
+    let client = beside(DeploymentController::new(&Streams::new(1)));
+    create(&Api::<Deployment>::default_namespaced(client.clone()), object.clone()).await;
+    pass(1).await;
+    let sets =
+        Api::<ReplicaSet>::default_namespaced(client).list(&ListParams::default()).await.unwrap().items;
+    assert_eq!(sets.iter().filter_map(|set| set.spec.replicas).collect::<Vec<_>>(), [2]);
+
+    let client = beside(ReplicaSetController::new());
+    create(&Api::<ReplicaSet>::default_namespaced(client.clone()), object).await;
+    pass(1).await;
+    assert_eq!(pods(&client).await.len(), 2);
+
+    let client = beside(DaemonSetController::new());
+    for node in ["a", "b", "c"] {
+        put_node(&client, node).await;
+    }
+    let spec = json!({ "selector": selector, "template": template });
+    create(
+        &Api::<DaemonSet>::default_namespaced(client.clone()),
+        json!({ "metadata": metadata, "spec": spec }),
+    )
+    .await;
+    pass(1).await;
+    assert_eq!(pods(&client).await.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_disruption_controller_says_how_many_pods_may_go() {
+    let client = beside(DisruptionController::new());
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
+    for name in ["a", "b"] {
+        put_ready(&pods, name).await;
+    }
+    let budgets: Api<PodDisruptionBudget> = Api::default_namespaced(client);
+    let spec = json!({ "minAvailable": 1, "selector": web().1 });
+    create(&budgets, json!({ "metadata": { "name": "web" }, "spec": spec })).await;
+    pass(1).await;
+    let status = budgets.get("web").await.unwrap().status.unwrap();
+    assert_eq!((status.current_healthy, status.disruptions_allowed), (Some(2), Some(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_node_lifecycle_controller_taints_a_node_whose_kubelet_is_silent() {
+    let client = beside(NodeLifecycleController::new());
+    let nodes: Api<Node> = Api::all(client.clone());
+    put_node(&client, "a").await;
+    let renewed = json!({ "renewTime": "2024-01-01T00:00:00.000000Z", "leaseDurationSeconds": 40 });
+    create(
+        &Api::<Lease>::namespaced(client, "kube-node-lease"),
+        json!({ "metadata": { "name": "a" }, "spec": renewed }),
+    )
+    .await;
+    pass(30).await;
+    let taints = |node: Node| -> Vec<String> {
+        let taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
+        taints.into_iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect()
+    };
+    assert_eq!(taints(nodes.get("a").await.unwrap()), Vec::<String>::new());
+    pass(30).await;
+    let node = nodes.get("a").await.unwrap();
+    let ready = node.status.as_ref().unwrap().conditions.as_ref().unwrap();
+    let ready = ready.iter().find(|told| told.type_ == "Ready").unwrap();
+    assert_eq!((ready.status.as_str(), ready.reason.as_deref()), ("Unknown", Some("NodeStatusUnknown")));
+    let unreachable = "node.kubernetes.io/unreachable";
+    assert_eq!(taints(node), [format!("{unreachable}:NoSchedule"), format!("{unreachable}:NoExecute")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn namespaces_get_their_account_and_the_certificate_of_the_server() {
+    let client = beside(ServiceAccountsController::new());
+    create(&Api::<Namespace>::all(client.clone()), json!({ "metadata": { "name": "n" } })).await;
+    pass(1).await;
+    assert!(Api::<ServiceAccount>::namespaced(client, "n").get("default").await.is_ok());
+
+    let client = beside(RootCaPublisher::new("a certificate"));
+    create(&Api::<Namespace>::all(client.clone()), json!({ "metadata": { "name": "n" } })).await;
+    pass(1).await;
+    let map = Api::<ConfigMap>::namespaced(client, "n").get("kube-root-ca.crt").await.unwrap();
+    assert_eq!(map.data.unwrap()["ca.crt"], "a certificate");
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_get_their_endpoints() {
+    let service = json!({
+        "metadata": { "name": "web" },
+        "spec": { "selector": { "app": "web" }, "ports": [{ "port": 80 }] },
+    });
+    let slices = beside(EndpointSliceController::new());
+    let endpoints = beside(EndpointsController::new());
+    for client in [&slices, &endpoints] {
+        create(&Api::<Service>::default_namespaced(client.clone()), service.clone()).await;
+        let pods: Api<Pod> = Api::default_namespaced(client.clone());
+        put_ready(&pods, "a").await;
+        let reached =
+            Patch::Merge(json!({ "status": { "podIP": "10.0.0.7", "podIPs": [{ "ip": "10.0.0.7" }] } }));
+        pods.patch_status("a", &PatchParams::default(), &reached).await.unwrap();
+    }
+    pass(5).await;
+    let found = Api::<EndpointSlice>::default_namespaced(slices).list(&ListParams::default()).await.unwrap();
+    let addresses: Vec<String> = found
+        .items
+        .into_iter()
+        .flat_map(|slice| slice.endpoints.unwrap_or_default())
+        .flat_map(|one| one.addresses)
+        .collect();
+    assert_eq!(addresses, ["10.0.0.7"]);
+    let found = Api::<Endpoints>::default_namespaced(endpoints).get("web").await.unwrap();
+    let subsets = found.subsets.unwrap_or_default().into_iter();
+    let addresses = subsets.flat_map(|subset| subset.addresses.unwrap_or_default());
+    assert_eq!(addresses.map(|address| address.ip).collect::<Vec<_>>(), ["10.0.0.7"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_scheduler_the_kubelet_and_the_pod_collector_each_do_their_part() {
+    let pod =
+        json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    let bound = |to: &str| {
+        let mut pod = pod.clone();
+        pod["spec"]["nodeName"] = json!(to);
+        pod
+    };
+
+    let client = beside(Scheduler::new());
+    put_node(&client, "a").await;
+    let all: Api<Pod> = Api::default_namespaced(client);
+    create(&all, pod.clone()).await;
+    pass(1).await;
+    assert_eq!(all.get("p").await.unwrap().spec.unwrap().node_name.as_deref(), Some("a"));
+
+    let client = beside(Kubelet::new("a", Arc::new(World::default()), &Streams::new(1)));
+    put_node(&client, "a").await;
+    let all: Api<Pod> = Api::default_namespaced(client);
+    create(&all, bound("a")).await;
+    pass(30).await;
+    assert_eq!(all.get("p").await.unwrap().status.unwrap().phase.as_deref(), Some("Running"));
+
+    let client = beside(PodGarbageCollector::new());
+    let all: Api<Pod> = Api::default_namespaced(client);
+    create(&all, bound("nowhere")).await;
+    pass(120).await;
+    assert!(all.get_opt("p").await.unwrap().is_none(), "its node is not there");
+}

@@ -1,0 +1,208 @@
+//! What holds of every Node and every MachineConfigPool, whatever happens to them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windtunnel::actors::mco::annotations::{
+    CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, STATE,
+};
+use windtunnel::model::fault::Fault;
+use windtunnel::model::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
+use windtunnel::model::{Change, ChangeKind, Object, View, condition};
+use windtunnel::record::{ADMINISTRATOR, Event, INSTALLER, Record, WriteEvent};
+
+fn annotation<'o>(object: &'o Object, key: &str) -> &'o str {
+    object.annotation(key).unwrap_or_default()
+}
+
+/// A condition that changes when its status does, and only then; time does not go back.
+fn transitions(before: &Object, after: &Object) -> Option<String> {
+    after.list("/status/conditions").iter().find_map(|new| {
+        let kind = new["type"].as_str()?;
+        let old = condition::of(before, kind)?;
+        let [was, is] = [old, new].map(|of| of["lastTransitionTime"].as_str().unwrap_or_default());
+        let moved = old["status"] != new["status"];
+        if moved && is < was {
+            return Some(format!(
+                "{kind} became {} at {is}, before it was {} at {was}",
+                new["status"], old["status"]
+            ));
+        }
+        (!moved && is != was)
+            .then(|| format!("{kind} stays {} and says that it changed at {is}", new["status"]))
+    })
+}
+
+/// What is wrong with a target that the controller gives to a node.
+fn target(before: &Object, target: &str, view: &View) -> Option<&'static str> {
+    let is_for = |pool: &&Object| pool.text("/spec/configuration/name") == target;
+    if before["spec"]["unschedulable"] == true {
+        Some("is cordoned and was given another target")
+    } else if view.get(&MACHINE_CONFIGS, "", target).is_none() {
+        Some("was given a target that there is not")
+    } else if view.list(&MACHINE_CONFIG_POOLS).find(is_for).is_some_and(|pool| pool["spec"]["paused"] == true)
+    {
+        Some("was given a target though its pool is paused")
+    } else {
+        None
+    }
+}
+
+/// What is wrong with one write to a Node.
+fn node(by: &str, before: &Object, after: &Object, view: &View) -> Option<String> {
+    let moves = |key: &str| annotation(before, key) != annotation(after, key);
+    let now = |key: &str| annotation(after, key);
+    if moves(CURRENT_CONFIG) && now(STATE) != "Done" {
+        return Some(format!("has another configuration and is {:?}", now(STATE)));
+    }
+    if moves(LAST_APPLIED_DRAIN) && now(LAST_APPLIED_DRAIN) != now(DESIRED_DRAIN) {
+        return Some(format!(
+            "was granted {:?} and wishes {:?}",
+            now(LAST_APPLIED_DRAIN),
+            now(DESIRED_DRAIN)
+        ));
+    }
+    if moves(DESIRED_CONFIG) && by.starts_with("machine-config-controller/") {
+        return target(before, now(DESIRED_CONFIG), view).map(str::to_owned);
+    }
+    None
+}
+
+/// What is wrong with a reboot that the kubelet tells of. `announced` are the nodes whose daemons have said so since they were last
+/// done: after a boot they may be heard before the kubelet is.
+fn reboot(before: &Object, after: &Object, announced: &BTreeSet<String>) -> Option<String> {
+    let boot = "/status/nodeInfo/bootID";
+    let is_new = !before.text(boot).is_empty() && before.text(boot) != after.text(boot);
+    // Before 4.15 nothing but the state tells that a daemon is at work.
+    let is_old = before.annotation(POST_CONFIG_ACTION).is_none();
+    let is_told = announced.contains(after.name()) || is_old && annotation(before, STATE) != "Done";
+    (is_new && !is_told).then(|| "was rebooted though its daemon had not said so".to_owned())
+}
+
+/// What is wrong with one write to a MachineConfigPool.
+fn pool(before: &Object, after: &Object, view: &View) -> Option<String> {
+    if ["Updated", "Updating"].iter().all(|kind| condition::is_true(after, kind)) {
+        return Some("is updated and updating".to_owned());
+    }
+    let (has, config) = ("/status/configuration/name", after.text("/status/configuration/name"));
+    if before.text(has).is_empty() || before.text(has) == config {
+        return None;
+    }
+    let count = |field: &str| after.number(&format!("/status/{field}MachineCount")).unwrap_or(0);
+    let all = after.number("/status/machineCount").unwrap_or(0);
+    if [count("updated"), count("ready")] != [all, all] || count("unavailable") != 0 {
+        return Some(format!("has {config} while not all of its {all} nodes do"));
+    }
+    let late = |node: &&Object| {
+        annotation(node, DESIRED_CONFIG) == config
+            && (annotation(node, CURRENT_CONFIG), annotation(node, STATE)) != (config, "Done")
+    };
+    view.list(&NODES).find(late).map(|node| format!("has {config} while {} is on its way there", node.name()))
+}
+
+/// What is wrong with one write, in the cluster as it was after that.
+fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Option<String> {
+    let (Some(before), Some(after)) = (&write.before, &write.after) else { return None };
+    if [ADMINISTRATOR, INSTALLER].contains(&write.by.as_str()) {
+        return None;
+    }
+    let found = match write.kind.as_str() {
+        "Node" => node(&write.by, before, after, view).or_else(|| reboot(before, after, announced)),
+        "MachineConfigPool" => pool(before, after, view),
+        _ => None,
+    };
+    let has_own_clock = |node: &Object| Fault::told(node).flatten().is_some_and(|fault| !fault.by.is_zero());
+    // Daemons tell in MachineConfigNodes when a condition last said something else, not when its status moved.
+    let keeps_time = ["Node", "MachineConfigPool", "ClusterOperator"];
+    let judged = keeps_time.contains(&write.kind.as_str()) && !view.list(&NODES).any(has_own_clock);
+    let found = found.or_else(|| if judged { transitions(before, after) } else { None })?;
+    Some(format!("{} {}: {found} ({})", write.kind, write.key.name, write.by))
+}
+
+/// Takes in whether a daemon has said that it reboots, or is done.
+fn hear(write: &WriteEvent, announced: &mut BTreeSet<String>) {
+    let Some(after) = write.after.as_ref().filter(|_| write.kind == "Node") else { return };
+    let is_there = annotation(after, CURRENT_CONFIG) == annotation(after, DESIRED_CONFIG);
+    if annotation(after, POST_CONFIG_ACTION) == "Rebooting" {
+        announced.insert(write.key.name.clone());
+    } else if annotation(after, STATE) == "Done" && is_there {
+        announced.remove(&write.key.name);
+    }
+}
+
+/// The first write to a node or a pool that contradicts what was told before.
+pub(super) fn contradiction(record: &Record) -> Option<String> {
+    let (mut view, mut announced) = (View::default(), BTreeSet::new());
+    record.entries.iter().find_map(|entry| {
+        let Event::Write(write) = &entry.event else { return None };
+        let change = write.change()?;
+        view.apply(&change);
+        let found = wrong(write, &view, &announced);
+        hear(write, &mut announced);
+        found
+    })
+}
+
+#[test]
+fn contradictions_of_nodes_are_found() {
+    let of = |annotations: &[(&str, &str)], boot: &str, cordoned: bool| {
+        let annotations: Value =
+            annotations.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+        Object::new(json!({
+            "metadata": { "name": "w", "annotations": annotations },
+            "spec": { "unschedulable": cordoned },
+            "status": { "nodeInfo": { "bootID": boot } },
+        }))
+    };
+    let found = |before: &Object, after: &Object| {
+        node("machine-config-controller/node", before, after, &View::default()).unwrap_or_default()
+    };
+    let idle = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (STATE, "Done")], "1", false);
+    let done = of(&[(CURRENT_CONFIG, "b"), (DESIRED_CONFIG, "a"), (STATE, "Done")], "1", false);
+    assert_eq!(found(&idle, &done), "");
+    let early = of(&[(CURRENT_CONFIG, "b"), (DESIRED_CONFIG, "a"), (STATE, "Working")], "1", false);
+    assert_eq!(found(&idle, &early), "has another configuration and is \"Working\"");
+    let granted =
+        of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (LAST_APPLIED_DRAIN, "drain-b")], "1", false);
+    assert_eq!(found(&idle, &granted), "was granted \"drain-b\" and wishes \"\"");
+    let cordoned = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a")], "1", true);
+    let sent = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "b")], "1", true);
+    assert_eq!(found(&cordoned, &sent), "is cordoned and was given another target");
+    assert_eq!(found(&idle, &sent), "was given a target that there is not");
+    let booted = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "2", false);
+    let said = of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "1", false);
+    assert_eq!(reboot(&said, &booted, &BTreeSet::from(["w".to_owned()])), None);
+    let unsaid = reboot(&said, &booted, &BTreeSet::new()).unwrap();
+    assert_eq!(unsaid, "was rebooted though its daemon had not said so");
+    assert!(reboot(&idle, &booted, &BTreeSet::new()).is_some(), "done, and of an old release");
+}
+
+#[test]
+fn contradictions_of_pools_and_conditions_are_found() {
+    let of = |config: &str, updated: i64, conditions: &[(&str, &str, &str)]| {
+        let condition = |(kind, status, at): &(&str, &str, &str)| json!({ "type": kind, "status": status, "lastTransitionTime": at });
+        Object::new(json!({ "status": {
+            "configuration": { "name": config },
+            "machineCount": 2, "updatedMachineCount": updated, "readyMachineCount": updated,
+            "conditions": conditions.iter().map(condition).collect::<Vec<_>>(),
+        } }))
+    };
+    let mut view = View::default();
+    let found = |before: &Object, after: &Object, view: &View| pool(before, after, view).unwrap_or_default();
+    let both = of("a", 2, &[("Updated", "True", ""), ("Updating", "True", "")]);
+    assert_eq!(found(&both, &both, &view), "is updated and updating");
+    let before = of("a", 0, &[]);
+    assert_eq!(found(&before, &of("b", 1, &[]), &view), "has b while not all of its 2 nodes do");
+    assert_eq!(found(&before, &of("b", 2, &[]), &view), "");
+    let late = json!({ "metadata": { "name": "w", "annotations": { (DESIRED_CONFIG): "b", (CURRENT_CONFIG): "a" } } });
+    let (key, kind) = (NODES.key("", "w"), ChangeKind::Added);
+    view.apply(&Change { key, kind, object: Object::new(late), old: None });
+    assert_eq!(found(&before, &of("b", 2, &[]), &view), "has b while w is on its way there");
+    let told = |status: &str, at: &str| of("a", 0, &[("Updated", status, at)]);
+    assert_eq!(transitions(&told("True", "2"), &told("False", "2")), None);
+    assert_eq!(transitions(&told("True", "2"), &told("True", "2")), None);
+    let back = transitions(&told("True", "2"), &told("False", "1")).unwrap();
+    assert_eq!(back, "Updated became \"False\" at 1, before it was \"True\" at 2");
+    let moved = transitions(&told("True", "1"), &told("True", "2")).unwrap();
+    assert_eq!(moved, "Updated stays \"True\" and says that it changed at 2");
+}
