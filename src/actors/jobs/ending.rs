@@ -75,15 +75,15 @@ fn announced(job: &Object) -> Option<End> {
     Some(End::failed(reason, told["message"].as_str().unwrap_or_default()))
 }
 
-/// Whether containers that are restarted in their pods have been so too often.
+/// Whether containers that are restarted in their pods have been so too often. Those of pods that are going count, too: they go
+/// for that.
 fn restarts_too_often(job: &Object, tally: &Tally<'_>, limit: i64) -> bool {
     if job["spec"]["template"]["spec"]["restartPolicy"] != "OnFailure" {
         return false;
     }
     let lists = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let restarts: i64 = tally
-        .active
-        .iter()
+        .not_ended()
         .flat_map(|pod| lists.iter().flat_map(|list| pod.list(list)))
         .filter_map(|status| status["restartCount"].as_i64())
         .sum();

@@ -91,6 +91,11 @@ impl<'a> Tally<'a> {
         tally
     }
 
+    /// All pods that have not ended.
+    pub(super) fn not_ended(&self) -> impl Iterator<Item = &'a Object> {
+        self.active.iter().chain(&self.terminating).copied()
+    }
+
     /// Counts those whose finalizers are gone.
     fn settle(&mut self, pods: &[&Object]) {
         let is_open = |uid: &String| pods.iter().any(|pod| pod.uid() == uid && is_tracked(pod));

@@ -12,6 +12,11 @@ use crate::model::{Resource, resources};
 
 /// The pause between two writes of the UpdateStatus, which may be large.
 const PACE: Duration = Duration::from_secs(1);
+/// For each so many insights the pause is as long again, and there is one between writes of the ConfigMap: whatever changed, a
+/// write costs the API server and etcd the whole object.
+const MANY: usize = 128;
+/// So many times as long it is at most.
+const SLOWER_MAX: u32 = 8;
 
 impl Controller {
     /// The API server does not take an object of this kind, and may not do so soon.
@@ -35,6 +40,9 @@ impl Controller {
             Ok(version) => {
                 self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
                 self.state.config_map_written(version, &patch);
+                self.config_map_due = Some(self.slower())
+                    .filter(|slower| *slower > 1)
+                    .map(|slower| Instant::now() + PACE * slower);
                 self.hindered.remove(&*resources::CONFIG_MAPS.kind);
             }
             // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
@@ -57,6 +65,12 @@ impl Controller {
         Ok(())
     }
 
+    /// How many times as long the pause between writes is as with few insights.
+    fn slower(&self) -> u32 {
+        let known: usize = self.state.informers().into_iter().map(|informer| informer.by_key().count()).sum();
+        u32::try_from(known / MANY).unwrap_or(SLOWER_MAX).clamp(1, SLOWER_MAX)
+    }
+
     pub(super) async fn read_update_status(&mut self) -> Result<(), RoundError> {
         if self.state.singleton.wants_reading() {
             match self.publisher.update_status().await {
@@ -77,7 +91,7 @@ impl Controller {
             return Ok(());
         }
         while let Some(write) = self.state.update_status(self.clock.now()) {
-            self.paced_until = Some(Instant::now() + PACE);
+            self.paced_until = Some(Instant::now() + PACE * self.slower());
             match self.write_update_status(write).await {
                 Ok(()) => {}
                 Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {

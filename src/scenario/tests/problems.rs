@@ -83,7 +83,7 @@ fn unreadable_yaml_is_one_problem_with_a_place() {
         "s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
              s.yaml:1:1: a scenario needs `cluster`: the cluster to begin with\n\
              s.yaml:1:1: a scenario needs `timeline`: what to do and expect\n\
-             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `images`, `update-service`, `invariants`, `timeline`",
+             s.yaml:1:3: a scenario has no key a list; it may have `name`, `description`, `ids`, `tags`, `parameters`, `cluster`, `releases`, `images`, `metrics`, `update-service`, `invariants`, `timeline`",
     );
 }
 
