@@ -165,15 +165,19 @@ fn is_over(pod: &Object) -> bool {
     matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
 }
 
-/// Removes what tells when and how often something was written.
+/// Removes what tells when and how often something was written, and of a ClusterVersion's history all but the last: an operator that
+/// is started anew before it has replaced itself turns to its own release first, and tells of that.
 fn forget_moments(value: &mut Value) {
     const FIELDS: [&str; 6] =
         ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
     match value {
         Value::Object(fields) => {
             let is_moment =
-                |name: &str| ["Time", "edAt", "/config.seen"].iter().any(|end| name.ends_with(end));
+                |name: &str| ["Time", "-time", "edAt", "/config.seen"].iter().any(|end| name.ends_with(end));
             fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_moment(name));
+            if let Some(Value::Array(history)) = fields.get_mut("history") {
+                history.truncate(1);
+            }
             fields.values_mut().for_each(forget_moments);
         }
         Value::Array(list) => {
@@ -205,11 +209,14 @@ mod tests {
     fn moments_do_not_count() {
         let mut value = json!({ "metadata": { "uid": "u", "name": "n" }, "status": { "conditions": [
             { "type": "B", "lastTransitionTime": "t" }, { "type": "A", "lastTransitionTime": "t" },
-        ] } });
+        ], "history": [{ "version": "2", "startedTime": "t" }, { "version": "1" }] } });
         forget_moments(&mut value);
         assert_eq!(
             value,
-            json!({ "metadata": { "name": "n" }, "status": { "conditions": [{ "type": "A" }, { "type": "B" }] } })
+            json!({ "metadata": { "name": "n" }, "status": {
+                "conditions": [{ "type": "A" }, { "type": "B" }],
+                "history": [{ "version": "2" }],
+            } })
         );
     }
 }
