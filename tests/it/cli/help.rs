@@ -81,6 +81,10 @@ fn the_help_of_run_tells_of_each_option() {
               --check-determinism
                   Play each scenario twice and fail when the two records differ
 
+              --check-restarts
+                  Play each scenario again for every write of a simulated program, which dies right after
+                  it, and fail when the cluster ends otherwise then
+
               --update-snapshots
                   Write the files that statuses are compared with (`matches`) instead of comparing
 
