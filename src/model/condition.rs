@@ -67,6 +67,17 @@ pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
     }
 }
 
+/// Gives conditions that have the status which they had `before` their transition times back, however often they were set since.
+pub fn keep_transitions(conditions: &mut Value, before: &Value) {
+    for condition in conditions.as_array_mut().into_iter().flatten() {
+        let kind = condition["type"].as_str().unwrap_or_default();
+        let old = before.as_array().and_then(|list| find(list, kind));
+        if let Some(old) = old.filter(|old| old["status"] == condition["status"]) {
+            condition["lastTransitionTime"] = old["lastTransitionTime"].clone();
+        }
+    }
+}
+
 /// Removes the condition of this type.
 pub fn remove(conditions: &mut Vec<Value>, kind: &str) {
     conditions.retain(|condition| condition["type"] != kind);
@@ -86,5 +97,13 @@ mod tests {
         set(&mut list, &Condition::new("Progressing", "False", "", "done"), at("2024-01-01T00:20:00Z"));
         assert_eq!(list[0]["lastTransitionTime"], "2024-01-01T00:20:00Z");
         assert_eq!(list.len(), 1);
+        let before = serde_json::json!(list);
+        for (status, since) in [("True", "2024-01-01T00:30:00Z"), ("False", "2024-01-01T00:20:00Z")] {
+            set(&mut list, &Condition::new("Progressing", "True", "", ""), at("2024-01-01T00:30:00Z"));
+            set(&mut list, &Condition::new("Progressing", status, "", ""), at("2024-01-01T00:30:00Z"));
+            let mut after = serde_json::json!(list);
+            keep_transitions(&mut after, &before);
+            assert_eq!(after[0]["lastTransitionTime"], since, "{status}");
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::actors::workqueue::WorkQueue;
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::{Time, after};
 use crate::base::rng::Streams;
+use crate::model::condition;
 use crate::model::manifests::Line;
 use crate::model::release::{self, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS};
@@ -93,6 +94,8 @@ impl MachineConfigOperator {
         value["status"] = status;
         if let Some(health) = health {
             health.report(None, &mut value, now);
+            // That all is well was said a moment before, and by nobody who looked.
+            condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);
             self.look_again(health.changes_at(now));
         }
         if object["status"] != value["status"] {

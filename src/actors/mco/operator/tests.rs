@@ -125,6 +125,22 @@ fn it_is_of_the_release_when_the_pools_that_are_required_are() {
 }
 
 #[test]
+fn a_fault_that_lasts_is_told_since_it_began() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": "degraded" } } });
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR, fault));
+    rig.run(2);
+    let since = |rig: &Rig| condition::of(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone();
+    assert!(said(&rig, "Degraded").starts_with("True "), "{}", said(&rig, "Degraded"));
+    let before = since(&rig);
+    rig.run(60);
+    tell(&mut rig, "worker", "4.18.3", 4, &[("Updated", "True", "")]);
+    rig.run(2);
+    assert!(said(&rig, "Degraded").starts_with("True "));
+    assert_eq!(since(&rig), before);
+}
+
+#[test]
 fn it_says_that_it_goes_on_as_soon_as_it_leads_up_to_4_17() {
     for (from, to, at_once) in [("4.17.3", "4.17.7", true), ("4.18.3", "4.18.7", false)] {
         let mut rig = rig(from, to);
