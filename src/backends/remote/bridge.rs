@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::follow::Lines;
 use super::lag::{Delivery, Topic};
 use super::link::{Link, Seen, Wrote};
-use super::wire;
+use super::wire::{self, Reply};
 use crate::apiserver::{Query, ResourcePath, Target};
 use crate::base::clock::Clock;
 use crate::base::limits::REQUEST_LATENCY_MS;
@@ -153,7 +153,7 @@ impl Bridge {
         let Ok(reply) = reply else { return response(503, &Value::Null) };
         if let Some(asked) = asked.filter(|_| is_write) {
             let message = reply.body["message"].as_str().filter(|_| reply.code >= 400).unwrap_or_default();
-            let is_object = reply.code < 400 && reply.body["metadata"]["resourceVersion"].is_string();
+            let object = self.written(asked, &reply).await;
             self.link.tell(Seen::Wrote(Box::new(Wrote {
                 at: self.clock.now(),
                 by: agent.to_owned(),
@@ -164,10 +164,22 @@ impl Bridge {
                 subresource: asked.subresource.clone(),
                 code: reply.code,
                 message: message.to_owned(),
-                object: is_object.then(|| reply.body.clone()),
+                object,
             })));
         }
         response(reply.code, &reply.body)
+    }
+
+    /// The object as a write left it. Who asked for its metadata alone is told no more, but the run has to know all of it: what
+    /// it has of this revision is not replaced by what its watch brings.
+    async fn written(&self, asked: &Asked, reply: &Reply) -> Option<Value> {
+        let is_object = reply.code < 400 && reply.body["metadata"]["resourceVersion"].is_string();
+        if reply.body["kind"] != "PartialObjectMetadata" {
+            return is_object.then(|| reply.body.clone());
+        }
+        let (link, path) = (Arc::clone(&self.link), asked.resource.path(&asked.namespace, &asked.name));
+        let whole = tokio::task::spawn_blocking(move || link.wire.get(&path).checked().ok()).await;
+        whole.ok().flatten().filter(|_| is_object)
     }
 
     /// A watch: what comes is passed on as it comes.
