@@ -118,3 +118,38 @@ Feature: What goes wrong around an update
     # All are of the same release, so this is no update.
     And condition Updating of the insight about MachineConfigPool/worker was False in turn
     And the insight about MachineConfigPool/worker has "assessment" "Completed"
+
+  @own
+  Scenario: A webhook that nobody answers keeps an operator from telling of its release
+    When a webhook for updates of ClusterOperator/dns status is unreachable for 3 hours
+    And I update to 4.18.7
+    Then within 2 hours ClusterVersion condition Progressing is True with message containing "waiting on dns"
+    And within 2 hours there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled"
+    And within 4 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 2 minutes there is no health insight about ClusterVersion/version
+
+  @own
+  Scenario: Objects that were stored in a version that no release has
+    Given a 4.17.4 cluster
+    And insights are published
+    And release 4.18.7 exists
+    When CustomResourceDefinition clusterversions.config.openshift.io has objects stored in another version
+    And I update to 4.18.7
+    Then within 2 hours ClusterVersion condition Failing is True with message matching /^Could not update customresourcedefinition "clusterversions\.config\.openshift\.io" /
+    And within 10 minutes there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled"
+    When CustomResourceDefinition clusterversions.config.openshift.io recovers
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And within 2 minutes there is no health insight about ClusterVersion/version
+
+  @own
+  Scenario: A definition whose names are taken when it comes
+    Given a 4.19.4 cluster
+    And insights are published
+    And release 4.20.3 exists
+    When CustomResourceDefinition machineconfignodes.machineconfiguration.openshift.io finds its names taken
+    And I update to 4.20.3
+    Then within 3 hours ClusterVersion condition Failing is True with message containing "machineconfignodes.machineconfiguration.openshift.io"
+    And CustomResourceDefinition/machineconfignodes.machineconfiguration.openshift.io condition NamesAccepted is False with reason "PluralConflict"
+    When CustomResourceDefinition machineconfignodes.machineconfiguration.openshift.io recovers
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.3"
+    And within 2 minutes there is no health insight about ClusterVersion/version

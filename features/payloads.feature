@@ -141,3 +141,15 @@ Feature: Payloads that come late, come broken or are not what was asked for
     When pulling release 4.20.5 is as before
     Then within 15 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
     And within 2 minutes there is no health insight
+
+  @own
+  Scenario: A mirror that is put right
+    Given a 4.20.1 cluster
+    And release 4.20.5 exists
+    When release 4.20.5 becomes corrupt
+    And I update to 4.20.5
+    Then within 5 minutes ClusterVersion condition ReleaseAccepted is False with reason "LoadPayload" and message containing "could not find expected ':'"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Release 4.20.5 is not accepted (LoadPayload)"
+    When release 4.20.5 recovers
+    Then within 15 minutes ClusterVersion condition ReleaseAccepted is True with message containing "4.20.5"
+    And within 2 minutes there is no health insight

@@ -21,3 +21,16 @@ Feature: A release without a release signature
     And within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.16.5"
     And ClusterVersion field "status.history[0].verified" is "false"
     And ClusterVersion field "status.history[0].acceptedRisks" is /^Target release version="4\.16\.5" image="\S+" cannot be verified, but continuing anyway because the update was forced: unable to verify/
+
+  @own
+  Scenario: A signature that comes late
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When release 4.18.7 loses its OpenPGP signature for 30 minutes
+    And I update to 4.18.7
+    Then within 2 minutes ClusterVersion condition ReleaseAccepted is False with reason "RetrievePayload" and message containing "The update cannot be verified"
+    And within 1 minute there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary "Nobody who is trusted has signed release 4.18.7"
+    When 31 minutes pass
+    Then within 10 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    And within 2 minutes there is no health insight
+    And within 5 minutes the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"

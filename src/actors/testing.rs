@@ -196,8 +196,12 @@ impl Rig {
     fn effect(&mut self, effect: &Effect) {
         match effect {
             Effect::Start { pod, container } => {
+                let running = self.running.entry(pod.clone()).or_default();
+                if running.contains(container) {
+                    return; // A restarted kubelet asks again for what runs already.
+                }
+                running.push(container.clone());
                 self.note(&format!("start {pod} {container}"));
-                self.running.entry(pod.clone()).or_default().push(container.clone());
             }
             Effect::Terminate { pod } => {
                 self.note(&format!("terminate {pod}"));

@@ -109,7 +109,10 @@ impl Caller {
     pub(crate) fn call(&self, call: &HookCall) -> Result<Value, HookError> {
         match &self.0 {
             Some(hooks) => hooks.call(call),
-            None => Err(HookError(format!("dial tcp: lookup {}: no such host", host(&call.target.url)))),
+            None => Err(HookError(match call.target.service.as_ref().map(|service| &service.endpoint) {
+                Some(Err(why)) => why.clone(),
+                _ => format!("dial tcp: lookup {}: no such host", host(&call.target.url)),
+            })),
         }
     }
 }

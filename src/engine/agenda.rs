@@ -85,8 +85,8 @@ impl Simulation {
         fault: &Disturbance,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
-        // One that ends now would end this one: there is one at a time, but of programs.
-        if !matches!(fault, Disturbance::Process(..)) {
+        // One that ends now would end this one: there is one at a time, but of programs and releases.
+        if !matches!(fault, Disturbance::Process(..) | Disturbance::Release(..)) {
             let faulty = fault.faulty();
             self.agenda.items.retain(|_, later| match later {
                 Later::Begin(..) => true,

@@ -40,6 +40,7 @@ impl Simulation {
             }
             Faulty::Process(name) => self.program(name).map(|_| ()),
             Faulty::Release(version) => self.released(version).map(|_| ()),
+            Faulty::Webhook(_) | Faulty::Crd(_) => Ok(()),
         }
     }
 
@@ -51,7 +52,7 @@ impl Simulation {
         })
     }
 
-    fn check_object(&self, resource: &Resource, name: &str) -> Result<(), SessionError> {
+    pub(super) fn check_object(&self, resource: &Resource, name: &str) -> Result<(), SessionError> {
         let known: Vec<&str> = self.view.list(resource).map(Object::name).collect();
         is_known(&resource.kind, name, &known)
     }
@@ -104,10 +105,12 @@ impl Simulation {
                 self.flip(pool, *times);
                 Ok(())
             }
-            Disturbance::Release(version, pull) => {
-                self.world.outages.set(self.released(version)?, Some(*pull));
+            Disturbance::Release(version, fault) => {
+                self.world.outages.begin(self.released(version)?, *fault);
                 Ok(())
             }
+            Disturbance::Webhook(writes) => self.put_webhook(writes),
+            Disturbance::Crd(name, fault) => self.clash(name, *fault),
         }
     }
 
@@ -118,6 +121,9 @@ impl Simulation {
                 self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
             }
             Disturbance::Process(name, _) => self.end_silence(name),
+            Disturbance::Release(version, fault) => {
+                self.world.outages.end(self.released(version)?, *fault);
+            }
             other => return self.mend(&other.faulty()),
         }
         Ok(())
@@ -158,9 +164,11 @@ impl Simulation {
                 self.delete_if_there(&MACHINE_CONFIGS, "", &flipped(pool))
             }
             Faulty::Release(version) => {
-                self.world.outages.set(self.released(version)?, None);
+                self.world.outages.heal(self.released(version)?);
                 Ok(())
             }
+            Faulty::Webhook(writes) => self.remove_webhook(writes),
+            Faulty::Crd(name) => self.end_clash(name),
         }
     }
 
@@ -240,7 +248,7 @@ impl Simulation {
         }
     }
 
-    fn delete_if_there(
+    pub(super) fn delete_if_there(
         &mut self,
         resource: &Resource,
         namespace: &str,
@@ -252,7 +260,7 @@ impl Simulation {
         self.administer(&Write::delete(resource, namespace, name))
     }
 
-    fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
+    pub(super) fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
         let answer = self.write(ADMINISTRATOR, &Identity::admin(), write);
         answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
     }

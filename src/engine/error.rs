@@ -54,6 +54,9 @@ pub enum SessionError {
     /// The cluster cannot do what a step asks for.
     #[error("{0}")]
     Unable(String),
+    /// A step would do nothing in a cluster that is as this one.
+    #[error("{0}")]
+    Pointless(String),
     /// An expectation does not hold.
     #[error("{0}")]
     Unmet(String),

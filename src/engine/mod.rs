@@ -26,6 +26,7 @@ mod invariants;
 mod kept;
 mod machines;
 mod matching;
+mod obstruct;
 mod older;
 mod phases;
 mod play;

@@ -130,8 +130,9 @@ fn field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
     }
 }
 
-/// Kinds that tell what happened and not what is, and those whose objects come and go with every attempt.
-const PASSING: [&str; 4] = ["Event", "Lease", "Job", "EndpointSlice"];
+/// Kinds that tell what happened and not what is, those whose objects come and go with every attempt, and those that tell generated
+/// names of others.
+const PASSING: [&str; 5] = ["Event", "Lease", "Job", "EndpointSlice", "Endpoints"];
 
 /// The cluster as it matters: without moments, generated names and what only tells of the past.
 pub(super) fn essence(view: &View) -> BTreeMap<String, Value> {

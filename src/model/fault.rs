@@ -1,15 +1,17 @@
 //! What goes wrong. What an operator, a node or a pod is told to get wrong stands in annotations of the ClusterOperator, Node or Pod, so
 //! that whoever may write there can tell it: a scenario, or somebody with `oc annotate`.
 
+mod obstacles;
 mod requests;
 
+pub use obstacles::CrdFault;
 pub use requests::{Asked, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS};
 
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
 
-use super::world::Pull;
+pub use super::outages::ReleaseFault;
 
 /// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
@@ -164,8 +166,12 @@ pub enum Faulty {
     Process(String),
     /// This MachineConfigPool.
     Pool(String),
-    /// The registry, for the image of this release.
+    /// The registry and the signature stores, for this release.
     Release(Version),
+    /// An admission webhook for these writes.
+    Webhook(Requests),
+    /// The CustomResourceDefinition of this name.
+    Crd(String),
 }
 
 /// Something that goes wrong.
@@ -183,8 +189,12 @@ pub enum Disturbance {
     Process(String, ProgramFault),
     /// The configuration that a pool is rendered to is another one so many times, and then what it was.
     RenderFlips(String, u32),
-    /// Pulls of this release come to this.
-    Release(Version, Pull),
+    /// The image of this release, or its signatures, are like this.
+    Release(Version, ReleaseFault),
+    /// There is an admission webhook that must be asked about these writes, and nobody answers.
+    Webhook(Requests),
+    /// The definition of this name clashes with another.
+    Crd(String, CrdFault),
 }
 
 impl Disturbance {
@@ -200,6 +210,8 @@ impl Disturbance {
             Self::Process(name, _) => Faulty::Process(name.clone()),
             Self::RenderFlips(pool, _) => Faulty::Pool(pool.clone()),
             Self::Release(version, _) => Faulty::Release(version.clone()),
+            Self::Webhook(writes) => Faulty::Webhook(writes.clone()),
+            Self::Crd(name, _) => Faulty::Crd(name.clone()),
         }
     }
 }
@@ -225,7 +237,9 @@ impl std::fmt::Display for Disturbance {
             Self::RenderFlips(pool, times) => {
                 write!(f, "the configuration of pool {pool} flips {times} times")
             }
-            Self::Release(version, pull) => write!(f, "release {version} is {}", pull.name()),
+            Self::Release(version, fault) => write!(f, "release {version} is {}", fault.name()),
+            Self::Webhook(writes) => write!(f, "a webhook for {writes} is unreachable"),
+            Self::Crd(name, fault) => write!(f, "definition {name} has {}", fault.name()),
         }
     }
 }
@@ -241,6 +255,8 @@ impl std::fmt::Display for Faulty {
             Self::Process(name) => f.write_str(name),
             Self::Pool(name) => write!(f, "pool {name}"),
             Self::Release(version) => write!(f, "release {version}"),
+            Self::Webhook(writes) => write!(f, "a webhook for {writes}"),
+            Self::Crd(name) => write!(f, "definition {name}"),
         }
     }
 }

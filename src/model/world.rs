@@ -24,7 +24,7 @@ pub struct World {
     pub service: UpdateService,
     /// The registry of release images.
     pub registry: Registry,
-    /// What goes wrong with it for the time being.
+    /// What goes wrong with releases for the time being.
     pub outages: Outages,
     /// The images that people run beside releases.
     pub workloads: Workloads,
@@ -87,6 +87,11 @@ impl World {
         let named = self.workloads.named.get(pullspec);
         let found = named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec));
         self.outages.over(pullspec, found)
+    }
+
+    /// The image of a release as the registry and the signature stores have it now.
+    pub fn release_image(&self, pullspec: &str) -> Image {
+        self.outages.over(pullspec, self.registry.resolve(pullspec))
     }
 
     /// Whether a repository is one of releases: what nobody told of there, there is not.

@@ -8,15 +8,17 @@ use super::reader::{Map, Reader};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::Node;
 use crate::model::fault::{
-    Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS,
+    CrdFault, Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, ReleaseFault, RequestFault,
+    Requests, Trouble, VERBS,
 };
 use crate::model::resources;
-use crate::model::world::Pull;
 
 const POD: &str = "pods such as `default/web-*`";
 
+const CRD: &str = "the name of a CustomResourceDefinition such as `backups.config.openshift.io`";
+
 /// Who can fail, with an example of each.
-const WHO: [(&str, &str); 7] = [
+const WHO: [(&str, &str); 9] = [
     ("operator", "the name of a ClusterOperator such as `etcd`"),
     ("node", "the name of a node such as `worker-0`"),
     ("pod", POD),
@@ -24,6 +26,8 @@ const WHO: [(&str, &str); 7] = [
     ("process", "a component as the timeline calls it, such as `cluster-version-operator`"),
     ("pool", "the name of a MachineConfigPool such as `worker`"),
     ("release", "a release that exists in the run, such as `4.14.8`"),
+    ("webhook", "writes such as `{verb: update, kind: ClusterOperator}`"),
+    ("crd", CRD),
 ];
 
 /// What every fault may say.
@@ -34,6 +38,12 @@ const DETAILS: [&str; 7] = ["reason", "message", "times", "by", "nth", "retry-af
 
 /// How a pool can fail.
 const OF_POOLS: [&str; 1] = ["render-flips"];
+
+/// How a webhook can fail.
+const OF_WEBHOOKS: [&str; 1] = ["unreachable"];
+
+/// The verbs of requests that webhooks are asked about.
+const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
 
 /// The most that a fault may strike.
 const TIMES_MAX: u32 = 1000;
@@ -59,7 +69,9 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         Some(Faulty::Api(_)) => &Trouble::NAMES,
         Some(Faulty::Process(_)) => &ProgramFault::NAMES,
         Some(Faulty::Pool(_)) => &OF_POOLS,
-        Some(Faulty::Release(_)) => &Pull::NAMES[1..],
+        Some(Faulty::Release(_)) => &ReleaseFault::NAMES,
+        Some(Faulty::Webhook(_)) => &OF_WEBHOOKS,
+        Some(Faulty::Crd(_)) => &CrdFault::NAMES,
         Some(Faulty::Operator(_)) | None => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
@@ -86,7 +98,9 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
             let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
             (Disturbance::Process(name, fault), lasts)
         }
-        Faulty::Release(version) => (Disturbance::Release(version, Pull::named(word?)?), lasts),
+        Faulty::Release(version) => (Disturbance::Release(version, ReleaseFault::named(word?)?), lasts),
+        Faulty::Webhook(writes) => word.map(|_| (Disturbance::Webhook(writes), lasts))?,
+        Faulty::Crd(name) => (Disturbance::Crd(name, CrdFault::named(word?)?), lasts),
         Faulty::Pool(name) => (Disturbance::RenderFlips(name, details.number("times", 1)?), lasts),
     };
     Some(Action::Fault { fault, after: after?, lasts })
@@ -146,6 +160,8 @@ fn of(who: &Faulty) -> &'static str {
         Faulty::Process(_) => "of a process",
         Faulty::Pool(_) => "of a pool",
         Faulty::Release(_) => "of a release",
+        Faulty::Webhook(_) => "of a webhook",
+        Faulty::Crd(_) => "of a definition",
     }
 }
 
@@ -170,6 +186,8 @@ fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
         "pool" => reader.text(node, what).map(Faulty::Pool),
         "pod" => pods(reader, node),
         "release" => reader.release(node).map(|release| Faulty::Release(release.version)),
+        "webhook" => guarded(reader, node),
+        "crd" => definition(reader, node),
         _ if node.scalar() == Some("all") => Some(Faulty::Api(None)),
         _ => requests(reader, node).map(|requests| Faulty::Api(Some(requests))),
     }
@@ -185,6 +203,25 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
             None
         }
     }
+}
+
+/// The writes that a webhook is asked about.
+fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+    let map = reader.map(node, WHO[7].1, &["verb", "kind", "name", "subresource"])?;
+    if let Some(verb) = map.get("verb") {
+        reader.word(verb, &WRITES)?;
+    }
+    requests(reader, node).map(Faulty::Webhook)
+}
+
+/// The name of a definition: its plural and its group.
+fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+    let name = reader.text(node, CRD)?;
+    if name.contains('.') {
+        return Some(Faulty::Crd(name));
+    }
+    reader.problem(node, format!("expected {CRD}, found `{name}`"));
+    None
 }
 
 /// `{verb: update, kind: ClusterVersion, name: version, subresource: status, by: cluster-version-operator}`.

@@ -20,6 +20,7 @@ const MODULES: &[(&str, &str)] = &[
     ("update_service", include_str!("update_service.rs")),
     ("when", include_str!("when.rs")),
     ("faults", include_str!("faults.rs")),
+    ("outside", include_str!("outside.rs")),
     ("then", include_str!("then.rs")),
     ("since", include_str!("since.rs")),
     ("insights", include_str!("insights.rs")),

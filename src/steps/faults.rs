@@ -2,10 +2,9 @@
 
 use cucumber::gherkin::Step;
 use cucumber::when;
-use jiff::SignedDuration;
 
-use super::phrase::{duration, pulled};
-use super::world::{ClusterWorld, StepError, find};
+use super::phrase::duration;
+use super::world::{ClusterWorld, StepError};
 use crate::base::text::did_you_mean;
 use crate::model::fault::{
     Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble,
@@ -188,31 +187,6 @@ async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
     world.act(&step.value, Action::Heal(Faulty::Api(None))).await
 }
 
-/// Has pulls of a release that begin from now on come to something else than before, for a while, or until they succeed again.
-///
-/// ```gherkin
-/// When pulling release 4.20.3 finds the registry unavailable for 20 minutes
-/// When pulling release 4.20.3 is as before
-/// ```
-#[when(
-    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs|is as before)(?: for (\d+ \w+))?$"
-)]
-async fn pull(
-    world: &mut ClusterWorld,
-    version: String,
-    answer: String,
-    time: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let version = find(&version)?.version;
-    if answer == "is as before" {
-        return world.act(&step.value, Action::Heal(Faulty::Release(version))).await;
-    }
-    let lasts = if time.is_empty() { None } else { Some(duration(&time)?) };
-    let fault = Disturbance::Release(version, pulled(&answer)?);
-    world.act(&step.value, Action::Fault { fault, after: SignedDuration::ZERO, lasts }).await
-}
-
 /// Has a component die at its next write of this kind, or at a later one: its memory is gone, and who watches over it starts it
 /// again.
 ///
@@ -285,7 +259,7 @@ async fn lease_lost(
 }
 
 /// Requests by a verb (`request` and `write` are any), a kind and a name, each of which may be missing.
-fn requests(verb: &str, kind: &str, name: String) -> Result<Requests, StepError> {
+pub(super) fn requests(verb: &str, kind: &str, name: String) -> Result<Requests, StepError> {
     if !kind.is_empty() && resources::by_kind(kind).is_none() {
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         return Err(StepError::Words(format!("objects of kind `{kind}` are not known{hint}")));

@@ -11,6 +11,7 @@ mod given;
 mod insights;
 mod layout;
 mod odd;
+mod outside;
 mod panics;
 mod phrase;
 mod rehearsal;

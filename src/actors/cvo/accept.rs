@@ -40,7 +40,7 @@ pub(super) fn accept(
     })?;
     // The same image may lie in several repositories: it is called as spec calls it.
     release.image.clone_from(&target.image);
-    if let Some(error) = unreadable(site.world.registry.resolve(&target.image).contents, &release) {
+    if let Some(error) = unreadable(site.world.release_image(&target.image).contents, &release) {
         return Err(Load::not_loaded(target, &error));
     }
     let actual = release.version.to_string();

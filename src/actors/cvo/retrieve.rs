@@ -128,7 +128,7 @@ impl Site {
 
     /// Checks that what was fetched of `image` can be a payload.
     fn confirm(&self, image: &str) -> Result<(), String> {
-        let lacks = match self.world.registry.resolve(image).contents {
+        let lacks = match self.world.release_image(image).contents {
             Contents::NoPayload => "manifests",
             Contents::NoImageReferences => "release-manifests/image-references",
             _ => return Ok(()),

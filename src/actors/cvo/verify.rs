@@ -82,7 +82,7 @@ impl<'a> Places<'a> {
 
     /// Signatures that the stores have.
     fn in_stores(&self, image: &str, digest: &str) -> Vec<String> {
-        let found = self.world.registry.resolve(image);
+        let found = self.world.release_image(image);
         let keyring = match found.openpgp {
             OpenPgp::Valid => signature::KEYRING,
             OpenPgp::WrongKey => "another-key",
@@ -102,7 +102,7 @@ impl<'a> Places<'a> {
 
     /// How long the stores let one wait for their answer about `image`; `None` for ever.
     fn takes(&self, image: &str) -> Option<SignedDuration> {
-        match self.world.registry.resolve(image).openpgp {
+        match self.world.release_image(image).openpgp {
             _ if self.stores.is_empty() => Some(A_LOOK),
             OpenPgp::Unanswered => self.patience,
             OpenPgp::Valid | OpenPgp::Missing | OpenPgp::WrongKey => Some(ANSWER),

@@ -31,6 +31,9 @@ pub(super) struct Memory {
     /// Containers whose processes the runtime said have ended, and how, until they are started again: a status that tells of it
     /// may be refused.
     pub(super) exited: BTreeMap<String, i64>,
+    /// Containers whose programs the runtime was told to start. A kubelet that died when it had reported them, and before that, is
+    /// not sure, and tells it again.
+    started: BTreeSet<String>,
     /// The last patch of the status, not to be sent again when the server makes something else of it.
     pub(super) sent: Option<Sent>,
     /// Whether the pod was already removed; finalizers may keep it.
@@ -237,6 +240,7 @@ impl Look<'_> {
                 if let Some(code) = self.memory.exited.get(&container.name) {
                     self.status.containers[index].state = State::ended(since, self.site.now, *code);
                 } else {
+                    self.start_program(index);
                     self.probe(index, since);
                 }
             }
@@ -274,8 +278,17 @@ impl Look<'_> {
             self.memory.ends.insert(name, end);
             self.look_again(end);
         } else {
-            self.out.effects.push(Effect::Start { pod: self.key.clone(), container: name });
+            self.memory.started.remove(&name);
+            self.start_program(index);
             self.probe(index, now);
+        }
+    }
+
+    /// Has the runtime start the program of a container, unless it was told so.
+    fn start_program(&mut self, index: usize) {
+        let container = self.status.containers[index].name.clone();
+        if self.memory.started.insert(container.clone()) {
+            self.out.effects.push(Effect::Start { pod: self.key.clone(), container });
         }
     }
 

@@ -117,57 +117,15 @@ fn holds(whole: &Value, part: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-    use std::net::{TcpListener, TcpStream};
     use std::sync::Arc;
 
+    use super::super::scripted;
     use super::super::wire::Wire;
     use super::*;
-    use crate::backends::Stop;
 
-    /// A server that reads a request and breaks the connection, and then gives these answers, each on a connection of its own.
+    /// A server that reads a request and breaks the connection, and then gives these answers.
     fn breaks_then_says(answers: Vec<(u16, Value)>) -> Arc<Wire> {
-        says_then_breaks("", answers)
-    }
-
-    /// The same, and it begins an answer before it breaks the connection.
-    fn says_then_breaks(begun: &'static str, answers: Vec<(u16, Value)>) -> Arc<Wire> {
-        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", socket.local_addr().unwrap());
-        std::thread::spawn(move || {
-            let mut connection = socket.accept().unwrap().0;
-            read_request(&connection);
-            connection.write_all(begun.as_bytes()).unwrap();
-            drop(connection);
-            for (code, body) in answers {
-                let mut connection = socket.accept().unwrap().0;
-                read_request(&connection);
-                let body = body.to_string();
-                write!(
-                    connection,
-                    "HTTP/1.1 {code} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                    body.len()
-                )
-                .unwrap();
-            }
-        });
-        let config = kube::Config::new(url.parse().unwrap());
-        Arc::new(Wire::new(Wire::threads().unwrap(), config, None, Stop::default()).unwrap())
-    }
-
-    fn read_request(connection: &TcpStream) {
-        let (mut reader, mut length) = (BufReader::new(connection), 0);
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line).unwrap();
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-        }
-        reader.read_exact(&mut vec![0; length]).unwrap();
+        scripted::wire(Some(""), answers)
     }
 
     fn refusal(code: u16) -> (u16, Value) {
@@ -220,7 +178,7 @@ mod tests {
         let begun = "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{";
         let sent = json!({ "metadata": { "name": "a" } });
         let live = json!({ "metadata": { "name": "a", "uid": "u" } });
-        let wire = says_then_breaks(begun, vec![refusal(409), (200, live)]);
+        let wire = scripted::wire(Some(begun), vec![refusal(409), (200, live)]);
         let reply = wire.change(Method::POST, NAMESPACES, &sent);
         assert_eq!((reply.code, &reply.body["metadata"]["uid"]), (201, &json!("u")));
     }
@@ -230,7 +188,7 @@ mod tests {
         let sent = json!({ "metadata": { "generateName": "a-" } });
         for begun in ["", "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{"] {
             // A second request would be answered.
-            let wire = says_then_breaks(begun, vec![(201, json!({ "metadata": { "name": "a-2" } }))]);
+            let wire = scripted::wire(Some(begun), vec![(201, json!({ "metadata": { "name": "a-2" } }))]);
             let reply = wire.change(Method::POST, "/api/v1/namespaces/n/pods", &sent);
             assert_eq!(reply.code, 503, "{begun}");
             // Nobody sends it again by itself.

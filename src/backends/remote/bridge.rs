@@ -239,3 +239,37 @@ fn response(code: u16, body: &Value) -> Response<ReplyBody> {
         .body(Full::new(bytes).boxed_unsync())
         .unwrap_or_else(|_| Response::new(Full::default().boxed_unsync()))
 }
+
+#[cfg(test)]
+mod tests {
+    use http::header::CONTENT_TYPE;
+    use tower::Service as _;
+
+    use super::super::scripted;
+    use super::super::stamp::Stamp;
+    use super::*;
+    use crate::base::clock::{Time, VirtualClock};
+
+    #[tokio::test]
+    async fn what_a_write_left_is_known_whole_where_its_answer_is_metadata_alone() {
+        let metadata = json!({ "namespace": "ns", "name": "a", "resourceVersion": "7" });
+        let whole = json!({ "kind": "ConfigMap", "metadata": metadata, "data": { "k": "v" } });
+        let answer = json!({ "kind": "PartialObjectMetadata", "metadata": metadata });
+        let wire = scripted::wire(None, vec![(200, answer.clone()), (200, whole.clone())]);
+        let (link, seen) = Link::new(wire, Stamp { run: None, beside_others: false }, None);
+        let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
+        let mut bridge = Bridge { link, who: Arc::new(Identity::admin()), clock };
+        let request = Request::patch("/api/v1/namespaces/ns/configmaps/a")
+            .header(CONTENT_TYPE, "application/merge-patch+json")
+            .body(Body::from(b"{}".to_vec()))
+            .unwrap();
+        let told = bridge.call(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(
+            serde_json::from_slice::<Value>(&told).unwrap(),
+            answer,
+            "who asked is told what it asked for"
+        );
+        let Ok(Seen::Wrote(wrote)) = seen.try_recv() else { panic!("the run is not told") };
+        assert_eq!(wrote.object, Some(whole));
+    }
+}

@@ -22,6 +22,8 @@ mod pace;
 mod paths;
 mod rights;
 pub(crate) mod runs;
+#[cfg(test)]
+mod scripted;
 mod server;
 mod stamp;
 mod sweep;

@@ -217,7 +217,15 @@ fn steps_say_what_is_wrong_with_them() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `webhook`, `crd`, `is`, `after`, `for`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`",
+    );
+    check_step(
+        "  - fault: {webhook: {verb: get, kind: Pod}, is: unreachable}",
+        "s.yaml:5:29: expected one of `create`, `update`, `patch`, `delete`, found `get`",
+    );
+    check_step(
+        "  - fault: {crd: clusterversions, is: stored-version}",
+        "s.yaml:5:18: expected the name of a CustomResourceDefinition such as `backups.config.openshift.io`, found `clusterversions`",
     );
     check_step("  - clear-update: yes", "s.yaml:5:19: `clear-update` takes no value, found `yes`");
     check_step(

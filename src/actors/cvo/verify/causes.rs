@@ -43,7 +43,7 @@ impl Places<'_> {
 
     /// How asking a store ended: it has no further signature, or did not answer.
     fn in_store(&self, store: &str, image: &str, digest: &str) -> String {
-        let found = self.world.registry.resolve(image);
+        let found = self.world.release_image(image);
         let (number, cause) = match found.openpgp {
             OpenPgp::Unanswered => (1, "context deadline exceeded"),
             _ => (1 + self.in_stores(image, digest).len().min(1), EXHAUSTED),

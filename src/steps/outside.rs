@@ -1,0 +1,144 @@
+//! When: what goes wrong with releases outside of the cluster, and what others put into it that stands in an update's way.
+
+use cucumber::gherkin::Step;
+use cucumber::when;
+use jiff::SignedDuration;
+
+use super::faults::requests;
+use super::phrase::{duration, pulled};
+use super::world::{ClusterWorld, StepError, find};
+use crate::model::fault::{CrdFault, Disturbance, Faulty, ReleaseFault, Requests};
+use crate::scenario::plan::Action;
+
+/// Has pulls of a release that begin from now on come to something else than before, for a while, or until they succeed again.
+///
+/// ```gherkin
+/// When pulling release 4.20.3 finds the registry unavailable for 20 minutes
+/// When pulling release 4.20.3 is as before
+/// ```
+#[when(
+    regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs|is as before)(?: for (\d+ \w+))?$"
+)]
+async fn pull(
+    world: &mut ClusterWorld,
+    version: String,
+    answer: String,
+    time: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let version = find(&version)?.version;
+    if answer == "is as before" {
+        return world.act(&step.value, Action::Heal(Faulty::Release(version))).await;
+    }
+    let lasts = if time.is_empty() { None } else { Some(duration(&time)?) };
+    let fault = Disturbance::Release(version, ReleaseFault::Pull(pulled(&answer)?));
+    world.act(&step.value, Action::Fault { fault, after: SignedDuration::ZERO, lasts }).await
+}
+
+/// Has the image of a release, or its signatures, be like this from now on, for a while, or until it recovers: what is under way
+/// and what a cluster has already stays as it is.
+///
+/// ```gherkin
+/// When release 4.20.3 loses its OpenPGP signature
+/// When release 4.20.3 becomes corrupt for 20 minutes
+/// When release 4.20.3 recovers
+/// ```
+#[when(
+    regex = r"^release (\S+) (loses its Sigstore signature|loses its OpenPGP signature|is signed by another key|gets no answer about its OpenPGP signature|becomes corrupt|loses its image references|gets image references of another version|gets unreadable metadata|loses its payload|has containers that crash|has containers that run out of memory|has containers that cannot be created|recovers)(?: for (\d+ \w+))?$"
+)]
+async fn release(
+    world: &mut ClusterWorld,
+    version: String,
+    how: String,
+    time: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let name = match how.as_str() {
+        "loses its Sigstore signature" => "sigstore-missing",
+        "loses its OpenPGP signature" => "openpgp-missing",
+        "is signed by another key" => "openpgp-wrong-key",
+        "gets no answer about its OpenPGP signature" => "openpgp-unanswered",
+        "becomes corrupt" => "corrupt",
+        "loses its image references" => "no-image-references",
+        "gets image references of another version" => "other-image-references",
+        "gets unreadable metadata" => "unreadable-metadata",
+        "loses its payload" => "no-payload",
+        "has containers that crash" => "containers-crash",
+        "has containers that run out of memory" => "containers-out-of-memory",
+        "has containers that cannot be created" => "containers-cannot-be-created",
+        _ => "",
+    };
+    let version = find(&version)?.version;
+    let fault = ReleaseFault::named(name).map(|fault| Disturbance::Release(version.clone(), fault));
+    begin(world, step, fault, Faulty::Release(version), &time).await
+}
+
+/// Has a webhook be there that must be asked about writes, and that nobody answers, for a while, or until it is removed.
+///
+/// ```gherkin
+/// When a webhook for updates of ClusterOperator/dns status is unreachable
+/// When a webhook for writes of Deployment is unreachable for 30 minutes
+/// When the webhook for updates of ClusterOperator/dns status is removed
+/// ```
+#[when(
+    regex = r"^(?:a|the) webhook for (create|update|patch|delete|write)s? of ([^\s/]+)(?:/(\S+))?(?: (status|scale))? is (unreachable|removed)(?: for (\d+ \w+))?$"
+)]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+async fn webhook(
+    world: &mut ClusterWorld,
+    verb: String,
+    kind: String,
+    name: String,
+    subresource: String,
+    how: String,
+    time: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let subresource = Some(subresource).filter(|subresource| !subresource.is_empty());
+    let writes = Requests { subresource, ..requests(&verb, &kind, name)? };
+    let fault = (how == "unreachable").then(|| Disturbance::Webhook(writes.clone()));
+    begin(world, step, fault, Faulty::Webhook(writes), &time).await
+}
+
+/// Has a definition clash with another one: objects of it were stored in a version that no release has, so that it cannot be changed
+/// any more; or another definition has its names, so that they are not accepted when it comes.
+///
+/// ```gherkin
+/// When CustomResourceDefinition clusterversions.config.openshift.io has objects stored in another version
+/// When CustomResourceDefinition backups.config.openshift.io finds its names taken for 1 hour
+/// When CustomResourceDefinition backups.config.openshift.io recovers
+/// ```
+#[when(
+    regex = r"^CustomResourceDefinition (\S+) (has objects stored in another version|finds its names taken|recovers)(?: for (\d+ \w+))?$"
+)]
+async fn definition(
+    world: &mut ClusterWorld,
+    name: String,
+    how: String,
+    time: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = match how.as_str() {
+        "has objects stored in another version" => Some(CrdFault::StoredVersion),
+        "finds its names taken" => Some(CrdFault::NamesTaken),
+        _ => None,
+    };
+    let fault = fault.map(|fault| Disturbance::Crd(name.clone(), fault));
+    begin(world, step, fault, Faulty::Crd(name), &time).await
+}
+
+/// Has a fault begin, and end after a time if one is said; without a fault all is well again.
+async fn begin(
+    world: &mut ClusterWorld,
+    step: &Step,
+    fault: Option<Disturbance>,
+    faulty: Faulty,
+    time: &str,
+) -> Result<(), StepError> {
+    let lasts = if time.is_empty() { None } else { Some(duration(time)?) };
+    let action = match fault {
+        Some(fault) => Action::Fault { fault, after: SignedDuration::ZERO, lasts },
+        None => Action::Heal(faulty),
+    };
+    world.act(&step.value, action).await
+}
