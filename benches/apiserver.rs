@@ -10,7 +10,7 @@ use windtunnel::apiserver::{ApiServer, Body, Method, ReplyBody, Request};
 use windtunnel::base::clock::{Time, VirtualClock};
 use windtunnel::model::{Identity, Resource, Write, resources};
 
-use crate::measure::{Table, rate};
+use crate::measure::{Table, rate, resident_kb};
 
 const COUNT: usize = 10_000;
 const PODS: usize = 100_000;
@@ -134,11 +134,11 @@ fn large(table: &mut Table) -> Result<(), String> {
 
 /// What a large cluster takes. It is measured first: later, memory that was used before is used again.
 pub(crate) fn memory(table: &mut Table) -> Result<(), String> {
-    let before = resident_kb();
+    let before = resident_kb("VmRSS:");
     let mut server = ApiServer::builder().build(now());
     (0..PODS)
         .try_for_each(|number| write_all(&mut server, &[Write::create(&resources::PODS, pod(number))]))?;
-    let taken = resident_kb().saturating_sub(before) / 1024;
+    let taken = resident_kb("VmRSS:").saturating_sub(before) / 1024;
     table.note("100,000 pods of 2 kB", &format!("{taken} MB"), "under 600 MB");
     Ok(())
 }
@@ -163,13 +163,6 @@ fn update_all(server: &mut ApiServer, statuses: &mut [Value]) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-/// The memory of this process in kB, as Linux tells it; 0 elsewhere.
-fn resident_kb() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
 
 /// Conditions and a history as a ClusterVersion has them, 5 kB of text. The first conditions say which round it is.

@@ -24,6 +24,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 const TRIAL: &[u32] = &[20, 40];
 /// Above this, a node of a large cluster costs more than one of a small one.
 const EXPONENT: &str = "at most 1.15";
+/// What makes this program print what a cluster takes.
+pub(crate) const RESIDENT: &str = "--resident";
 const NAMESPACE: &str = "openshift-update-status-controller";
 
 pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
@@ -46,6 +48,35 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
             EXPONENT,
         );
     }
+    memory(table)
+}
+
+/// What whole clusters take, each in a process of its own: one that gave memory back keeps it.
+fn memory(table: &mut Table) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let taken = |nodes: u32| {
+        let child = std::process::Command::new(&program).args([RESIDENT, &nodes.to_string()]).output();
+        let said = child.map_err(|error| error.to_string())?.stdout;
+        String::from_utf8_lossy(&said).trim().parse::<u64>().map_err(|error| error.to_string())
+    };
+    let empty = taken(0)?;
+    let mut points = Vec::new();
+    for &nodes in if table.is_trial() { TRIAL } else { IN_HUNDREDS } {
+        let bytes = taken(nodes)?.saturating_sub(empty).max(1);
+        let figure = format!("{} MB", bytes / 1_000_000);
+        table.note(&format!("memory of {nodes} nodes with their insights"), &figure, "");
+        // The unit does not matter to the slope.
+        points.push((nodes, Duration::from_micros(bytes)));
+    }
+    table.note("exponent of memory by nodes", &format!("{:.2}", exponent(&points)), EXPONENT);
+    Ok(())
+}
+
+/// Prints how many bytes a cluster of so many nodes took at most while all of them changed, with the controller.
+pub(crate) fn resident(nodes: u32) -> Result<(), String> {
+    let cluster = Cluster::new(nodes, true)?;
+    cluster.change_all(100)?;
+    println!("{}", crate::measure::resident_kb("VmHWM:") * 1024);
     Ok(())
 }
 

@@ -10,12 +10,15 @@ use windtunnel::cli::Releases;
 use windtunnel::engine::{self, Outcome, Session};
 use windtunnel::scenario::{self, plan::Plan};
 
-use crate::measure::{Table, thousands};
+use crate::measure::{Table, rate, thousands};
 
 /// At least this much virtual time in one unit of wall time.
 const REQUIRED: &str = "at least 50,000 x";
 
 const SEED: u64 = 1;
+
+/// How many small scenarios make a round.
+const SMALL: usize = 100;
 
 /// A scenario file: its name and its text.
 type Source = (String, String);
@@ -34,10 +37,13 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let minor = minor_update()?;
     play_all(table, "4.17 to 4.18: play it, installation included", std::slice::from_ref(&minor), 1)?;
 
-    let plans = sources.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    // The canary has to fail.
+    let sources = sources.iter().filter(|(file, _)| !file.ends_with("canary.yaml"));
+    let plans: Vec<Plan> = sources.map(parse_all).collect::<Result<Vec<_>, _>>()?.concat();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     play_all(table, &format!("all {} scenarios, one after the other", plans.len()), &plans, 1)?;
     play_all(table, &format!("all {} scenarios on {cores} cores", plans.len()), &plans, cores)?;
+    small(table, cores)?;
     let record = play(&z_stream)?.record;
     let writing = table.time(|| (), |()| Ok(record.hash()))?;
     table.row(
@@ -46,6 +52,26 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
         format!("{} entries", record.entries.len()),
         "",
     );
+    Ok(())
+}
+
+/// Scenarios as small as they come: a release that nobody finds.
+fn small(table: &mut Table, cores: usize) -> Result<(), String> {
+    const TEXT: &str = "name: small
+cluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}
+releases: {4.14.8: {pull: manifest-unknown}}
+timeline:
+- update: {to: 4.14.8}
+- expect: {object: ClusterVersion/version, condition: {type: ReleaseAccepted, status: 'False'}, within: 10m}
+";
+    let source = (String::new(), TEXT.to_owned());
+    let run = |()| {
+        let plans = (0..SMALL).map(|_| parse(&source)).collect::<Result<Vec<_>, _>>()?;
+        side_by_side(&plans, cores)
+    };
+    let timing = table.time(|| (), run)?;
+    let each_second = rate(SMALL, timing.median);
+    table.row(&format!("{SMALL} small scenarios on {cores} cores"), timing, each_second, "at least 100/s");
     Ok(())
 }
 
@@ -122,6 +148,11 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
 
 pub(crate) fn parse((file, text): &Source) -> Result<Plan, String> {
     scenario::read(file, text, &Releases::default()).map_err(|problems| problems.to_string())
+}
+
+/// All that a file is, which may have a table of parameters.
+fn parse_all((file, text): &Source) -> Result<Vec<Plan>, String> {
+    scenario::read_all(file, text, &Releases::default()).map_err(|problems| problems.to_string())
 }
 
 /// The YAML files below a folder, in order of their names.

@@ -46,6 +46,9 @@ fn main() -> Result<(), String> {
         let at = arguments.iter().position(|argument| argument == name)?;
         arguments.get(at + 1).cloned()
     };
+    if let Some(nodes) = option(insights::RESIDENT) {
+        return insights::resident(nodes.parse().map_err(|_| "--resident takes a number")?);
+    }
     let (url, token, rounds) = (option("--against"), option("--token"), option("--rounds"));
     let is_value =
         |argument: &String| [&url, &token, &rounds].iter().any(|value| value.as_ref() == Some(argument));

@@ -84,14 +84,31 @@ impl Record {
     /// the Unix epoch.
     pub fn to_lines(&self) -> String {
         let mut out = String::new();
-        push_header(&mut out, &self.header);
+        self.each_line(|line| out.push_str(line));
+        out
+    }
+
+    /// SHA-256 of the file form, in lower-case hex. Runs of the same scenario, seed and build have the same.
+    pub fn hash(&self) -> String {
+        let mut hash = Sha256::new();
+        self.each_line(|line| hash.update(line));
+        hex(&hash.finalize())
+    }
+
+    /// Gives each line of the file form, with its line break.
+    fn each_line(&self, mut give: impl FnMut(&str)) {
+        let mut line = String::new();
+        push_header(&mut line, &self.header);
+        give(&line);
         let mut states = States::new();
         for entry in &self.entries {
             let known = match &entry.event {
                 Event::Write(write) => states.get(&write.key).copied(),
                 _ => None,
             };
-            push_entry(&mut out, entry, known);
+            line.clear();
+            push_entry(&mut line, entry, known);
+            give(&line);
             if let Event::Write(write) = &entry.event {
                 match write.leaves() {
                     Some(state) => states.insert(&write.key, state),
@@ -99,12 +116,6 @@ impl Record {
                 };
             }
         }
-        out
-    }
-
-    /// SHA-256 of the file form, in lower-case hex. Runs of the same scenario, seed and build have the same.
-    pub fn hash(&self) -> String {
-        hex(&Sha256::digest(self.to_lines().as_bytes()))
     }
 }
 

@@ -2,19 +2,34 @@
 
 mod translate;
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use regex::{Regex, RegexBuilder};
 
 /// The most memory that a compiled pattern may take, in bytes.
 const SIZE_LIMIT: usize = 32 << 20;
+
+/// So many patterns are remembered, of which none takes more than so many bytes.
+const KNOWN_MAX: usize = 256;
+const KNOWN_SIZE_MAX: usize = 256 << 10;
 
 /// Compiles a pattern as `regexp.Compile` does: classes know ASCII alone, and what the library adds to Go is refused.
 ///
 /// # Errors
 /// What is wrong with the pattern, in Go's words for all common mistakes.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    if let Some(known) = known().get(pattern) {
+        return Ok(known.clone());
+    }
     let wrong = |why: &str| format!("error parsing regexp: {why}");
     let translated = translate::translate(pattern).map_err(|why| wrong(&why))?;
-    RegexBuilder::new(&translated).size_limit(SIZE_LIMIT).build().map_err(|error| {
+    let build = |limit| RegexBuilder::new(&translated).size_limit(limit).build();
+    if let Ok(small) = build(KNOWN_SIZE_MAX) {
+        remember(pattern, &small);
+        return Ok(small);
+    }
+    build(SIZE_LIMIT).map_err(|error| {
         if matches!(error, regex::Error::CompiledTooBig(_)) {
             return wrong("expression too large");
         }
@@ -22,6 +37,23 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
         wrong(&format!("{why}: `{pattern}`"))
     })
+}
+
+type Known = BTreeMap<String, Regex>;
+
+/// Patterns that were compiled. Definitions are validated, read and compared again and again, and those of all releases and
+/// clusters have the same few: compiling them is most of what creating a definition takes.
+fn known() -> MutexGuard<'static, Known> {
+    static KNOWN: Mutex<Known> = Mutex::new(Known::new());
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn remember(pattern: &str, compiled: &Regex) {
+    let mut known = known();
+    if known.len() >= KNOWN_MAX {
+        known.clear();
+    }
+    known.insert(pattern.to_owned(), compiled.clone());
 }
 
 #[cfg(test)]
