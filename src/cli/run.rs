@@ -24,11 +24,22 @@ use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 /// What one scenario came to.
 struct Played {
     result: ScenarioResult,
+    /// The record, if anybody asked for it: those of a whole suite take much room.
     record: Option<Record>,
-    /// Of the record: it takes a while, and is made where the scenario was played.
+    /// Of the record, and made where the scenario was played, for it takes a while; empty where there is none.
     hash: String,
+    /// Its timeline, if it is to be printed.
+    story: String,
     snapshots: Vec<Snapshot>,
     wall: Duration,
+}
+
+impl Played {
+    /// What was not played, or not to its end.
+    fn without_record(result: ScenarioResult, wall: Duration) -> Self {
+        let (hash, story) = (String::new(), String::new());
+        Self { result, record: None, hash, story, snapshots: Vec::new(), wall }
+    }
 }
 
 /// Plays what the arguments name, once or whenever it changes.
@@ -146,13 +157,7 @@ fn play_unless(
     if let Some(why) = why {
         let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, why);
         let result = result.of_scenario(None, &plan.tags, &written(plan));
-        return Played {
-            result,
-            record: None,
-            hash: String::new(),
-            snapshots: Vec::new(),
-            wall: Duration::ZERO,
-        };
+        return Played::without_record(result, Duration::ZERO);
     }
     let mut played = play(place, plan, args, args.seed);
     if played.result.failed() {
@@ -184,14 +189,14 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
         Ok(outcome) => outcome,
         Err(SessionError::Unable(why)) => {
             let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, &why);
-            return Played { result, record: None, hash: String::new(), snapshots: Vec::new(), wall };
+            return Played::without_record(result, wall);
         }
         Err(error) => {
             let result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, seed);
             let mut result = result.of_scenario(None, &plan.tags, &written(plan));
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             result.failed_at = error.place();
-            return Played { result, record: None, hash: String::new(), snapshots: Vec::new(), wall };
+            return Played::without_record(result, wall);
         }
     };
     let result = ScenarioResult::of(&outcome.record, &plan.file);
@@ -214,8 +219,11 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
     if args.check_restarts && result.passed() {
         result.failure = restarts::check(plan, seed);
     }
-    let hash = outcome.record.hash();
-    Played { result, record: Some(outcome.record), hash, snapshots: outcome.snapshots, wall }
+    let (record, snapshots) = (outcome.record, outcome.snapshots);
+    let (hash, is_kept) = (record.hash(), args.record.is_some() || args.reports.are_of_records());
+    let is_told = !args.quiet && args.reports.format == Format::Text;
+    let story = if is_told { story(&record, args.layout.width()) } else { String::new() };
+    Played { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
 }
 
 /// The first line in which two records differ.
@@ -234,12 +242,10 @@ fn first_difference(one: &Record, other: &Record) -> Option<String> {
 fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
     if !args.quiet {
         say(&format!("{}: {}\n\n", plan.file, plan.name));
-        if let Some(record) = &played.record {
-            say(&story(record, args.layout.width()));
-        }
+        say(&played.story);
     }
     say(&summary::scenario(&played.result));
-    if played.record.is_some() {
+    if !played.hash.is_empty() {
         let millis = played.wall.as_secs_f64() * 1000.0;
         say(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, played.hash));
     }

@@ -103,6 +103,8 @@ fn play(
     let tags = args.selection.tags.as_ref().map(|tags| tags.wanted.clone());
     let done = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
     let told = std::rc::Rc::clone(&done);
+    let keeps_records = args.record.is_some() || args.reports.are_of_records();
+    let interrupted = interrupt.clone();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let playing = Playing {
         tags,
@@ -112,14 +114,19 @@ fn play(
         backend: place.shared(),
         stop: interrupt.flag(),
     };
-    let played = runtime.block_on(suite.run_telling(playing, move |name| told.done(name)));
-    done.end();
-    let of = |played: steps::ScenarioResult| {
-        let why = if interrupt.is_told() { INTERRUPTED } else { FAILED_FAST };
+    let take = move |mut played: steps::ScenarioResult| {
+        let why = if interrupted.is_told() { INTERRUPTED } else { FAILED_FAST };
         let result = result(&played, seed, why);
+        if played.begun {
+            told.done(&played.name);
+        }
+        // Those of a whole suite take much room.
+        played.record = played.record.filter(|_| keeps_records);
         (played, result)
     };
-    Ok(played.into_iter().map(of).collect())
+    let played = runtime.block_on(suite.run_giving(playing, take));
+    done.end();
+    Ok(played)
 }
 
 /// `why` tells of a scenario that was not begun why that is so.

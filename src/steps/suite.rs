@@ -1,8 +1,10 @@
 //! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use cucumber::event;
 use cucumber::gherkin::tagexpr::TagOperation;
@@ -127,16 +129,22 @@ impl Suite {
 
     /// Plays the scenarios; the results are in the order of the files.
     pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
-        self.run_telling(playing, |_| {}).await
+        self.run_giving(playing, |result| result).await
     }
 
-    /// The same; `done` is told the name of each scenario that has ended.
-    pub async fn run_telling(self, playing: Playing, done: impl Fn(&str) + 'static) -> Vec<ScenarioResult> {
+    /// The same; results are given to `take` as soon as there are any, those of scenarios that were not begun at the end, and what it
+    /// makes of them is kept.
+    pub async fn run_giving<T: 'static>(
+        self,
+        playing: Playing,
+        take: impl Fn(ScenarioResult) -> T + 'static,
+    ) -> Vec<T> {
         let Playing { tags, seed, concurrency, fail_fast, backend, stop } = playing;
         let mut selected = self.selected(tags.as_ref());
-        let results = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&results);
-        let done = Arc::new(done);
+        let results = Rc::new(RefCell::new(Vec::new()));
+        let sink = Rc::clone(&results);
+        let take = Rc::new(take);
+        let giver = Rc::clone(&take);
         let beside = self.beside;
         ClusterWorld::cucumber::<&str>()
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
@@ -161,7 +169,7 @@ impl Suite {
                 async {}.boxed_local()
             })
             .after(move |feature, rule, scenario, outcome, world| {
-                let (sink, done) = (Arc::clone(&sink), Arc::clone(&done));
+                let (sink, take) = (Rc::clone(&sink), Rc::clone(&giver));
                 async move {
                     if world.as_ref().is_some_and(|world| world.stopped) {
                         return;
@@ -174,8 +182,9 @@ impl Suite {
                     if unable.is_some() {
                         result.skipped = result.failure.take();
                     }
-                    done(&scenario.name);
-                    sink.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                    let place = result.place();
+                    let taken = take(result);
+                    sink.borrow_mut().push((place, taken));
                 }
                 .boxed_local()
             })
@@ -183,12 +192,12 @@ impl Suite {
                 fits(tags.as_ref(), feature, rule, scenario)
             })
             .await;
-        let mut results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
-        let begun: BTreeSet<_> = results.iter().map(ScenarioResult::place).collect();
+        let mut results = results.take();
+        let begun: BTreeSet<_> = results.iter().map(|(place, _)| place).collect();
         selected.retain(|scenario| !begun.contains(&scenario.place()));
-        results.extend(selected);
-        results.sort_by_key(ScenarioResult::place);
-        results
+        results.extend(selected.into_iter().map(|result| (result.place(), take(result))));
+        results.sort_by(|(one, _), (other, _)| one.cmp(other));
+        results.into_iter().map(|(_, taken)| taken).collect()
     }
 }
 

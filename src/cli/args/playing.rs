@@ -140,6 +140,13 @@ pub(in crate::cli) struct Reports {
     pub(in crate::cli) format: Format,
 }
 
+impl Reports {
+    /// Whether a report tells of whole records, so that these are kept until the end.
+    pub(in crate::cli) fn are_of_records(&self) -> bool {
+        self.html.is_some() || self.junit_upgrade.is_some() || self.format == Format::Json
+    }
+}
+
 /// What a test case of JUnit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(in crate::cli) enum JunitPer {
