@@ -149,6 +149,7 @@ Feature: What goes wrong around an update
     When CustomResourceDefinition machineconfignodes.machineconfiguration.openshift.io finds its names taken
     And I update to 4.20.3
     Then within 3 hours ClusterVersion condition Failing is True with message containing "machineconfignodes.machineconfiguration.openshift.io"
+    And within 10 minutes there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled"
     And CustomResourceDefinition/machineconfignodes.machineconfiguration.openshift.io condition NamesAccepted is False with reason "PluralConflict"
     When CustomResourceDefinition machineconfignodes.machineconfiguration.openshift.io recovers
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.3"
