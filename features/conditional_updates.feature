@@ -104,7 +104,7 @@ Feature: Updates with risks
   Scenario: Risks from data as the real service reads it
     Given release 4.16.9 exists
     And release 4.17.1 exists
-    And the graph data in "../tests/graph-data"
+    And the graph data in "testdata/graph-data"
     When 5 minutes pass
     And I run "oc adm upgrade"
     Then it prints a text with "Channel: stable-4.16 (available channels: candidate-4.16, stable-4.16)"

@@ -17,7 +17,7 @@ use crate::model::release::Architecture;
 /// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
 ///
 /// ```gherkin
-/// Given the graph data in "../tests/graph-data"
+/// Given the graph data in "testdata/graph-data"
 /// ```
 #[given(regex = r#"^the graph data in "([^"]+)"$"#)]
 fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError> {

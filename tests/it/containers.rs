@@ -4,6 +4,7 @@
 //! Without an engine, or without the image that `.ci/image` builds, these tests say so and do nothing.
 
 mod faults;
+mod jobs;
 mod left;
 
 use std::process::Command;

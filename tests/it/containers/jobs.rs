@@ -1,0 +1,75 @@
+//! The Jobs in `manifests/jobs`: what a pod of each comes to, played by a container of our image with the arguments, the variables and
+//! the limits that stand there.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use serde_json::Value;
+use windtunnel::base::yaml;
+
+use super::{docker, is_ours_there};
+use crate::cli::environment::TestEnvironment;
+
+/// The container that the pods of the Job in this file run.
+fn container(file: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/jobs").join(file);
+    let objects: Vec<Value> = yaml::from_str_multi(&fs::read_to_string(path).unwrap()).unwrap();
+    let job = objects.into_iter().find(|object| object["kind"] == "Job").unwrap();
+    job["spec"]["template"]["spec"]["containers"][0].clone()
+}
+
+/// Plays the first pod of a Job, or a part of it; gives what it printed, and the names of what it left in the volume.
+fn first_pod(file: &str, part: &[&str], parts: &str) -> (Result<String, String>, Vec<String>) {
+    let environment = TestEnvironment::with(&[]);
+    let results = environment.work().join("results");
+    fs::create_dir(&results).unwrap();
+    fs::set_permissions(&results, fs::Permissions::from_mode(0o777)).unwrap();
+    let volume = format!("{}:/results", results.display());
+    // Whoever else runs this test has to be able to remove what is left there.
+    let owner = fs::metadata(&results).unwrap().uid();
+    let user = if owner == 0 { 65532 } else { owner }.to_string();
+    let container = container(file);
+    let variables = [("JOB_COMPLETION_INDEX", "0"), ("PARTS", parts)];
+    let filled = |text: &str| {
+        variables
+            .iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("$({name})"), value))
+    };
+    let arguments = container["args"].as_array().unwrap();
+    let arguments: Vec<String> =
+        arguments.iter().map(|argument| filled(argument.as_str().unwrap())).collect();
+    let image = container["image"].as_str().unwrap();
+    let mut command =
+        vec!["run", "--rm", "--read-only", "--tmpfs", "/tmp", "--user", &user, "--cap-drop", "ALL"];
+    command.extend(["--volume", &volume, image]);
+    command.extend(arguments.iter().map(String::as_str).chain(part.iter().copied()));
+    let printed = docker(&command);
+    let mut left: Vec<String> = fs::read_dir(&results)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    (printed, left)
+}
+
+#[test]
+fn a_part_of_the_suite_is_played_and_leaves_its_reports() {
+    if !is_ours_there() {
+        return;
+    }
+    let (printed, left) = first_pod("suite.yaml", &[], "40");
+    assert!(printed.as_ref().is_ok_and(|text| text.contains(" passed, 0 failed;")), "{printed:?}");
+    assert_eq!(left, ["junit-0.xml", "records-0", "report-0.html"]);
+}
+
+#[test]
+fn an_exploration_is_played_and_leaves_its_reports() {
+    if !is_ours_there() {
+        return;
+    }
+    // One scenario in twenty will do.
+    let (printed, left) = first_pod("exploration.yaml", &["--shard=1/20", "--quiet"], "");
+    assert!(printed.as_ref().is_ok_and(|text| text.contains(" passed, 0 failed;")), "{printed:?}");
+    assert_eq!(left, ["junit-0.xml", "records-0", "report-0.html"]);
+}
