@@ -26,7 +26,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -51,6 +51,9 @@ use crate::model::{Identity, Object, Refusal, Write};
 
 /// The body of an answer.
 pub type ReplyStream = UnsyncBoxBody<Bytes, Infallible>;
+
+/// How often a thread looks whether the server is free before it sleeps: some twenty microseconds.
+const SPINS: u32 = 400;
 
 /// A server that several hold.
 #[derive(Clone)]
@@ -101,6 +104,14 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, ApiServer> {
+        // Whoever holds it is done in microseconds, which is sooner than a thread is put to sleep and woken again.
+        for _ in 0..SPINS {
+            match self.server.try_lock() {
+                Ok(server) => return server,
+                Err(TryLockError::Poisoned(_)) => break,
+                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            }
+        }
         // A panic elsewhere while the lock was held leaves the store whole: it is changed last.
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }

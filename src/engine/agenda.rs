@@ -29,6 +29,16 @@ impl Later {
             Self::Write(faulty, _) => faulty.clone(),
         }
     }
+
+    /// Whether it is of a fault before this one, and would end this one too early: there is one at a time, but of programs and of
+    /// the sides of a release.
+    fn would_end(&self, fault: &Disturbance) -> bool {
+        match (self, fault) {
+            (Self::Begin(..), _) | (_, Disturbance::Process(..)) => false,
+            (Self::End(earlier), Disturbance::Release(..)) => earlier == fault,
+            (earlier, _) => earlier.faulty() == fault.faulty(),
+        }
+    }
 }
 
 /// What is done later, in order.
@@ -85,14 +95,7 @@ impl Simulation {
         fault: &Disturbance,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
-        // One that ends now would end this one: there is one at a time, but of programs and releases.
-        if !matches!(fault, Disturbance::Process(..) | Disturbance::Release(..)) {
-            let faulty = fault.faulty();
-            self.agenda.items.retain(|_, later| match later {
-                Later::Begin(..) => true,
-                other => other.faulty() != faulty,
-            });
-        }
+        self.agenda.items.retain(|_, later| !later.would_end(fault));
         self.disturb(fault)?;
         if let Some(lasts) = lasts {
             self.agenda.add(after(self.now(), lasts), Later::End(fault.clone()));

@@ -54,7 +54,8 @@ impl Tracker<'_> {
     ) -> Option<Cow<'e, [Value]>> {
         let shape = self.versions.shape();
         let trees = stored.iter().map(|entry| {
-            let fields = entry.get("fieldsV1")?.as_object()?;
+            // Who owns nothing any more, as somebody wrote it, has no entry for long.
+            let fields = entry.get("fieldsV1")?.as_object().filter(|fields| !fields.is_empty())?;
             let clear = reconciled || typed::is_reconciled(fields, shape);
             (self.versions.is_own(text_of(entry, "apiVersion")) && clear).then_some(fields)
         });

@@ -35,3 +35,19 @@ fn a_schema_that_is_replaced_between_updates_changes_what_is_owned() {
         assert_eq!(owners(&patch(&mut server, value)), map(json!({})), "{value}");
     }
 }
+
+#[test]
+fn updates_find_out_anew_who_owns_what_where_somebody_is_said_to_own_nothing() {
+    let mut server = server(36);
+    define(&mut server, &["v1"]);
+    ask(&mut server, Method::Post, WIDGETS, "", &widget("v1", &json!({ "map": { "a": "1" } })));
+    let nothing = json!({ "manager": "tester", "operation": "Update", "apiVersion": "example.io/v1",
+        "fieldsType": "FieldsV1", "fieldsV1": {} });
+    let given = json!({ "metadata": { "managedFields": [nothing] } });
+    for merge in [given, json!({})] {
+        let (code, answer) = ask(&mut server, Method::Patch, &format!("{WIDGETS}/w"), MERGE, &merge);
+        assert_eq!((code, &answer["spec"]["map"]["a"]), (200, &json!("1")), "{answer}");
+    }
+    let owned = json!({ "f:spec": { "f:map": { "f:a": {} } } });
+    assert_eq!(owners(&patch(&mut server, "2")), [entry("tester", "Update", owned)]);
+}
