@@ -191,6 +191,14 @@ impl World {
         ask(&mut self.server, Method::Get, query, "", &Value::Null)
     }
 
+    /// Whether a path is of the version in which objects are stored: what that one does not know, others lose.
+    fn is_stored_as(&self, path: &str) -> bool {
+        let mut versions = self.definition["spec"]["versions"].as_array().into_iter().flatten();
+        let stored = versions.find(|version| version["storage"] == true);
+        let name = stored.and_then(|version| version["name"].as_str()).unwrap_or_default();
+        path.contains(&format!("/{name}/"))
+    }
+
     /// What was answered is what is read, and stays as it is when it is written again.
     fn is_kept(&mut self, path: &str, answer: &Answer) -> Result<(), String> {
         let read = ask(&mut self.server, Method::Get, path, "", &Value::Null)?;
@@ -200,12 +208,15 @@ impl World {
         if read.body != answer.body {
             return Err(format!("{path}: answered {}, read {}", answer.body, read.body));
         }
-        if self.definition.to_string().contains("oldSelf") {
+        if self.definition.to_string().contains("oldSelf") || !self.is_stored_as(path) {
             return Ok(());
         }
         let again = ask(&mut self.server, Method::Put, path, "", &answer.body)?;
         if !again.is_good() || again.body != answer.body {
-            return Err(format!("{path}: {} when written again: {}", answer.body, again.body));
+            return Err(format!(
+                "{path}: {} when written again: {}, {}",
+                answer.body, again.body, self.definition
+            ));
         }
         Ok(())
     }
@@ -248,8 +259,10 @@ fn to_apply_again_changes_nothing_whatever_the_schema() {
             // Who applies an empty list owns nothing, and an empty map goes with the last thing that was in it. What
             // nobody owns gets an owner of its own with the next apply.
             let empty = ["[]", "{}"].iter().any(|empty| body.to_string().contains(empty));
-            if first.is_good() && (empty || first.body["metadata"]["managedFields"].is_null()) {
-                first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+            for _ in 0..2 {
+                if first.is_good() && (empty || first.body["metadata"]["managedFields"].is_null()) {
+                    first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+                }
             }
             if !first.is_good() || world.definition.to_string().contains("oldSelf") {
                 continue;
