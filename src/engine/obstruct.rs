@@ -80,31 +80,10 @@ impl Simulation {
 /// The configuration of a webhook for these writes.
 fn webhook(writes: &Requests) -> Value {
     let name = webhook_name(writes);
-    let resource = writes.kind.as_deref().and_then(resources::by_kind);
-    let (group, plural) = resource.map_or(("*", "*"), |resource| (&*resource.group, &*resource.plural));
-    let plural = match writes.subresource.as_deref() {
-        Some("") => plural.to_owned(),
-        Some(subresource) => format!("{plural}/{subresource}"),
-        None if plural == "*" => "*/*".to_owned(),
-        None => format!("{plural}/*"),
-    };
-    // Without a subresource both it and the object itself are meant.
-    let resources = match (resource, &writes.subresource) {
-        (Some(resource), None) => vec![resource.plural.to_string(), plural],
-        _ => vec![plural],
-    };
-    let operation = match writes.verb.as_deref() {
-        Some("create") => "CREATE",
-        Some("update" | "patch") => "UPDATE",
-        Some("delete" | "deletecollection") => "DELETE",
-        _ => "*",
-    };
     let mut webhook = json!({
         "name": format!("{name}.windtunnel.dev"),
         "clientConfig": { "service": { "namespace": NAMESPACE, "name": name, "path": "/validate" } },
-        "rules": [{
-            "apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": resources,
-        }],
+        "rules": [rule(writes)],
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "timeoutSeconds": PATIENCE,
@@ -122,6 +101,26 @@ fn webhook(writes: &Requests) -> Value {
         "metadata": { "name": name },
         "webhooks": [webhook],
     })
+}
+
+/// The rule that has it asked about these writes, by whatever name.
+fn rule(writes: &Requests) -> Value {
+    let resource = writes.kind.as_deref().and_then(resources::by_kind);
+    let (group, plural) = resource.map_or(("*", "*"), |resource| (&*resource.group, &*resource.plural));
+    let resources = match writes.subresource.as_deref() {
+        Some("") => vec![plural.to_owned()],
+        Some(subresource) => vec![format!("{plural}/{subresource}")],
+        // `*/*` is everything, but `pods/*` is not the pods themselves.
+        None if plural == "*" => vec!["*/*".to_owned()],
+        None => vec![plural.to_owned(), format!("{plural}/*")],
+    };
+    let operation = match writes.verb.as_deref() {
+        Some("create") => "CREATE",
+        Some("update" | "patch") => "UPDATE",
+        Some("delete") => "DELETE",
+        _ => "*",
+    };
+    json!({ "apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": resources })
 }
 
 /// What the configuration for these writes is called, which is also a name for a Service.

@@ -2,16 +2,16 @@
 //! that whoever may write there can tell it: a scenario, or somebody with `oc annotate`.
 
 mod obstacles;
+mod releases;
 mod requests;
 
 pub use obstacles::CrdFault;
+pub use releases::ReleaseFault;
 pub use requests::{Asked, Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS};
 
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
-
-pub use super::outages::ReleaseFault;
 
 /// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";

@@ -252,11 +252,6 @@ impl Pull {
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
     }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().position(|pull| *pull == self).map_or("", |index| Self::NAMES[index])
-    }
 }
 
 /// What is in a release image.

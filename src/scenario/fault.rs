@@ -15,6 +15,8 @@ use crate::model::resources;
 
 const POD: &str = "pods such as `default/web-*`";
 
+const WEBHOOK: &str = "writes such as `{verb: update, kind: ClusterOperator}`";
+
 const CRD: &str = "the name of a CustomResourceDefinition such as `backups.config.openshift.io`";
 
 /// Who can fail, with an example of each.
@@ -26,7 +28,7 @@ const WHO: [(&str, &str); 9] = [
     ("process", "a component as the timeline calls it, such as `cluster-version-operator`"),
     ("pool", "the name of a MachineConfigPool such as `worker`"),
     ("release", "a release that exists in the run, such as `4.14.8`"),
-    ("webhook", "writes such as `{verb: update, kind: ClusterOperator}`"),
+    ("webhook", WEBHOOK),
     ("crd", CRD),
 ];
 
@@ -207,7 +209,7 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
 
 /// The writes that a webhook is asked about.
 fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
-    let map = reader.map(node, WHO[7].1, &["verb", "kind", "name", "subresource"])?;
+    let map = reader.map(node, WEBHOOK, &["verb", "kind", "name", "subresource"])?;
     if let Some(verb) = map.get("verb") {
         reader.word(verb, &WRITES)?;
     }

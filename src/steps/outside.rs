@@ -27,12 +27,11 @@ async fn pull(
     step: &Step,
 ) -> Result<(), StepError> {
     let version = find(&version)?.version;
-    if answer == "is as before" {
-        return world.act(&step.value, Action::Heal(Faulty::Release(version))).await;
-    }
-    let lasts = if time.is_empty() { None } else { Some(duration(&time)?) };
-    let fault = Disturbance::Release(version, ReleaseFault::Pull(pulled(&answer)?));
-    world.act(&step.value, Action::Fault { fault, after: SignedDuration::ZERO, lasts }).await
+    let fault = match answer.as_str() {
+        "is as before" => None,
+        other => Some(Disturbance::Release(version.clone(), ReleaseFault::Pull(pulled(other)?))),
+    };
+    begin(world, step, fault, Faulty::Release(version), &time).await
 }
 
 /// Has the image of a release, or its signatures, be like this from now on, for a while, or until it recovers: what is under way

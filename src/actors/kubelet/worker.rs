@@ -31,8 +31,8 @@ pub(super) struct Memory {
     /// Containers whose processes the runtime said have ended, and how, until they are started again: a status that tells of it
     /// may be refused.
     pub(super) exited: BTreeMap<String, i64>,
-    /// Containers whose programs the runtime was told to start. A kubelet that died when it had reported them, and before that, is
-    /// not sure, and tells it again.
+    /// Containers whose programs the runtime was told to start. A kubelet that is started anew does not know, for it may have died
+    /// between reporting a container and starting it: it tells the runtime once more, which minds nothing that runs.
     started: BTreeSet<String>,
     /// The last patch of the status, not to be sent again when the server makes something else of it.
     pub(super) sent: Option<Sent>,
@@ -286,9 +286,10 @@ impl Look<'_> {
 
     /// Has the runtime start the program of a container, unless it was told so.
     fn start_program(&mut self, index: usize) {
-        let container = self.status.containers[index].name.clone();
-        if self.memory.started.insert(container.clone()) {
-            self.out.effects.push(Effect::Start { pod: self.key.clone(), container });
+        let container = &self.status.containers[index].name;
+        if !self.memory.started.contains(container) {
+            self.memory.started.insert(container.clone());
+            self.out.effects.push(Effect::Start { pod: self.key.clone(), container: container.clone() });
         }
     }
 

@@ -25,11 +25,15 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let wrong = |why: &str| format!("error parsing regexp: {why}");
     let translated = translate::translate(pattern).map_err(|why| wrong(&why))?;
     let build = |limit| RegexBuilder::new(&translated).size_limit(limit).build();
-    if let Ok(small) = build(KNOWN_SIZE_MAX) {
-        remember(pattern, &small);
-        return Ok(small);
-    }
-    build(SIZE_LIMIT).map_err(|error| {
+    let built = match build(KNOWN_SIZE_MAX) {
+        Ok(small) => {
+            remember(pattern, &small);
+            return Ok(small);
+        }
+        Err(regex::Error::CompiledTooBig(_)) => build(SIZE_LIMIT),
+        wrong => wrong,
+    };
+    built.map_err(|error| {
         if matches!(error, regex::Error::CompiledTooBig(_)) {
             return wrong("expression too large");
         }

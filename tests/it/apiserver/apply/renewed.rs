@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use windtunnel::apiserver::{ApiServer, Method};
 
-use super::{JSON, MERGE, WIDGETS, ask, define, entry, owners, widget};
+use super::{CONFIG_MAP, JSON, MERGE, WIDGETS, ask, config_map, define, entry, owners, widget};
 use crate::apiserver::requests::server;
 
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.io";
 
 fn patch(server: &mut ApiServer, value: &str) -> Value {
@@ -37,17 +38,16 @@ fn a_schema_that_is_replaced_between_updates_changes_what_is_owned() {
 }
 
 #[test]
-fn updates_find_out_anew_who_owns_what_where_somebody_is_said_to_own_nothing() {
+fn who_is_said_to_own_nothing_is_no_owner_at_the_next_update() {
     let mut server = server(36);
-    define(&mut server, &["v1"]);
-    ask(&mut server, Method::Post, WIDGETS, "", &widget("v1", &json!({ "map": { "a": "1" } })));
-    let nothing = json!({ "manager": "tester", "operation": "Update", "apiVersion": "example.io/v1",
-        "fieldsType": "FieldsV1", "fieldsV1": {} });
+    ask(&mut server, Method::Post, CONFIG_MAPS, "", &config_map(&json!({ "a": "1" })));
+    let nothing = json!({ "manager": "tester", "operation": "Update", "apiVersion": "v1",
+        "fieldsType": "FieldsV1", "fieldsV1": {}, "time": "2024-01-01T00:00:00Z" });
     let given = json!({ "metadata": { "managedFields": [nothing] } });
-    for merge in [given, json!({})] {
-        let (code, answer) = ask(&mut server, Method::Patch, &format!("{WIDGETS}/w"), MERGE, &merge);
-        assert_eq!((code, &answer["spec"]["map"]["a"]), (200, &json!("1")), "{answer}");
-    }
-    let owned = json!({ "f:spec": { "f:map": { "f:a": {} } } });
-    assert_eq!(owners(&patch(&mut server, "2")), [entry("tester", "Update", owned)]);
+    let (_, told) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &given);
+    assert_eq!(owners(&told), [entry("tester", "Update", json!({}))]);
+    // A change of what nobody owns.
+    let unowned = json!({ "metadata": { "resourceVersion": null } });
+    let (code, told) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &unowned);
+    assert_eq!((code, owners(&told)), (200, vec![]));
 }
