@@ -1,6 +1,8 @@
 //! Bodies as text: their size, their media type, their syntax.
 
 use std::fmt::Write as _;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -16,15 +18,70 @@ pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 /// What a body may be.
 const MEDIA_TYPES: [&str; 3] = ["application/json", "application/yaml", protobuf::MEDIA_TYPE];
 
+/// What JSON says, with the paths of fields that stand there more than once.
+type Json = Result<(Value, Vec<String>), serde_json::Error>;
+
+/// A body as it came.
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    bytes: Bytes,
+    /// What the body says as JSON, for the first who asks.
+    ahead: Arc<Mutex<Option<Json>>>,
+}
+
+impl Text {
+    /// Reads the body as JSON before anybody asks: whoever does may hold the server meanwhile. That it is no JSON is told
+    /// to who asks.
+    pub(crate) fn read_ahead(&self) {
+        if self.bytes.len() <= LIMIT
+            && let Ok(mut ahead) = self.ahead.lock()
+        {
+            *ahead = Some(duplicates::parse(&self.bytes));
+        }
+    }
+
+    /// What the body says as JSON.
+    pub(crate) fn json(&self) -> Json {
+        let ahead = self.ahead.lock().ok().and_then(|mut ahead| ahead.take());
+        ahead.unwrap_or_else(|| duplicates::parse(&self.bytes))
+    }
+}
+
+impl Deref for Text {
+    type Target = Bytes;
+
+    fn deref(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+impl From<Bytes> for Text {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, ahead: Arc::default() }
+    }
+}
+
+impl From<Vec<u8>> for Text {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes::from(bytes).into()
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Bytes::from(text).into()
+    }
+}
+
 /// Reads JSON, YAML or protocol buffers; `kind` stands in errors.
-pub(crate) fn parse(bytes: &Bytes, content_type: &str, kind: &str) -> Outcome<Value> {
+pub(crate) fn parse(bytes: &Text, content_type: &str, kind: &str) -> Outcome<Value> {
     parse_as(bytes, content_type, "v1", kind).map(|(value, _)| value)
 }
 
 /// The same for bodies that may leave out of which version they are, with the paths of fields that stand there more than
 /// once.
 pub(crate) fn parse_as(
-    bytes: &Bytes,
+    bytes: &Text,
     content_type: &str,
     api_version: &str,
     kind: &str,
@@ -37,7 +94,7 @@ pub(crate) fn parse_as(
         ))
     };
     match content_type.split(';').next().unwrap_or("").trim() {
-        "" | "application/json" => duplicates::parse(bytes).map_err(|error| {
+        "" | "application/json" => bytes.json().map_err(|error| {
             unrecognized(format!("couldn't get version/kind; json parse error: {}", json_error(&error)))
         }),
         "application/yaml" => {

@@ -1,6 +1,5 @@
 //! From a body to an object of a kind: type, metadata, and what the schema does not know.
 
-use bytes::Bytes;
 use serde_json::{Number, Value, json};
 
 use super::body::{parse_as, summary};
@@ -12,7 +11,7 @@ use super::kinds::{Kind, defaults, typed};
 use super::metadata;
 use super::options::FieldValidation;
 use super::profile::Profile;
-use super::request::Body;
+use super::request::{Body, Text};
 use super::schema::{default, embedded, prune};
 use super::status::{Outcome, Refused};
 
@@ -21,7 +20,7 @@ pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
     let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
     match &call.request.body {
         Body::Empty | Body::Delete(_) => {
-            parse_as(&Bytes::new(), content_type, &resource.api_version(), &resource.kind)
+            parse_as(&Text::default(), content_type, &resource.api_version(), &resource.kind)
                 .map(|(value, _)| value)
         }
         Body::Value(value) => Ok((*value).clone()),

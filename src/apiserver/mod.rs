@@ -103,7 +103,7 @@ pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, St
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};
 pub use reply::{List, Reply, ReplyBody};
-pub use request::{Body, Method, Query, Request, ResourcePath, Target, Via};
+pub use request::{Body, Method, Query, Request, ResourcePath, Target, Text, Via};
 pub use server::{ApiServer, Forgotten};
 pub use store::{Event, EventKind, Stored};
 pub use table::Table;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::access::Impersonate;
+pub use super::body::Text;
 pub use super::url::{Query, ResourcePath, Target};
 use crate::model::{DeleteOptions, Identity, Operation, Write};
 
@@ -72,7 +72,7 @@ pub enum Body<'a> {
     /// Delete options from the direct call.
     Delete(&'a DeleteOptions),
     /// Text in the request's content type.
-    Bytes(Bytes),
+    Bytes(Text),
 }
 
 impl<'a> Request<'a> {

@@ -10,14 +10,20 @@ use crate::model::{Change, Key, Resource};
 /// Number of an actor in the simulation; never used again after it is gone.
 pub(super) type ActorId = usize;
 
-/// Group and plural.
-type Kind = (Cow<'static, str>, Cow<'static, str>);
+/// Who wants to know of one kind.
+#[derive(Debug, Default)]
+struct Readers {
+    everywhere: BTreeSet<ActorId>,
+    by_namespace: BTreeMap<String, BTreeSet<ActorId>>,
+}
+
+/// By group and plural.
+type Kinds = BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Readers>>;
 
 /// The index of all interests.
 #[derive(Debug, Default)]
 pub(super) struct Router {
-    kinds: BTreeMap<Kind, BTreeSet<ActorId>>,
-    namespaces: BTreeMap<(Kind, String), BTreeSet<ActorId>>,
+    kinds: Kinds,
     objects: BTreeMap<Key, BTreeSet<ActorId>>,
     nodes: BTreeMap<String, BTreeSet<ActorId>>,
     ownership: BTreeSet<ActorId>,
@@ -28,9 +34,9 @@ impl Router {
     pub(super) fn add(&mut self, actor: ActorId, interests: Vec<Interest>) {
         for interest in interests {
             let readers = match interest {
-                Interest::Kind(resource) => self.kinds.entry(kind(&resource)).or_default(),
+                Interest::Kind(resource) => &mut self.kind(resource).everywhere,
                 Interest::In(resource, namespace) => {
-                    self.namespaces.entry((kind(&resource), namespace)).or_default()
+                    self.kind(resource).by_namespace.entry(namespace).or_default()
                 }
                 Interest::Object(key) => self.objects.entry(key).or_default(),
                 Interest::PodsOn(node) => self.nodes.entry(node).or_default(),
@@ -42,8 +48,11 @@ impl Router {
 
     /// Forgets an actor that is gone.
     pub(super) fn remove(&mut self, actor: ActorId) {
-        for readers in self.kinds.values_mut().chain(self.namespaces.values_mut()) {
-            readers.remove(&actor);
+        for readers in self.kinds.values_mut().flat_map(BTreeMap::values_mut) {
+            readers.everywhere.remove(&actor);
+            readers.by_namespace.values_mut().for_each(|readers| {
+                readers.remove(&actor);
+            });
         }
         for readers in self.objects.values_mut().chain(self.nodes.values_mut()) {
             readers.remove(&actor);
@@ -52,24 +61,26 @@ impl Router {
     }
 
     /// The actors that want to know of a change, in the order of their numbers.
-    pub(super) fn readers(&self, change: &Change) -> BTreeSet<ActorId> {
+    pub(super) fn readers(&self, change: &Change) -> Vec<ActorId> {
         let key = &change.key;
-        let kind = (key.group.clone(), key.plural.clone());
-        let mut readers = self.kinds.get(&kind).cloned().unwrap_or_default();
-        readers.extend(self.objects.get(key).into_iter().flatten());
-        if !key.namespace.is_empty() {
-            readers.extend(self.namespaces.get(&(kind, key.namespace.clone())).into_iter().flatten());
+        let mut readers = Vec::new();
+        if let Some(of_kind) = self.kinds.get(&*key.group).and_then(|plurals| plurals.get(&*key.plural)) {
+            readers.extend(&of_kind.everywhere);
+            readers.extend(of_kind.by_namespace.get(&key.namespace).into_iter().flatten());
         }
+        readers.extend(self.objects.get(key).into_iter().flatten());
         if !self.ownership.is_empty() && change.moves_ownership() {
             readers.extend(&self.ownership);
         }
         if key.is(&PODS) {
             readers.extend(self.nodes.get(change.object.text("/spec/nodeName")).into_iter().flatten());
         }
+        readers.sort_unstable();
+        readers.dedup();
         readers
     }
-}
 
-fn kind(resource: &Resource) -> Kind {
-    (resource.group.clone(), resource.plural.clone())
+    fn kind(&mut self, resource: Resource) -> &mut Readers {
+        self.kinds.entry(resource.group).or_default().entry(resource.plural).or_default()
+    }
 }

@@ -44,20 +44,31 @@ impl GarbageCollector {
 
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
-            for (key, object) in input.view.objects() {
-                let owned = !owners(object).is_empty();
-                if owned {
-                    self.index(&key, object);
-                }
-                if owned || object.is_terminating() {
-                    self.queue.add(key);
-                }
-            }
+            self.look_at_all(input.view);
         }
         for change in input.changes {
             self.follow(change, input.view);
         }
         self.queue.answered(input.answers, input.now);
+    }
+
+    /// Indexes all objects, and lets those go into the queue that it has something to do with.
+    fn look_at_all(&mut self, view: &View) {
+        let mut looked_at = Vec::new();
+        for (key, object) in view.objects() {
+            let owned = !owners(object).is_empty();
+            if owned {
+                self.index(&key, object);
+            }
+            if owned || object.is_terminating() {
+                looked_at.push((key, object));
+            }
+        }
+        for (key, object) in looked_at {
+            if object.is_terminating() || self.judge(&key, object, view).is_some() {
+                self.queue.add(key);
+            }
+        }
     }
 
     /// Takes a change in: its object, what hangs on it, and the owners that may have waited for it.

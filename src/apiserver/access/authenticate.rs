@@ -160,7 +160,7 @@ fn identity(claims: &Claims) -> Identity {
 }
 
 /// The token of an `Authorization` header; other schemes are as good as no header.
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut words = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().splitn(3, ' ');
     let scheme = words.next()?;
     let token = words.next()?;

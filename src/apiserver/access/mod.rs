@@ -24,6 +24,7 @@ mod token_request;
 use std::collections::BTreeMap;
 
 pub(crate) use attributes::Attributes;
+pub(crate) use authenticate::bearer_token;
 pub use impersonate::Impersonate;
 pub(crate) use policy::{Subject, Tables};
 

@@ -79,6 +79,8 @@ pub(crate) struct Policy {
     scopes: BTreeMap<String, Scope>,
     /// What was found since the last change: by user, then by groups and namespace.
     remembered: BTreeMap<String, Vec<Remembered>>,
+    /// Whether a role that is made of others may have other rules by now.
+    may_be_stale: bool,
 }
 
 #[derive(Debug)]
@@ -156,6 +158,7 @@ impl Policy {
             roles: BTreeMap::new(),
             scopes: BTreeMap::new(),
             remembered: BTreeMap::new(),
+            may_be_stale: false,
         }
     }
 
@@ -200,10 +203,15 @@ impl Policy {
     fn set(&mut self, table: TableId, namespace: &str, name: &str, object: Option<&Value>) {
         if table == self.tables.roles || table == self.tables.cluster_roles {
             let named = self.roles.entry(namespace.to_owned()).or_default();
-            match object {
-                Some(role) => named.insert(name.to_owned(), Role::read(role)),
+            let new = object.map(Role::read);
+            let moved = new.as_ref().map(|role| (role.labels.clone(), role.selectors.is_some()));
+            let old = match new {
+                Some(role) => named.insert(name.to_owned(), role),
                 None => named.remove(name),
             };
+            let old = old.map(|role| (role.labels, role.selectors.is_some()));
+            self.may_be_stale = self.may_be_stale
+                || [moved, old].into_iter().flatten().any(|(labels, made)| made || self.is_part(&labels));
         } else {
             let scope = self.scopes.entry(namespace.to_owned()).or_default();
             scope.set(name, object.map(|binding| Binding::read(binding, namespace, name)));
@@ -223,13 +231,29 @@ impl Policy {
         self.roles.get("").into_iter().flatten()
     }
 
+    /// Whether a cluster role is made of roles with these labels.
+    fn is_part(&self, labels: &Value) -> bool {
+        let selectors = self.cluster_roles().filter_map(|(_, role)| role.selectors.as_ref());
+        selectors.flatten().any(|selector| selector.matches(labels))
+    }
+
     /// How many cluster roles are made of others.
     pub(crate) fn aggregated(&self) -> usize {
         self.cluster_roles().filter(|(_, role)| role.selectors.is_some()).count()
     }
 
     /// A cluster role that is made of others and does not have the rules that it should, with these.
-    pub(crate) fn stale_aggregate(&self) -> Option<(String, Vec<Rule>)> {
+    pub(crate) fn stale_aggregate(&mut self) -> Option<(String, Vec<Rule>)> {
+        if !std::mem::replace(&mut self.may_be_stale, false) {
+            return None;
+        }
+        let stale = self.find_stale();
+        // There may be more of them.
+        self.may_be_stale = stale.is_some();
+        stale
+    }
+
+    fn find_stale(&self) -> Option<(String, Vec<Rule>)> {
         let parts =
             self.cluster_roles().map(|(name, role)| Part { name, labels: &role.labels, rules: &role.rules });
         self.cluster_roles().find_map(|(name, role)| {

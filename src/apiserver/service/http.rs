@@ -9,7 +9,7 @@ use super::{ReplyStream, Shared, body};
 use crate::apiserver::access::Impersonate;
 use crate::apiserver::gotext;
 use crate::apiserver::reply::{Reply, ReplyBody};
-use crate::apiserver::request::{Body, Method, Query, Request, Target, Via};
+use crate::apiserver::request::{Body, Method, Query, Request, Target, Text, Via};
 use crate::model::Identity;
 
 /// The request that an HTTP request is.
@@ -34,9 +34,23 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
         if_none_match: header(IF_NONE_MATCH),
         user: who,
         impersonate: Impersonate::read(&head.headers).map(Box::new),
-        body: if body.is_empty() && method == Method::Get { Body::Empty } else { Body::Bytes(body) },
+        body: if body.is_empty() && method == Method::Get {
+            Body::Empty
+        } else {
+            Body::Bytes(text(head, body))
+        },
         via: Via::Client,
     }
+}
+
+/// A body, which is read while nobody else waits for it.
+fn text(head: &Parts, body: Bytes) -> Text {
+    let text = Text::from(body);
+    let content_type = head.headers.get(CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    if !text.is_empty() && (content_type.is_empty() || content_type.ends_with(b"json")) {
+        text.read_ahead();
+    }
+    text
 }
 
 /// The HTTP response that an answer is.

@@ -17,7 +17,7 @@ use super::body::parse;
 use super::call::Call;
 use super::kinds::typed;
 use super::reply::Reply;
-use super::request::{Body, Method};
+use super::request::{Body, Method, Text};
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 
@@ -68,7 +68,7 @@ fn read(call: &Call<'_>, types: &[(&str, &str)], kind: &str) -> Outcome<Value> {
     let mut value = match &call.request.body {
         Body::Value(value) => (*value).clone(),
         Body::Bytes(bytes) => parse(bytes, &call.request.content_type, kind)?,
-        Body::Empty | Body::Delete(_) => parse(&bytes::Bytes::new(), "", kind)?,
+        Body::Empty | Body::Delete(_) => parse(&Text::default(), "", kind)?,
     };
     if !value.is_object() {
         value = json!({});

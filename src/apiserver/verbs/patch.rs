@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::apiserver::body;
 use crate::apiserver::call::Call;
 use crate::apiserver::decode;
-use crate::apiserver::duplicates;
 use crate::apiserver::field::FieldError;
 use crate::apiserver::gotext::{self, json_type};
 use crate::apiserver::kinds::Kind;
@@ -123,7 +122,8 @@ fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
         Body::Value(value) => Ok(((*value).clone(), Vec::new())),
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
-            duplicates::parse(bytes)
+            bytes
+                .json()
                 .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error))))
         }
         Body::Empty | Body::Delete(_) => {

@@ -33,9 +33,14 @@ impl<'a> Taken<'a> {
         self.offer_of(labels, &[], value);
     }
 
+    /// Whether a sample of this value may be taken: of others nobody need find out the labels.
+    pub fn wants(&self, value: f64) -> bool {
+        self.filter.is_none_or(|(operator, number)| binary::compute(operator, value, number) != 0.0)
+    }
+
     /// Offers a sample of a target, which adds labels of its own.
     pub fn offer_of(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
-        if self.filter.is_some_and(|(operator, number)| binary::compute(operator, value, number) == 0.0) {
+        if !self.wants(value) {
             return;
         }
         let all = || labels.iter().chain(target);

@@ -292,7 +292,7 @@ fn a_patch_tells_of_repeated_and_unknown_fields_or_is_refused_for_them() {
         let admin = Identity::admin();
         let path = format!("{CONFIG_MAP}?fieldValidation={how}");
         let mut request = Request::new(Method::Patch, &path, &admin).with_content_type(content_type);
-        request.body = Body::Bytes(body.into());
+        request.body = Body::Bytes(body.to_owned().into());
         let reply = server.handle(&request, now());
         let message = reply.json().unwrap_or_default()["message"].as_str().unwrap_or_default().to_owned();
         (reply.code, reply.warnings, message)

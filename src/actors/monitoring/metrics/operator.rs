@@ -227,6 +227,10 @@ fn risks(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     for operator in moment.view.list(&CLUSTER_OPERATORS) {
         let available = condition::of(operator, "Available");
+        let up = truth(available.is_some_and(|condition| condition["status"] == "True"));
+        if !taken.wants(up) {
+            continue;
+        }
         let versions = operator.list("/status/versions");
         let version = versions.iter().find(|version| version["name"] == "operator");
         let labels = [
@@ -234,8 +238,7 @@ fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
             ("version", version.map_or("", |one| text(one, "version"))),
             ("reason", available.map_or("", |condition| text(condition, "reason"))),
         ];
-        let up = available.is_some_and(|condition| condition["status"] == "True");
-        offer(taken, &labels, truth(up));
+        offer(taken, &labels, up);
     }
 }
 
@@ -258,13 +261,15 @@ fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     for object in moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment)) {
         for condition in object.list("/status/conditions") {
-            if condition["status"] != "Unknown" {
+            let status = text(condition, "status");
+            let holds = truth(status == "True");
+            if status != "Unknown" && taken.wants(holds) {
                 let labels = [
                     ("name", object.name()),
                     ("condition", text(condition, "type")),
                     ("reason", text(condition, "reason")),
                 ];
-                offer(taken, &labels, truth(condition["status"] == "True"));
+                offer(taken, &labels, holds);
             }
         }
     }

@@ -8,7 +8,6 @@ use crate::apiserver::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
 use crate::apiserver::body;
 use crate::apiserver::call::{Call, Owners};
 use crate::apiserver::decode;
-use crate::apiserver::duplicates;
 use crate::apiserver::gotext::{self, json_type};
 use crate::apiserver::metadata;
 use crate::apiserver::options::FieldValidation;
@@ -84,7 +83,7 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
             // Most clients send JSON, which is read faster as what it is.
-            match duplicates::parse(bytes) {
+            match bytes.json() {
                 Ok((value, repeated)) if repeated.is_empty() => value,
                 _ => {
                     let text = String::from_utf8_lossy(bytes);

@@ -21,7 +21,7 @@ fn applied(minor: u32, how: &str, body: &'static str) -> (u16, Vec<String>, Valu
     let admin = Identity::admin();
     let path = format!("{CONFIG_MAP}?fieldManager=me{how}");
     let mut request = Request::new(Method::Patch, &path, &admin).with_content_type(APPLY);
-    request.body = Body::Bytes(body.into());
+    request.body = Body::Bytes(body.to_owned().into());
     let reply = server.handle(&request, now());
     (reply.code, reply.warnings.clone(), reply.json().unwrap_or_default())
 }
