@@ -242,7 +242,7 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
 /// `world`, by the facts of the newest release that has them.
 pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
-    for component in world.releases.values().flat_map(|release| &release.components) {
+    for component in world.releases.values().flat_map(|release| release.components.iter()) {
         if let Some(facts) = &component.operator {
             operators.insert(&facts.cluster_operator, (facts, &component.name));
         }

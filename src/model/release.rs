@@ -44,14 +44,14 @@ pub struct Release {
     pub known_capabilities: Vec<String>,
     /// Named capability sets (`None`, `v4.11` ..., `vCurrent`), each sorted bytewise.
     pub capability_sets: BTreeMap<String, Vec<String>>,
-    /// Payload components in order of run level and name.
-    pub components: Vec<Component>,
+    /// Payload components in order of run level and name. All releases of a minor share them.
+    pub components: Arc<[Component]>,
     /// Its real manifests, where they are known; they take the place of `components`.
     pub payload: Option<Arc<Payload>>,
 }
 
 /// One component of a payload: the manifests `0000_<run level>_<name>_*`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Component {
     /// Name in the manifests' file names, such as `kube-apiserver-operator`.
@@ -78,7 +78,7 @@ pub struct Component {
 }
 
 /// An operator with its ClusterOperator.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
     /// Name of the ClusterOperator.
@@ -143,7 +143,7 @@ impl Release {
             url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),
             known_capabilities: facts.known_capabilities(),
             capability_sets: facts.frozen_sets(),
-            components: facts.components.clone(),
+            components: Arc::clone(&facts.components),
             payload: None,
         })
     }
@@ -162,7 +162,7 @@ impl Release {
         if !payload.url.is_empty() {
             release.url.clone_from(&payload.url);
         }
-        release.components = operators::components(&release, &payload);
+        release.components = operators::components(&release, &payload).into();
         release.payload = Some(payload);
         Ok(release)
     }

@@ -33,7 +33,7 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
         architecture: Architecture::default(),
         known_capabilities: vec!["Console".into(), "Insights".into(), "baremetal".into()],
         capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
-        components: Vec::new(),
+        components: [].into(),
         payload: None,
     })
 }

@@ -22,12 +22,12 @@ pub(super) fn write_for(
     rule: Rule,
     cluster_version: Option<&Object>,
 ) -> Option<Write> {
-    let owner = cluster_version.and_then(|owner| owner_reference(owner, rule));
+    let owner = || cluster_version.and_then(|owner| owner_reference(owner, rule));
     let existing = match (existing, rule) {
         (None, Rule::Delete) | (Some(_), Rule::CreateOnly) => return None,
         (None, _) => {
             let mut object = wanted.clone();
-            add_owner(&mut object, owner);
+            add_owner(&mut object, owner());
             return Some(Write::create(resource, object));
         }
         (Some(existing), Rule::Delete) => {
@@ -39,8 +39,9 @@ pub(super) fn write_for(
     // A CRD's versions are replaced as a whole: what an older schema does not have must go.
     let versions = wanted["spec"].get("versions").filter(|_| resource.kind == "CustomResourceDefinition");
     let same_versions = versions.is_none_or(|v| *v == existing["spec"]["versions"]);
-    let is_owned = owner.as_ref().is_none_or(|owner| {
-        existing.list("/metadata/ownerReferences").iter().any(|found| found["uid"] == owner["uid"])
+    let is_owned = cluster_version.map(Object::uid).is_none_or(|owner| {
+        owner.is_empty()
+            || existing.list("/metadata/ownerReferences").iter().any(|found| found["uid"] == owner)
     });
     if same_versions && is_owned && covers(existing, wanted) {
         return None;
@@ -51,7 +52,7 @@ pub(super) fn write_for(
         merged["spec"]["versions"] = versions.clone();
     }
     if !is_owned {
-        add_owner(&mut merged, owner);
+        add_owner(&mut merged, owner());
     }
     Some(Write::update(resource, merged))
 }

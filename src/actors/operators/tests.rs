@@ -49,7 +49,8 @@ fn world() -> World {
             previews: Vec::new(),
             objects: Vec::new(),
             operator: Some(facts()),
-        }],
+        }]
+        .into(),
         payload: None,
     };
     let releases = [release("4.14.8", 27), release("4.15.2", 28)];

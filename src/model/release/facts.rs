@@ -1,9 +1,9 @@
 //! The files of `manifests/releases/`, each on top of the one that it extends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::Component;
@@ -42,15 +42,20 @@ pub(super) struct Facts {
     /// What each frozen set adds to the set before it.
     capability_sets: BTreeMap<String, Vec<String>>,
     /// In order of run level and name.
-    pub(super) components: Vec<Component>,
+    #[serde(deserialize_with = "in_order")]
+    pub(super) components: Arc<[Component]>,
+}
+
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Component]>, D::Error> {
+    let mut components = Vec::<Component>::deserialize(deserializer)?;
+    components.sort_by(|a, b| (a.run_level, &a.name).cmp(&(b.run_level, &b.name)));
+    Ok(components.into())
 }
 
 impl Facts {
     fn read(line: Line, facts: Value) -> Self {
-        let mut facts: Self = serde_json::from_value(facts)
-            .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)));
-        facts.components.sort_by(|a, b| (a.run_level, &a.name).cmp(&(b.run_level, &b.name)));
-        facts
+        serde_json::from_value(facts)
+            .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)))
     }
 
     /// All capabilities, sorted bytewise.

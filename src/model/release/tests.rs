@@ -82,7 +82,7 @@ fn components_come_in_order_and_ask_only_for_what_the_release_knows() {
 
 #[test]
 fn objects_of_components_are_there_and_among_the_manifests_that_are_counted() {
-    for component in all().flat_map(|release| release.components) {
+    for component in all().flat_map(|release| release.components.to_vec()) {
         let found = component.objects.iter().map(|name| crate::model::manifests::payload(name).len());
         assert!(found.clone().all(|count| count > 0), "{:?}", component.objects);
         assert!(found.sum::<usize>() <= component.manifests as usize, "{}", component.name);
@@ -120,7 +120,7 @@ fn payloads_have_the_size_of_real_ones() {
 fn rollouts_of_all_run_levels_take_about_an_hour() {
     for release in all() {
         let mut levels: BTreeMap<u8, (u64, u64)> = BTreeMap::new();
-        for component in &release.components {
+        for component in release.components.iter() {
             if let Some(operator) = &component.operator {
                 let (shortest, longest) = operator.rollout_seconds;
                 assert!(shortest <= longest && shortest > 0, "{}", component.name);

@@ -4,6 +4,7 @@
 mod extracted;
 mod facts;
 mod installed;
+mod loaded;
 #[cfg(test)]
 mod tests;
 
@@ -90,7 +91,7 @@ pub(super) struct ClusterOperatorTask {
 #[derive(Debug, Clone)]
 pub(super) struct Payload {
     /// The tasks in the order they are loaded.
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Arc<[Task]>,
     /// How many manifests there are in all.
     pub(super) total: u32,
     /// `status.versionHash`.
@@ -102,11 +103,14 @@ pub(super) struct Payload {
 impl Payload {
     /// Loads the payload of `release`.
     pub(super) fn load(release: &Release, selection: Selection) -> Self {
-        let (tasks, hash) = match &release.payload {
-            Some(payload) => extracted::tasks(release, payload, &selection),
-            None => (facts::tasks(release, &selection.feature_set), hash_of_image(release)),
+        let payload = match &release.payload {
+            Some(payload) => {
+                let (tasks, hash) = extracted::tasks(release, payload, &selection);
+                Self::of(tasks, hash)
+            }
+            None => loaded::payload(release, &selection.feature_set),
         };
-        Self { selection, ..Self::of(tasks, hash) }
+        Self { selection, ..payload }
     }
 
     fn of(mut tasks: Vec<Task>, hash: String) -> Self {
@@ -115,7 +119,7 @@ impl Payload {
             task.index = total + 1;
             total += task.manifests();
         }
-        Self { tasks, total, hash, selection: Selection::default() }
+        Self { tasks: tasks.into(), total, hash, selection: Selection::default() }
     }
 
     /// The capabilities of what is applied, by what it is.
@@ -192,13 +196,6 @@ impl Wanted {
         let (api_version, kind) = (text(&self.object, "apiVersion"), text(&self.object, "kind"));
         self.resource.clone().or_else(|| resources::defined(api_version, kind, definitions))
     }
-}
-
-/// Where the manifests are not known, the image stands for them.
-fn hash_of_image(release: &Release) -> String {
-    use base64::Engine as _;
-    let hash = crate::base::rng::fnv1a(release.image.as_bytes());
-    base64::engine::general_purpose::URL_SAFE.encode(hash.to_be_bytes())
 }
 
 /// The cluster's ClusterOperator of a task.
