@@ -104,6 +104,9 @@ pub struct Input<'a> {
     pub counters: &'a [Counter],
     /// The current moment.
     pub now: Time,
+    /// How far its clock was set since the last step: what it waits for is due by that much later on the clock, for it counts the
+    /// time and does not look at it.
+    pub leap: SignedDuration,
 }
 
 /// What the container runtime tells a process or a kubelet.

@@ -29,6 +29,7 @@ struct Seat {
     answers: Vec<Answer>,
     signals: Vec<Signal>,
     wake_at: Option<Time>,
+    leap: SignedDuration,
 }
 
 /// A cluster in memory with the actors under test.
@@ -81,7 +82,17 @@ impl Rig {
             answers: Vec::new(),
             signals: Vec::new(),
             wake_at: None,
+            leap: SignedDuration::ZERO,
         });
+    }
+
+    /// Sets the clock of all actors.
+    pub(super) fn set_clock(&mut self, by: SignedDuration) {
+        self.now += by;
+        for seat in &mut self.seats {
+            seat.leap += by;
+            seat.wake_at = Some(self.now);
+        }
     }
 
     /// Writes as somebody else, and expects it to be accepted.
@@ -167,6 +178,7 @@ impl Rig {
             alerts: &[],
             counters: &[],
             now: self.now,
+            leap: std::mem::take(&mut seat.leap),
         };
         let step = seat.actor.step(&input);
         seat.wake_at = step.wake_at;

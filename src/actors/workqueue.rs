@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use jiff::SignedDuration;
 
 use super::{Input, Step};
-use crate::base::clock::Time;
+use crate::base::clock::{Time, after};
 use crate::model::{Answer, Key, View, Write};
 
 /// Pause before another try when the object was changed or removed by somebody else meanwhile.
@@ -40,6 +40,11 @@ impl WorkQueue {
     pub(super) fn add_by(&mut self, subject: Key, at: Time) {
         let due = self.later.entry(subject).or_insert(at);
         *due = (*due).min(at);
+    }
+
+    /// The clock was set: what is to be looked at later is so by as much later on it.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        self.later.values_mut().for_each(|at| *at = after(*at, by));
     }
 
     /// Notes that `write` is made on behalf of `subject`.

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use super::accept::Media;
 
+/// Bytes that most objects take.
+const USUAL: usize = 2048;
+
 impl Media {
     /// The `Content-Type`.
     pub fn content_type(self) -> &'static str {
@@ -20,7 +23,11 @@ impl Media {
     pub(crate) fn encode(self, value: &impl Serialize) -> Bytes {
         // Writing JSON to memory cannot fail.
         match self {
-            Self::Json => serde_json::to_vec(value).unwrap_or_default().into(),
+            Self::Json => {
+                let mut text = Vec::with_capacity(USUAL);
+                let _ = serde_json::to_writer(&mut text, value);
+                text.into()
+            }
             Self::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
             Self::Yaml => yaml::document(&serde_json::to_value(value).unwrap_or_default()).into(),
         }

@@ -183,6 +183,7 @@ impl Simulation {
         let Some(machine) = self.machines.by_node.get(node) else { return };
         for id in &machine.runs {
             if let Some(slot) = self.slots.get_mut(id).filter(|slot| slot.ahead != machine.ahead) {
+                slot.leap += machine.ahead - slot.ahead;
                 slot.ahead = machine.ahead;
                 self.ready.insert(*id);
             }

@@ -302,6 +302,7 @@ impl Simulation {
             alerts: &alerts,
             counters: &counters,
             now: after(now, ahead),
+            leap: std::mem::take(&mut slot.leap),
         };
         let step = slot.actor.step(&input);
         drop(alerts);

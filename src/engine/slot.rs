@@ -28,6 +28,8 @@ pub(super) struct Slot {
     pub(super) down_until: Option<Time>,
     /// How much the clock of its machine is ahead.
     pub(super) ahead: SignedDuration,
+    /// How far that was set since it looked last.
+    pub(super) leap: SignedDuration,
 }
 
 impl Slot {
@@ -46,6 +48,7 @@ impl Slot {
             stale: None,
             down_until: None,
             ahead: SignedDuration::ZERO,
+            leap: SignedDuration::ZERO,
         }
     }
 }

@@ -101,7 +101,8 @@ impl Look<'_> {
         let forgiven = self.memory.forgiven.get(&container.name).copied().unwrap_or(0);
         let back_off = back_off(restarts.saturating_sub(forgiven));
         if at + RESTART_PAUSE.max(back_off) <= now {
-            return self.restart(index);
+            // As before its first start, its image has to be here first.
+            return self.pull(index);
         }
         let is_shown = matches!(&container.state, State::Waiting { .. });
         if !back_off.is_zero() && !is_shown && at + RESTART_PAUSE <= now {
@@ -119,8 +120,7 @@ impl Look<'_> {
         let message =
             format!("back-off {span} restarting failed container={name} pod={}_{}({})", of.0, of.1, of.2);
         let told = format!("Back-off restarting failed container {name} in pod {}_{}({})", of.0, of.1, of.2);
-        container.last = Some(container.state.clone());
-        container.state = State::Waiting { reason: CRASH_LOOP.to_owned(), message };
+        container.leave_for(State::Waiting { reason: CRASH_LOOP.to_owned(), message });
         self.tell(Notice::warning("BackOff", told));
     }
 

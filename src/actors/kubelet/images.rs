@@ -47,7 +47,7 @@ impl Look<'_> {
                 }
                 let message = error.back_off_message(&image, self.site.minor);
                 let reason = "ImagePullBackOff".to_owned();
-                self.status.containers[index].state = State::Waiting { reason, message };
+                self.status.containers[index].leave_for(State::Waiting { reason, message });
                 Pulling::Failed { error, quiet_at, retry_at, failures }
             }
             Some(going_on) => going_on,
@@ -102,7 +102,7 @@ impl Look<'_> {
             self.tell(Notice::warning("Failed", format!("Error: {reason}")));
         }
         let (reason, message) = ((*reason).to_owned(), message.clone());
-        self.status.containers[index].state = State::Waiting { reason, message };
+        self.status.containers[index].leave_for(State::Waiting { reason, message });
     }
 
     /// Since Kubernetes 1.30 its size is told as well.
@@ -145,8 +145,8 @@ impl Look<'_> {
         let now = self.site.now;
         self.tell(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.told())));
         self.tell(Notice::warning("Failed", format!("Error: {}", error.reason)));
-        self.status.containers[index].state =
-            State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
+        let waiting = State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
+        self.status.containers[index].leave_for(waiting);
         let doubled = SignedDuration::from_secs(10_i64 << (failures - 1).min(5));
         let mut stream = self.stream("back-off", image, failures);
         let quiet_at = now + draw(&mut stream, (1_000, 3_000));

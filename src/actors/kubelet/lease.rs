@@ -36,8 +36,7 @@ impl NodeLease {
 
     /// What to write now, and when to look again.
     pub(super) fn look(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
-        let renewed_at = self.renewed_at.filter(|at| *at <= now);
-        if let Some(next) = renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
+        if let Some(next) = self.renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
             return (None, next);
         }
         self.renewed_at = Some(now);
@@ -70,6 +69,11 @@ impl NodeLease {
             ),
         };
         (Some(write), after(now, self.every))
+    }
+
+    /// The clock was set.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        self.renewed_at = self.renewed_at.map(|at| after(at, by));
     }
 
     /// The Lease is refused: it is tried again as soon as it is looked at.

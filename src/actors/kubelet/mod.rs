@@ -32,6 +32,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use self::lease::NodeLease;
 use self::mirror::StaticPods;
 pub(crate) use self::network::connect;
@@ -40,7 +42,6 @@ pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
-use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::machine::{Boot, StaticPod};
 use crate::model::world::World;
@@ -64,8 +65,6 @@ pub struct Kubelet {
     node_status: NodeStatus,
     /// None where nobody wants to see that it lives.
     lease: Option<NodeLease>,
-    /// What its clock said when it last looked.
-    looked_at: Time,
     started: bool,
 }
 
@@ -84,7 +83,6 @@ impl Kubelet {
             waits: BTreeMap::new(),
             images: BTreeSet::new(),
             node_status: NodeStatus::new(node, None),
-            looked_at: Time::MIN,
             started: false,
         }
     }
@@ -123,6 +121,14 @@ impl Kubelet {
         }
         self.queue.add(resources::NODES.key("", &self.node));
         self.queue_lease();
+    }
+
+    /// The clock was set. Nothing is due sooner or later by that.
+    fn leap(&mut self, by: SignedDuration) {
+        self.queue.leap(by);
+        self.node_status.leap(by);
+        self.lease.iter_mut().for_each(|lease| lease.leap(by));
+        self.pods.values_mut().for_each(|memory| memory.leap(by));
     }
 
     fn queue_lease(&mut self) {
@@ -291,9 +297,8 @@ impl Actor for Kubelet {
         if !self.started {
             self.adopt(input.view);
         }
-        // A clock that is set back keeps nobody from showing that it lives.
-        if input.now < std::mem::replace(&mut self.looked_at, input.now) {
-            self.queue_lease();
+        if !input.leap.is_zero() {
+            self.leap(input.leap);
         }
         let mut step = Step::default();
         self.notice(input, &mut step);

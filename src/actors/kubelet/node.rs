@@ -1,11 +1,12 @@
 //! What a kubelet tells of its node: after a start of the machine another boot, another system, and a while later that pods may
 //! run there; and what it is told to get wrong.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::worker::draw;
 use crate::actors::recorder::{Notice, Recorder, Subject};
-use crate::base::clock::{Time, rfc3339};
+use crate::base::clock::{Time, after, rfc3339};
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
 use crate::model::fault::{Fault, FaultKind};
@@ -49,6 +50,11 @@ impl NodeStatus {
     /// When the machine was started; `None`: it has been running all along.
     pub(super) fn booted_at(&self) -> Option<Time> {
         self.boot.as_ref().map(|boot| boot.at)
+    }
+
+    /// The clock was set.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        self.ready_at = self.ready_at.map(|at| after(at, by));
     }
 
     /// What to write now, and when to look again.

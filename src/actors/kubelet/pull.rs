@@ -1,6 +1,8 @@
 //! What an image pull comes to, in the words of CRI-O and the kubelet.
 
-use crate::base::clock::Time;
+use jiff::SignedDuration;
+
+use crate::base::clock::{Time, after};
 use crate::model::world::{Image, Pull, Signature, digest_of, repository_of};
 use crate::model::{View, resources::CLUSTER_IMAGE_POLICIES};
 
@@ -37,6 +39,19 @@ pub(super) enum Pulling {
     Underway { since: Time, until: Time, outcome: Outcome, failures: u32 },
     /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
     Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
+}
+
+impl Pulling {
+    /// The clock was set.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        let times = match self {
+            Self::Underway { since, until, .. } => [since, until],
+            Self::Failed { quiet_at, retry_at, .. } => [quiet_at, retry_at],
+        };
+        for at in times {
+            *at = after(*at, by);
+        }
+    }
 }
 
 impl PullError {

@@ -155,6 +155,17 @@ impl Container {
         if self.sidecar { self.has_started() } else { self.is_done() }
     }
 
+    /// Comes to another state. Of a process that has ended it is remembered how; one that is started after that is counted.
+    pub(super) fn leave_for(&mut self, next: State) {
+        let before = std::mem::replace(&mut self.state, next);
+        if matches!(before, State::Ended { .. }) {
+            self.last = Some(before);
+        }
+        if self.is_running() && self.last.is_some() {
+            self.restarts += 1;
+        }
+    }
+
     /// Whether its process runs, or has run.
     pub(super) fn has_begun(&self) -> bool {
         !matches!(self.state, State::Waiting { .. }) || self.last.is_some()

@@ -64,6 +64,14 @@ pub(super) struct Sent {
 }
 
 impl Memory {
+    /// The clock was set: what is waited for comes by as much later on it.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        let times = self.sandbox_at.iter_mut().chain(&mut self.stop_by);
+        let times = times.chain(self.failing.values_mut()).chain(self.ends.values_mut());
+        times.for_each(|at| *at = after(*at, by));
+        self.pulls.values_mut().for_each(|pulling| pulling.leap(by));
+    }
+
     /// Nothing known yet of this pod, on this node.
     pub(super) fn of(pod: &Object, node: &str) -> Self {
         let involved = json!({
@@ -246,31 +254,23 @@ impl Look<'_> {
             }
             State::Ended { at, code: 0, .. } if !self.runs_to_its_end(index) => {
                 let again = at + RESTART_PAUSE;
-                if again <= self.site.now { self.restart(index) } else { self.look_again(again) }
+                if again <= self.site.now { self.pull(index) } else { self.look_again(again) }
             }
             State::Ended { code: 0, .. } => {}
             State::Ended { .. } => self.crash_loop(index),
         }
     }
 
-    pub(super) fn restart(&mut self, index: usize) {
-        let container = &mut self.status.containers[index];
-        if !matches!(container.state, State::Waiting { .. }) {
-            container.last = Some(container.state.clone());
-        }
-        container.restarts += 1;
-        self.start(index);
-    }
-
+    /// Starts a container whose image is there, for the first time or once more.
     pub(super) fn start(&mut self, index: usize) {
         let now = self.site.now;
         if let Some(state) = self.lacks_config(index).or_else(|| self.cannot_be_created(index)) {
-            self.status.containers[index].state = state;
+            self.status.containers[index].leave_for(state);
             return;
         }
         self.tell_of_start(index);
         self.status.containers[index].starting = self.spec(index)["startupProbe"].is_object();
-        self.status.containers[index].state = State::Running { since: now };
+        self.status.containers[index].leave_for(State::Running { since: now });
         let name = self.status.containers[index].name.clone();
         self.memory.exited.remove(&name);
         if self.runs_to_its_end(index) {

@@ -1,11 +1,12 @@
 //! Containers that fail, and what Events tell.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::{IMAGE, pod, seat, seat_with, version_pod};
+use super::{IMAGE, key, pod, program_pod, seat, seat_with, version_pod};
 use crate::actors::testing::Rig;
 use crate::model::Object;
-use crate::model::resources::{EVENTS, PODS};
+use crate::model::resources::{CLUSTER_IMAGE_POLICIES, EVENTS, PODS};
 use crate::model::world::{Containers, Image, Pull};
 
 /// The Events, oldest first: type, reason, message, and how often.
@@ -142,4 +143,44 @@ fn events_tell_of_pulls_that_fail_and_count_them() {
             "Warning Failed Error: ImagePullBackOff x2".to_owned(),
         ]
     );
+}
+
+#[test]
+fn a_container_that_is_started_again_has_its_image_looked_for_as_before_its_first_start() {
+    for (policy, expected) in [("IfNotPresent", "running"), ("Always", "SignatureValidationFailed")] {
+        let mut rig = Rig::new();
+        seat(&mut rig, Pull::Succeeds, "v1.33.1");
+        let mut wanted = program_pod();
+        wanted["spec"]["containers"][0]["imagePullPolicy"] = json!(policy);
+        rig.put(&PODS, wanted);
+        rig.run(10);
+        // What is here already may run, and what has to be asked for may have become forbidden meanwhile.
+        let policies = json!({ "metadata": { "name": "openshift" }, "spec": { "scopes": ["quay.io"] } });
+        rig.put(&CLUSTER_IMAGE_POLICIES, policies);
+        rig.process_ends(&key("program"), "main");
+        rig.run(3);
+        assert!(rig.log.iter().any(|line| line.ends_with(&format!("main:{expected}"))), "{:#?}", rig.log);
+        let status = &pod(&rig, "program")["status"]["containerStatuses"][0];
+        assert_eq!(status["restartCount"], i64::from(policy == "IfNotPresent"), "{policy}");
+        assert_eq!(status["lastState"]["terminated"]["reason"], "Completed", "{policy}");
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_keeps_no_image_away() {
+    for by in [-3_600, 3_600] {
+        let mut rig = Rig::new();
+        seat(&mut rig, Pull::Succeeds, "v1.33.1");
+        rig.put(&PODS, program_pod());
+        rig.run(1);
+        rig.set_clock(SignedDuration::from_secs(by));
+        rig.run(1);
+        assert_eq!(
+            pod(&rig, "program").text("/status/phase"),
+            "Pending",
+            "it takes as long as it would have"
+        );
+        rig.run(8);
+        assert_eq!(pod(&rig, "program").text("/status/phase"), "Running", "{by}");
+    }
 }

@@ -191,6 +191,7 @@ fn one_that_is_restarted_in_a_drain_takes_up_the_same_wish() {
     let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
     let mut again = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
     let input = |now| Input {
+        leap: SignedDuration::ZERO,
         view: &rig.view,
         changes: &[],
         answers: &[],
