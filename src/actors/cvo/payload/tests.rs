@@ -56,6 +56,7 @@ fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
         "Deployment cluster-version-operator",
         "Service cluster-version-operator",
         "CustomResourceDefinition proxies.config.openshift.io",
+        "CustomResourceDefinition apiservers.config.openshift.io",
         "CustomResourceDefinition featuregates.config.openshift.io",
         "CustomResourceDefinition infrastructures.config.openshift.io",
         "CustomResourceDefinition prometheusrules.monitoring.coreos.com",
@@ -64,7 +65,7 @@ fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
         "Namespace a",
     ];
     assert_eq!(names(&payload), expected);
-    assert_eq!(payload.total, 12);
+    assert_eq!(payload.total, 13);
     let deployment = "spec: {template: {spec: {containers: [{name: cluster-version-operator, image: '{{.ReleaseImage}}'}]}}}\n";
     let own = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-version-operator, namespace: openshift-cluster-version, annotations: "
         .to_owned()
@@ -100,10 +101,10 @@ fn what_nobody_serves_here_is_counted_unless_the_payload_defines_it() {
         definition,
     );
     let files = [("0000_10_a_1.yaml", stream.as_str()), ("0000_10_a_2.yaml", &class)];
-    assert_eq!(names(&load(&files))[11..], ["(1)", "(1)"]);
+    assert_eq!(names(&load(&files))[12..], ["(1)", "(1)"]);
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
-    assert_eq!(names(&payload)[12..], ["(1)", "SecurityContextConstraints restricted"]);
+    assert_eq!(names(&payload)[13..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
     let installed = Installed::of(&release, "", &cluster_version).objects(&cluster_version);
