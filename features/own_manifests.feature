@@ -83,3 +83,66 @@ Feature: What the cluster-version operator brings for itself
     And there was never a health insight about ClusterVersion/version
     When I delete NetworkPolicy/openshift-cluster-version/default-deny
     Then within 5 minutes NetworkPolicy/openshift-cluster-version/default-deny exists
+
+  # OTA-1996
+  Scenario: It is watched as before when all of the cluster is to serve by TLS 1.3 alone
+    Given a 5.0.1 cluster
+    And the feature set "TechPreviewNoUpgrade"
+    When 5 minutes pass
+    And I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: APIServer
+      metadata: {name: cluster}
+      spec: {tlsAdherence: StrictAllComponents, tlsSecurityProfile: {type: Modern, modern: {}}}
+      """
+    Then throughout 30 minutes Lease/openshift-cluster-version/version field "spec.holderIdentity" does not change
+    And alert "ClusterVersionOperatorDown" was never pending
+    And ClusterVersion condition Failing was never True
+    And APIServer/cluster field "spec.tlsSecurityProfile.type" is "Modern"
+    And APIServer/cluster field "spec.tlsAdherence" is "StrictAllComponents"
+    When I try to apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: APIServer
+      metadata: {name: cluster}
+      spec: {tlsSecurityProfile: {type: Newest}}
+      """
+    Then it is refused with a text with "spec.tlsSecurityProfile.type: Unsupported value: "Newest": supported values: "Old", "Intermediate", "Modern", "Custom""
+    When I try to apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: APIServer
+      metadata: {name: cluster}
+      spec: {tlsAdherence: null}
+      """
+    Then it is refused with a text with "tlsAdherence may not be removed once set"
+    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
+
+  @own
+  Scenario: How the API encrypts is what its release knows
+    Given a 4.12.1 cluster
+    And release 4.13.4 exists
+    And the update channel "stable-4.13"
+    When 5 minutes pass
+    And I try to apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: APIServer
+      metadata: {name: cluster}
+      spec: {encryption: {type: aesgcm}}
+      """
+    Then it is refused with a text with "spec.encryption.type: Unsupported value: "aesgcm": supported values: "", "identity", "aescbc""
+    When I update to 4.13.4
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.13.4"
+    When I apply this object:
+      """
+      apiVersion: config.openshift.io/v1
+      kind: APIServer
+      metadata: {name: cluster}
+      spec: {encryption: {type: aesgcm}}
+      """
+    Then APIServer/cluster field "spec.encryption.type" is "aesgcm"
+    And APIServer/cluster field "spec.audit.profile" is "Default"
+    And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn

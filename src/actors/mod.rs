@@ -259,6 +259,9 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
         actors.push(Box::new(operators::BackupController::new(streams)));
     }
     let has_pools = world.releases.values().any(|release| release.defines(mco::POOLS));
+    if let Some((facts, component)) = operators.get(&operators::NETWORK.to_owned()) {
+        actors.push(Box::new(operators::ProxyController::new(facts, component)));
+    }
     for (facts, component) in operators.into_values() {
         // Payloads that people made for something else may have its ClusterOperator alone.
         if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {

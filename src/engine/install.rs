@@ -1,6 +1,7 @@
 //! An installed and settled cluster, as an installer leaves it behind.
 
 mod nodes;
+mod proxy;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +9,7 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Map, Value, json};
 
-use crate::actors::cvo::{self, Installed};
+use crate::actors::cvo::{self, Installed, Surroundings};
 use crate::actors::{mco, operators};
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
@@ -92,7 +93,9 @@ pub(super) fn writes(
     cluster_version: &Value,
     now: Time,
 ) -> Vec<Write> {
-    let mut objects = installed.objects(cluster_version);
+    let (infrastructure, proxy) = (infrastructure(plan), proxy::planned(plan));
+    let around = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
+    let mut objects = installed.objects(cluster_version, around);
     if !plan.installed {
         objects.retain(|(_, object)| is_bootstrapped(object));
     }
@@ -105,7 +108,7 @@ pub(super) fn writes(
     let base = manifests::objects("base").iter().filter(|object| is_custom(object) && !plan.has(object));
     writes.extend(base.cloned().filter_map(create));
     writes.extend(create(feature_gate(&plan.feature_set)));
-    writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure(plan)));
+    writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure));
     for operator in installed.operators().filter(|_| plan.installed) {
         let object = cluster_operator(operator, &plan.release, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
@@ -196,9 +199,12 @@ fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
     }))
 }
 
-/// The objects that the plan has beside those of every cluster, and the write that creates each.
+/// The objects that the plan has beside those of every cluster, and the writes that make each.
 pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&PlannedObject, Write)> {
-    plan.objects.iter().filter_map(|planned| Some((planned, create(planned.object.clone())?)))
+    plan.objects.iter().flat_map(|planned| {
+        let writes = create(planned.object.clone()).into_iter().chain(proxy::status(plan, &planned.object));
+        writes.map(move |write| (planned, write))
+    })
 }
 
 /// The write that creates an object of a kind we know.

@@ -137,7 +137,9 @@ fn deployment(plan: &ClusterPlan, simulation: &Simulation) -> Write {
     let release = &plan.releases[0].release;
     let payload = cvo::Installed::of(release, "", &json!({ "spec": {} }));
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").unwrap();
-    let objects = payload.objects(cluster_version);
+    let nothing = Value::Null;
+    let around = cvo::Surroundings { proxy: &nothing, infrastructure: &nothing };
+    let objects = payload.objects(cluster_version, around);
     let name = "machine-config-operator";
     let (_, deployment) = { objects }
         .into_iter()

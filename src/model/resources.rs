@@ -27,6 +27,8 @@ kinds! {
     CLUSTER_IMAGE_POLICIES = cluster("config.openshift.io", "v1", "ClusterImagePolicy", "clusterimagepolicies");
     /// What the cluster runs on.
     INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
+    /// What the API servers of the cluster have in common.
+    API_SERVERS = cluster("config.openshift.io", "v1", "APIServer", "apiservers");
     /// By which proxies the cluster reaches the world.
     PROXIES = cluster("config.openshift.io", "v1", "Proxy", "proxies");
     /// What components ask of the cloud.

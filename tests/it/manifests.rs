@@ -56,6 +56,7 @@ fn differences(at: &str, ours: &Value, real: &Value, found: &mut Vec<String>) {
 
 /// Kinds of which no real definition is at hand.
 const NOT_AT_HAND: &[&str] = &[
+    "apiservers",
     "controllerconfigs",
     "infrastructures",
     "machineconfignodes",

@@ -321,7 +321,7 @@ impl ApplyLoop {
                 }
                 let settled = &mut self.settled[index];
                 need::of_object(wanted, settled, view, self.mode)
-                    .unwrap_or_else(|| Need::Retry(refused("NoMatch")))
+                    .unwrap_or_else(|reason| Need::Retry(refused(reason)))
             }
             What::ClusterOperator(operator) => {
                 let Some(object) = existing_operator(view, operator) else {

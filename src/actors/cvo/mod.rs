@@ -16,6 +16,7 @@ mod failure;
 mod graph;
 mod health;
 mod history;
+mod inject;
 mod lease;
 mod limit;
 mod load;
@@ -37,6 +38,7 @@ mod verify;
 mod version_pod;
 mod worker;
 
+pub use inject::Surroundings;
 pub use load::installed_release;
 pub use payload::{Installed, installed_cluster_operator, update_status_controller_objects};
 

@@ -1,10 +1,13 @@
 //! What one task needs at a moment, by what the cluster holds.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::failure::Failure;
 use super::graph::Mode;
 use super::health::{self, Health};
+use super::inject::{self, Surroundings};
 use super::manifest::{existing, write_for};
 use super::payload::{Rule, Wanted};
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
@@ -28,26 +31,41 @@ pub(super) enum Need {
     Fail(Failure),
 }
 
-/// What an object needs; `None` where no kind like its own is served.
-pub(super) fn of_object(wanted: &Wanted, settled: &mut Settled, view: &View, mode: Mode) -> Option<Need> {
+/// What an object needs.
+///
+/// # Errors
+/// The reason for which it cannot be applied: no kind like its own is served, or what is to be put into it has no place.
+pub(super) fn of_object(
+    wanted: &Wanted,
+    settled: &mut Settled,
+    view: &View,
+    mode: Mode,
+) -> Result<Need, &'static str> {
     // Only an update takes away what the release before it had.
     if wanted.rule == Rule::Delete && mode != Mode::Updating {
-        return Some(Need::Time(1));
+        return Ok(Need::Time(1));
     }
     let resource = match settled {
         Some((resource, _)) => resource.clone(),
         None => match wanted.resource(view) {
-            None if wanted.rule == Rule::Delete => return Some(Need::Time(1)),
-            resource => resource?,
+            None if wanted.rule == Rule::Delete => return Ok(Need::Time(1)),
+            resource => resource.ok_or("NoMatch")?,
         },
     };
     let existing = existing(view, &resource, &wanted.object);
-    let seen = settled.as_ref().zip(existing).is_some_and(|((_, seen), now)| same(seen, now));
+    // What the cluster has a part in may be wanted otherwise though nobody touched it.
+    let is_shared = wanted.rule != Rule::Delete && inject::takes(&wanted.object);
+    let seen = !is_shared && settled.as_ref().zip(existing).is_some_and(|((_, seen), now)| same(seen, now));
     if !seen {
+        let object = if is_shared {
+            inject::into(&wanted.object, Surroundings::of(view)).map_err(|_| "NoContainer")?
+        } else {
+            Cow::Borrowed(&*wanted.object)
+        };
         let owner = view.get(&CLUSTER_VERSIONS, "", "version");
-        let write = write_for(existing, &resource, &wanted.object, wanted.rule, owner);
+        let write = write_for(existing, &resource, &object, wanted.rule, owner);
         if let Some(write) = write {
-            return Some(Need::Write(Box::new(write)));
+            return Ok(Need::Write(Box::new(write)));
         }
         *settled = existing.map(|object| (resource, object.clone()));
     }
@@ -57,7 +75,7 @@ pub(super) fn of_object(wanted: &Wanted, settled: &mut Settled, view: &View, mod
         }
         _ => Health::Good,
     };
-    Some(match health {
+    Ok(match health {
         Health::Good => Need::Time(1),
         Health::Busy => Need::Poll,
         Health::Bad(failure) => Need::Fail(failure),

@@ -36,7 +36,7 @@ use jiff::SignedDuration;
 
 use self::lease::NodeLease;
 use self::mirror::StaticPods;
-pub(crate) use self::network::connect;
+pub(crate) use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
 use self::node::NodeStatus;
 pub(crate) use self::node::ready_conditions;
 use self::worker::{Memory, Site};

@@ -10,9 +10,11 @@ use crate::model::Object;
 
 /// The annotation with the subnet of a node (OVN-Kubernetes).
 const SUBNETS: &str = "k8s.ovn.org/node-subnets";
-/// The first address of all machines (`networking.machineNetwork`, 10.0.0.0/16).
+/// The network of all machines (`networking.machineNetwork`), and its first address.
+pub(crate) const MACHINE_NETWORK: &str = "10.0.0.0/16";
 const MACHINES: u32 = u32::from_be_bytes([10, 0, 0, 0]);
-/// The first address of all pods (`networking.clusterNetwork`, 10.128.0.0/9: 16,384 nodes).
+/// The network of all pods (`networking.clusterNetwork`: 16,384 nodes), and its first address.
+pub(crate) const POD_NETWORK: &str = "10.128.0.0/9";
 const PODS: u32 = u32::from_be_bytes([10, 128, 0, 0]);
 /// How many subnets there are for nodes, and how many bits of an address count within one.
 const SUBNETS_MAX: u64 = 1 << 14;

@@ -10,11 +10,13 @@ mod backup;
 mod feature_sets;
 pub(super) mod health;
 mod kubelet_skew;
+mod proxy;
 mod static_pods;
 #[cfg(test)]
 mod tests;
 
 pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
+pub use proxy::{NETWORK, ProxyController, proxy_status};
 pub use static_pods::{installed_static_pods, operand_namespaces, static_pod_images};
 
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 mod dumped;
 mod restart;
 mod simulated;
+mod surroundings;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};

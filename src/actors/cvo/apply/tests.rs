@@ -1,6 +1,7 @@
 //! What passes over a payload do, seen through the writes that a small cluster gets.
 
 mod health;
+mod proxies;
 
 use std::collections::BTreeMap;
 

@@ -34,6 +34,7 @@ const SCHEMAS: &[&str] = &[
     "clusterversions.config.openshift.io",
     "clusteroperators.config.openshift.io",
     "featuregates.config.openshift.io",
+    "apiservers.config.openshift.io",
     "infrastructures.config.openshift.io",
     "proxies.config.openshift.io",
     "prometheusrules.monitoring.coreos.com",

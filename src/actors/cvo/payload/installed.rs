@@ -1,9 +1,12 @@
 //! What a cluster has of a payload when its installation is over.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{Payload, Rule, Task, What, facts, text};
 use crate::actors::cvo::capabilities::Capabilities;
+use crate::actors::cvo::inject::{self, Surroundings};
 use crate::actors::cvo::manifest;
 use crate::model::Resource;
 use crate::model::payload::Selection;
@@ -48,13 +51,16 @@ impl<'r> Installed<'r> {
         objects.filter(|object| object["kind"] == "CustomResourceDefinition")
     }
 
-    /// The objects, in the order they are applied, as things of `cluster_version`. What no kind is known for is left out.
-    pub fn objects(&self, cluster_version: &Value) -> Vec<(Resource, Value)> {
+    /// The objects, in the order they are applied, as things of `cluster_version` with what `around` has a part in. What no
+    /// kind is known for is left out.
+    pub fn objects(&self, cluster_version: &Value, around: Surroundings<'_>) -> Vec<(Resource, Value)> {
         let definitions: Vec<&Value> = self.definitions().collect();
         let owned = |task: &Task| match &task.what {
             What::Object(wanted) if wanted.rule != Rule::Delete => {
                 let resource = wanted.resource_among(definitions.iter().copied())?;
-                Some((resource, manifest::owned(&wanted.object, cluster_version, wanted.rule)))
+                // What has no place is found out by the operator.
+                let object = inject::into(&wanted.object, around).unwrap_or(Cow::Borrowed(&wanted.object));
+                Some((resource, manifest::owned(&object, cluster_version, wanted.rule)))
             }
             _ => None,
         };

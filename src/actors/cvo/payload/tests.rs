@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::actors::cvo::Surroundings;
 use crate::base::rng::Streams;
 use crate::model::payload::Payload as Files;
 
@@ -56,6 +57,7 @@ fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
         "Deployment cluster-version-operator",
         "Service cluster-version-operator",
         "CustomResourceDefinition proxies.config.openshift.io",
+        "CustomResourceDefinition apiservers.config.openshift.io",
         "CustomResourceDefinition featuregates.config.openshift.io",
         "CustomResourceDefinition infrastructures.config.openshift.io",
         "CustomResourceDefinition prometheusrules.monitoring.coreos.com",
@@ -64,7 +66,7 @@ fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
         "Namespace a",
     ];
     assert_eq!(names(&payload), expected);
-    assert_eq!(payload.total, 12);
+    assert_eq!(payload.total, 13);
     let deployment = "spec: {template: {spec: {containers: [{name: cluster-version-operator, image: '{{.ReleaseImage}}'}]}}}\n";
     let own = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-version-operator, namespace: openshift-cluster-version, annotations: "
         .to_owned()
@@ -100,16 +102,45 @@ fn what_nobody_serves_here_is_counted_unless_the_payload_defines_it() {
         definition,
     );
     let files = [("0000_10_a_1.yaml", stream.as_str()), ("0000_10_a_2.yaml", &class)];
-    assert_eq!(names(&load(&files))[11..], ["(1)", "(1)"]);
+    assert_eq!(names(&load(&files))[12..], ["(1)", "(1)"]);
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
-    assert_eq!(names(&payload)[12..], ["(1)", "SecurityContextConstraints restricted"]);
+    assert_eq!(names(&payload)[13..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
-    let installed = Installed::of(&release, "", &cluster_version).objects(&cluster_version);
+    let installed = Installed::of(&release, "", &cluster_version);
+    let around = Surroundings { proxy: &Value::Null, infrastructure: &Value::Null };
+    let installed = installed.objects(&cluster_version, around);
     let (resource, object) = installed.last().unwrap();
     assert_eq!(resource.plural, "securitycontextconstraints");
     assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "u");
+}
+
+#[test]
+fn a_cluster_is_installed_with_what_its_operator_would_put_into_workloads() {
+    let deployment = "spec: {template: {spec: {containers: [{name: main}]}}}\n";
+    let with = |into: &str| {
+        let annotations = format!("{HEAD}, config.openshift.io/inject-proxy: {into}}}");
+        manifest("apps/v1", "Deployment", "a", deployment).replace(&format!("{HEAD}}}"), &annotations)
+    };
+    let (proxy, infrastructure) = (
+        json!({ "status": { "httpProxy": "http://p" } }),
+        json!({ "status": { "apiServerInternalURI": "https://a:1" } }),
+    );
+    for (into, expected) in [("main", "HTTP_PROXY"), ("nobody", "")] {
+        let release = release(files(&[("0000_10_a_1.yaml", &with(into))])).unwrap();
+        let around = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
+        let objects = Installed::of(&release, "", &Value::Null).objects(&Value::Null, around);
+        let of = |name: &str| {
+            objects
+                .iter()
+                .find(|(_, object)| object["kind"] == "Deployment" && object["metadata"]["name"] == name)
+        };
+        let environment =
+            |name: &str| of(name).unwrap().1["spec"]["template"]["spec"]["containers"][0]["env"].clone();
+        assert_eq!(environment("a")[0]["name"].as_str().unwrap_or_default(), expected);
+        assert_eq!(environment(crate::actors::cvo::NAME)[1]["value"], "a");
+    }
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! What is put into workloads, and what is not.
+
+use super::*;
+
+fn proxy(http: &str, https: &str, no: &str) -> Value {
+    json!({ "status": { "httpProxy": http, "httpsProxy": https, "noProxy": no } })
+}
+
+fn workload(kind: &str, into: &str) -> Value {
+    json!({
+        "kind": kind,
+        "metadata": { "name": "a", "annotations": { INTO: into } },
+        "spec": { "template": { "spec": {
+            "containers": [{ "name": "main", "env": [{ "name": "A", "value": "1" }] }, { "name": "side" }],
+            "initContainers": [{ "name": "first" }],
+        } } },
+    })
+}
+
+/// The environment of each container after the colon of its name.
+fn environments(object: &Value) -> String {
+    let spec = &object["spec"]["template"]["spec"];
+    let all =
+        ["containers", "initContainers"].map(|field| spec[field].as_array().cloned().unwrap_or_default());
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let told = all.concat().into_iter().map(|container| {
+        let variables = container["env"].as_array().cloned().unwrap_or_default();
+        let variables: Vec<String> = variables
+            .iter()
+            .map(|variable| format!("{}={}", text(&variable["name"]), text(&variable["value"])))
+            .collect();
+        format!("{}: {}", text(&container["name"]), variables.join(" "))
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+fn injected(object: &Value, proxy: &Value) -> Result<String, String> {
+    let around = Surroundings { proxy, infrastructure: &Value::Null };
+    into(object, around).map(|object| environments(&object))
+}
+
+#[test]
+fn the_containers_that_are_named_are_told_of_proxies() {
+    let told = proxy("http://p", "", ".svc,10.0.0.0/16");
+    let variables = "HTTP_PROXY=http://p HTTPS_PROXY=- NO_PROXY=.svc,10.0.0.0/16";
+    for kind in ["Deployment", "DaemonSet"] {
+        let expected = format!("main: A=1 {variables}; side: ; first: {variables}");
+        assert_eq!(injected(&workload(kind, "main,first"), &told), Ok(expected));
+    }
+    let untouched = Ok("main: A=1; side: ; first: ".to_owned());
+    assert_eq!(injected(&workload("StatefulSet", "main"), &told), untouched);
+    assert_eq!(injected(&workload("Deployment", ""), &told), untouched);
+}
+
+#[test]
+fn without_a_proxy_nothing_is_told_and_nobody_looks_for_the_containers() {
+    let untouched = Ok("main: A=1; side: ; first: ".to_owned());
+    for nothing in [Value::Null, json!({}), proxy("", "", "")] {
+        assert_eq!(injected(&workload("Deployment", "main,nobody"), &nothing), untouched);
+    }
+    let object = workload("Deployment", "main");
+    let around = Surroundings { proxy: &Value::Null, infrastructure: &Value::Null };
+    assert!(matches!(into(&object, around), Ok(Cow::Borrowed(_))));
+}
+
+#[test]
+fn a_container_that_is_not_there_is_told_of_by_its_name_to_the_letter() {
+    let told = proxy("", "", "*");
+    for (into, missing) in [("main,nobody", "nobody"), ("main, side", " side"), ("main,", "")] {
+        let expected = format!("expected a container {missing:?}, and there is none");
+        assert_eq!(injected(&workload("Deployment", into), &told), Err(expected));
+    }
+}
+
+fn own(environment: &Value) -> Value {
+    let container = json!({ "name": NAME, "env": environment });
+    json!({
+        "kind": "Deployment",
+        "metadata": { "name": NAME, "namespace": NAMESPACE },
+        "spec": { "template": { "spec": { "containers": [container] } } },
+    })
+}
+
+#[track_caller]
+fn check_own(environment: &Value, address: &str, expected: &str) {
+    let infrastructure = json!({ "status": { "apiServerInternalURI": address } });
+    let around = Surroundings { proxy: &Value::Null, infrastructure: &infrastructure };
+    let found = into(&own(environment), around).map(|object| environments(&object));
+    assert_eq!(found.unwrap_or_else(|error| error), expected);
+}
+
+#[test]
+fn the_operator_talks_to_the_api_by_its_address_inside_the_cluster() {
+    let shipped = json!([
+        { "name": "KUBERNETES_SERVICE_PORT", "value": "1" }, { "name": "B" },
+        { "name": "KUBERNETES_SERVICE_HOST", "value": "127.0.0.1" },
+    ]);
+    let with = |port: &str, host: &str| {
+        format!("{NAME}: KUBERNETES_SERVICE_PORT={port} B=- KUBERNETES_SERVICE_HOST={host}")
+    };
+    check_own(&shipped, "https://api-int.a.example.com:6443", &with("6443", "api-int.a.example.com"));
+    check_own(&shipped, "https://api-int.a.example.com/x", &with("443", "api-int.a.example.com"));
+    check_own(&shipped, "https://[fd00::1]:6443", &with("6443", "fd00::1"));
+    check_own(&shipped, "", &with("1", "127.0.0.1"));
+    let appended = format!("{NAME}: KUBERNETES_SERVICE_PORT=6443 KUBERNETES_SERVICE_HOST=a");
+    check_own(&json!([]), "https://a:6443", &appended);
+    check_own(&json!([]), "https://a:b:1", "expected host and port of the API, found \"a:b:1\"");
+}
+
+#[test]
+fn an_operator_without_its_container_is_told_of() {
+    let infrastructure = json!({ "status": { "apiServerInternalURI": "https://a:1" } });
+    let mut object = own(&json!([]));
+    object["spec"]["template"]["spec"]["containers"][0]["name"] = json!("other");
+    let around = Surroundings { proxy: &Value::Null, infrastructure: &infrastructure };
+    let expected = format!("expected a container {NAME:?}, and there is none");
+    assert_eq!(into(&object, around).unwrap_err(), expected);
+    assert!(takes(&object) && !takes(&workload("Deployment", "")) && takes(&workload("DaemonSet", "x")));
+}

@@ -1,0 +1,29 @@
+//! By which proxies the planned cluster reaches the world, as its installer tells.
+
+use serde_json::{Value, json};
+
+use super::infrastructure;
+use crate::actors::operators;
+use crate::model::{Write, resources};
+use crate::scenario::plan::ClusterPlan;
+
+/// The Proxy of the plan with its status; null where every cluster's own is there, which says nothing.
+pub(super) fn planned(plan: &ClusterPlan) -> Value {
+    let Some(proxy) = plan.objects.iter().map(|planned| &planned.object).find(|object| is_it(object)) else {
+        return Value::Null;
+    };
+    let mut proxy = proxy.clone();
+    proxy["status"] = operators::proxy_status(&proxy, &infrastructure(plan)).unwrap_or_default();
+    proxy
+}
+
+/// The write that gives an object of the plan its status, if it is the Proxy.
+pub(super) fn status(plan: &ClusterPlan, object: &Value) -> Option<Write> {
+    let status = is_it(object).then(|| operators::proxy_status(object, &infrastructure(plan)))??;
+    let patch = json!([{ "op": "add", "path": "/status", "value": status }]);
+    Some(Write::json_patch_status(&resources::PROXIES, "", "cluster", patch))
+}
+
+fn is_it(object: &Value) -> bool {
+    object["kind"] == resources::PROXIES.kind.as_ref() && object["metadata"]["name"] == "cluster"
+}
