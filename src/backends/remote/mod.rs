@@ -20,6 +20,7 @@ mod link;
 mod others;
 mod pace;
 mod paths;
+mod privileges;
 mod rights;
 pub(crate) mod runs;
 #[cfg(test)]

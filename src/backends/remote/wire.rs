@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
 
-use super::again;
 use super::turns::Turns;
+use super::{again, privileges};
 use crate::backends::{BackendError, Stop};
 use crate::base::text::causes;
 use crate::model::{Identity, Refusal};
@@ -175,7 +175,11 @@ impl Wire {
                     }
                 }
             };
-            Ok(if unsure { self.settled(&request, reply).await } else { reply })
+            let reply = if unsure { self.settled(&request, reply).await } else { reply };
+            Ok(match privileges::without(&request, &reply) {
+                Some(instead) => Box::pin(self.ask(instead)).await,
+                None => reply,
+            })
         };
         match tokio::time::timeout(REQUEST_MAX, work).await {
             Ok(Ok(reply)) => reply,
