@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::{Input, Step};
 use crate::base::clock::{Time, after};
-use crate::model::{Answer, Key, View, Write};
+use crate::model::{Answer, Key, Object, Operation, View, Write};
 
 /// Pause before another try when the object was changed or removed by somebody else meanwhile.
 const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
@@ -23,6 +23,9 @@ pub(super) struct WorkQueue {
     dirty: BTreeSet<Key>,
     later: BTreeMap<Key, Time>,
     asked: VecDeque<Key>,
+    /// Updates that changed nothing, and so are not made again: an API server that is older than a controller drops what it does
+    /// not know.
+    fruitless: BTreeMap<Key, Write>,
 }
 
 impl WorkQueue {
@@ -59,7 +62,12 @@ impl WorkQueue {
         for answer in answers {
             let Some(subject) = self.asked.pop_front() else { break };
             match &answer.outcome {
-                Ok(_) => self.add(subject),
+                Ok(object) => {
+                    if changed_nothing(&answer.write, object) {
+                        self.fruitless.insert(subject.clone(), answer.write.clone());
+                    }
+                    self.add(subject);
+                }
                 Err(refusal) => {
                     // What is not found when it is to be created is its namespace or its kind.
                     let raced = match refusal.code {
@@ -94,8 +102,21 @@ impl WorkQueue {
         due.into_iter().collect()
     }
 
+    /// Whether `write` was made already on behalf of `subject`, of the same state of its object, and changed nothing.
+    fn is_fruitless(&mut self, subject: &Key, write: &Write) -> bool {
+        match self.fruitless.get(subject) {
+            Some(made) if made == write => true,
+            Some(_) => {
+                self.fruitless.remove(subject);
+                false
+            }
+            None => false,
+        }
+    }
+
     /// Drops `subject`.
     pub(super) fn forget(&mut self, subject: &Key) {
+        self.fruitless.remove(subject);
         self.dirty.remove(subject);
         self.later.remove(subject);
     }
@@ -111,6 +132,12 @@ impl WorkQueue {
     }
 }
 
+/// Whether an update left its object in the version that it was made of.
+fn changed_nothing(write: &Write, after: &Object) -> bool {
+    let Operation::Update(object) = &write.operation else { return false };
+    object["metadata"]["resourceVersion"].as_str().is_some_and(|version| version == after.resource_version())
+}
+
 /// A controller that looks at one subject after the other.
 pub(super) trait Reconcile {
     /// Its work.
@@ -124,7 +151,9 @@ pub(super) trait Reconcile {
         let mut step = Step::default();
         for subject in self.queue().take_due(input.now) {
             for write in self.sync(&subject, input.view, input.now) {
-                self.queue().ask(&subject, write, &mut step.writes);
+                if !self.queue().is_fruitless(&subject, &write) {
+                    self.queue().ask(&subject, write, &mut step.writes);
+                }
             }
         }
         step.wake_at = self.queue().next();
@@ -135,7 +164,7 @@ pub(super) trait Reconcile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Object, Refusal, resources::PODS};
+    use crate::model::{Change, ChangeKind, Refusal, resources::PODS};
     use serde_json::{Value, json};
 
     #[test]
@@ -157,6 +186,57 @@ mod tests {
         assert_eq!(queue.answered(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
         assert!(queue.take_due(now).is_empty());
         assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
+    }
+
+    /// Wants a pod to have a label.
+    struct Labeller(WorkQueue);
+
+    impl Reconcile for Labeller {
+        fn queue(&mut self) -> &mut WorkQueue {
+            &mut self.0
+        }
+
+        fn sync(&mut self, subject: &Key, view: &View, _: Time) -> Vec<Write> {
+            let pod = view.get_key(subject).filter(|pod| pod.label("a").is_none());
+            let labelled = pod.map(|pod| {
+                let mut pod = pod.to_value();
+                pod["metadata"]["labels"] = json!({ "a": "b" });
+                Write::update(&PODS, pod)
+            });
+            labelled.into_iter().collect()
+        }
+    }
+
+    #[test]
+    fn an_update_of_which_a_server_takes_nothing_is_made_once_for_each_state_of_its_object() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut labeller = Labeller(WorkQueue::default());
+        let pod = |version: &str| {
+            let metadata = json!({ "namespace": "ns", "name": "a", "resourceVersion": version });
+            Object::new(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }))
+        };
+        let mut ask = |version: &str, answers: &[Answer]| {
+            let mut view = View::default();
+            let (key, object) = (PODS.key("ns", "a"), pod(version));
+            view.apply(&Change { key: key.clone(), kind: ChangeKind::Added, object, old: None });
+            labeller.queue().answered(answers, now);
+            labeller.queue().add(key);
+            let input = Input {
+                view: &view,
+                changes: &[],
+                answers: &[],
+                signals: &[],
+                alerts: &[],
+                counters: &[],
+                now,
+                leap: SignedDuration::ZERO,
+            };
+            labeller.reconcile(&input).writes
+        };
+        let mut writes = ask("1", &[]);
+        let answer = Answer { write: writes.remove(0), outcome: Ok(pod("1")) };
+        assert!(ask("1", &[answer]).is_empty(), "nothing came of it");
+        assert_eq!(ask("2", &[]).len(), 1, "somebody wrote meanwhile");
     }
 
     #[test]

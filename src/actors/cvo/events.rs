@@ -1,5 +1,6 @@
 //! What the operator tells people as Events.
 
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::behaviour::Behaviour;
@@ -7,7 +8,7 @@ use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
 pub(super) use crate::actors::recorder::Notice;
 use crate::actors::recorder::{Recorder, Subject};
-use crate::base::clock::Time;
+use crate::base::clock::{Time, after};
 use crate::model::View;
 use crate::model::resources::{CONFIG_MAPS, LEASES};
 
@@ -54,8 +55,8 @@ pub(super) fn tell_of_leadership(
     out: &mut Outbox,
 ) {
     let map = behaviour.locks_config_map.then_some((CONFIG_MAPS, "v1", "ConfigMap"));
-    for (resource, api_version, kind) in map.into_iter().chain([(LEASES, "coordination.k8s.io/v1", "Lease")])
-    {
+    let locks = map.into_iter().chain([(LEASES, "coordination.k8s.io/v1", "Lease")]);
+    for (place, (resource, api_version, kind)) in (1..).zip(locks) {
         let mut involved =
             json!({ "apiVersion": api_version, "kind": kind, "name": "version", "namespace": NAMESPACE });
         if let Some(lock) = view.get(&resource, NAMESPACE, "version") {
@@ -63,7 +64,9 @@ pub(super) fn tell_of_leadership(
             involved["resourceVersion"] = json!(lock.resource_version());
         }
         let notice = Notice::normal("LeaderElection", format!("{holder} became leader"));
-        if let Some(write) = recorder(involved).tell(notice, now) {
+        // Both are called like the ClusterVersion, of which as much is told at this very moment, and Events are named by it.
+        let apart = SignedDuration::from_micros(place);
+        if let Some(write) = recorder(involved).tell(notice, after(now, apart)) {
             out.push(Purpose::Event, write);
         }
     }

@@ -84,12 +84,14 @@ fn controller_line(view: &View) -> Line {
     version.map_or((0, 0), |version| (version.major, version.minor))
 }
 
-/// What the controller tells of a pool.
+/// What the controller tells of a pool. It gives pools its own namespace (`NamespacedEventRecorder`): Events of what has none
+/// are refused everywhere but in `default`.
 fn pool_events(pool: &Object) -> Recorder {
     let involved = json!({
         "apiVersion": pool["apiVersion"],
         "kind": "MachineConfigPool",
         "name": pool.name(),
+        "namespace": NAMESPACE,
         "uid": pool.uid(),
         "resourceVersion": pool.resource_version(),
     });
