@@ -40,7 +40,8 @@ pub struct ProxyController {
 impl ProxyController {
     /// The controller in the operator of `component` with these facts.
     pub fn new(facts: &release::Operator, component: &str) -> Self {
-        let name = format!("operator/{component}");
+        // Each part of an operator is started again by its own name.
+        let name = format!("operator/{component}/proxy");
         Self { name, facts: facts.clone(), queue: WorkQueue::default(), started: false }
     }
 
