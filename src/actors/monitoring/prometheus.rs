@@ -1,7 +1,7 @@
 //! Prometheus: alerts by the rules in the cluster.
 //!
 //! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
-//! not look at the time, and of whose metrics none was touched, could come to nothing else and is left out.
+//! not look at the time, and of whose samples none is another one, could come to nothing else and is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::actors::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
 use crate::model::Identity;
 use crate::model::alert::{Alert, AlertState};
-use crate::model::promql::{self, Labels, Value};
+use crate::model::promql::{self, Labels, Selector, Value};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
     PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
@@ -39,8 +39,6 @@ pub struct Prometheus {
     transitions: Transitions,
     active: BTreeMap<Labels, Active>,
     read_at: Option<Time>,
-    /// When what each metric of the rules is made of changed last.
-    touched: BTreeMap<String, Time>,
     evaluated_at: Option<Time>,
 }
 
@@ -53,19 +51,17 @@ impl Prometheus {
     fn notice(&mut self, input: &Input<'_>) {
         let now = input.now;
         if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
-            (self.rules, self.faults) = rules::all(input.view);
+            (self.rules, self.faults) = rules::all(input.view, now);
             for active in self.active.values_mut() {
                 active.rule = None;
             }
-            let metrics = self.rules.iter().flat_map(|rule| &rule.metrics);
-            self.touched = metrics.map(|metric| (metric.clone(), now)).collect();
             self.read_at = Some(now);
         }
         for change in input.changes {
             self.transitions.notice(change);
-            for (metric, touched) in &mut self.touched {
-                if *touched < now && is_touched(metric, change) {
-                    *touched = now;
+            for rule in self.rules.iter_mut().filter(|rule| rule.touched < now) {
+                if rule.expr.selectors().iter().any(|selector| is_touched(selector, change)) {
+                    rule.touched = now;
                 }
             }
         }
@@ -76,13 +72,11 @@ impl Prometheus {
         self.evaluated_at.is_none_or(|evaluated| at >= evaluated)
     }
 
-    /// Whether a rule could come to something else at this moment than at the last evaluation: one of its metrics was touched,
-    /// or it looks at the time, or at a past in which one was.
+    /// Whether a rule could come to something else at this moment than at the last evaluation: what it selects was touched, or it
+    /// looks at the time, or at a past in which that was.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
-        let touched = rule.metrics.iter().filter_map(|metric| self.touched.get(metric)).max();
-        let Some(touched) = touched.max(self.read_at.as_ref()).copied() else { return false };
-        let looks = || rule.range.is_zero() || after(touched, rule.range + INTERVAL) >= now;
-        self.is_news(touched) || rule.expr.depends_on_time() && looks()
+        let looks = || rule.range.is_zero() || after(rule.touched, rule.range + INTERVAL) >= now;
+        self.is_news(rule.touched) || rule.expr.depends_on_time() && looks()
     }
 
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
@@ -106,16 +100,14 @@ impl Prometheus {
         told.into_iter().map(Effect::Alert).collect()
     }
 
-    /// Remembers what is found now of touched metrics that some rule looks back at.
+    /// Remembers what is found now of metrics that some touched rule looks back at.
     fn scrape(&self, moment: &Moment<'_>, scrapes: &mut Scrapes) {
-        let looked_back = self.rules.iter().flat_map(|rule| rule.expr.metrics());
-        let looked_back: BTreeSet<&str> =
-            looked_back.filter_map(|(metric, range)| range.map(|_| metric)).collect();
+        let touched = self.rules.iter().filter(|rule| self.is_news(rule.touched));
+        let selectors = touched.flat_map(|rule| rule.expr.selectors());
+        let looked_back = selectors.filter(|selector| selector.range().is_some());
+        let metrics: BTreeSet<&str> = looked_back.map(Selector::metric).collect();
         let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
-        let touched = looked_back
-            .into_iter()
-            .filter(|metric| self.touched.get(*metric).is_some_and(|at| self.is_news(*at)));
-        scrapes.remember(touched, moment, range);
+        scrapes.remember(metrics.into_iter(), moment, range);
     }
 
     /// Takes in what a rule came to: which alerts are gone, and which have come.

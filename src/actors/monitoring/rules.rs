@@ -1,11 +1,12 @@
 //! Rules for alerts, as PrometheusRule objects (`monitoring.coreos.com/v1`) hold them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use serde_json::Value as Json;
 
-use crate::model::promql::{self, Expr, Labels, Metrics, NAME, Sample, Value};
+use crate::base::clock::Time;
+use crate::model::promql::{self, Expr, Labels, Metrics, NAME, Sample, Selector, Value};
 use crate::model::resources::PROMETHEUS_RULES;
 use crate::model::{Object, View, alert};
 
@@ -16,10 +17,10 @@ pub(super) struct Rule {
     pub(super) expr: Expr,
     /// How long it must do so before the alert fires.
     pub(super) hold: SignedDuration,
-    /// The metrics that it is made of.
-    pub(super) metrics: BTreeSet<String>,
     /// The longest that it looks back.
     pub(super) range: SignedDuration,
+    /// When what it selects became something else last.
+    pub(super) touched: Time,
     labels: Labels,
     annotations: Labels,
 }
@@ -37,15 +38,15 @@ impl Rule {
     }
 }
 
-/// The rules of all PrometheusRule objects that can be read, and why others cannot.
-pub(super) fn all(view: &View) -> (Vec<Rule>, Vec<String>) {
+/// The rules of all PrometheusRule objects that can be read, of which nothing is known before now, and why others cannot.
+pub(super) fn all(view: &View, now: Time) -> (Vec<Rule>, Vec<String>) {
     let (mut rules, mut faults) = (Vec::new(), Vec::new());
     for object in view.list(&PROMETHEUS_RULES) {
         for group in object.list("/spec/groups") {
             // Rules that record other metrics have no `alert`.
             let alerts = group["rules"].as_array().into_iter().flatten();
             for found in alerts.filter(|rule| rule["alert"].is_string()) {
-                match rule(found) {
+                match rule(found, now) {
                     Ok(rule) => rules.push(rule),
                     Err(fault) => faults.push(fault_of(object, found, &fault)),
                 }
@@ -60,18 +61,17 @@ fn fault_of(object: &Object, rule: &Json, fault: &str) -> String {
     format!("rule {name} of PrometheusRule/{}/{}: {fault}", object.namespace(), object.name())
 }
 
-fn rule(rule: &Json) -> Result<Rule, String> {
+fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
     // Expressions may be plain numbers.
     let expr = promql::parse(&rule["expr"].as_str().map_or_else(|| rule["expr"].to_string(), str::to_owned))?;
     let hold = match rule["for"].as_str() {
         Some(text) => promql::span(text).ok_or_else(|| format!("`for: {text}` is no duration"))?,
         None => SignedDuration::ZERO,
     };
-    let range = expr.metrics().into_iter().filter_map(|(_, range)| range).max().unwrap_or_default();
-    let metrics = expr.metrics().into_iter().map(|(metric, _)| metric.to_owned()).collect();
+    let range = expr.selectors().into_iter().filter_map(Selector::range).max().unwrap_or_default();
     let mut labels = texts(&rule["labels"]);
     labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
-    Ok(Rule { expr, hold, metrics, range, labels, annotations: texts(&rule["annotations"]) })
+    Ok(Rule { expr, hold, range, touched: now, labels, annotations: texts(&rule["annotations"]) })
 }
 
 fn texts(values: &Json) -> BTreeMap<String, String> {

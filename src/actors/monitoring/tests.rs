@@ -249,3 +249,45 @@ fn a_query_must_come_to_one_sample_that_is_one_or_zero() {
     assert!(error("group(").starts_with("bad_data: "));
     assert_eq!(is_true("group(cluster_version)", &View::default()).unwrap_err(), error("nothing"));
 }
+
+#[test]
+fn a_selector_is_touched_by_what_changes_its_samples() {
+    let operator = |progressing: &str, degraded: &str| {
+        let conditions = [("Progressing", progressing), ("Degraded", degraded)];
+        let conditions = conditions.map(|(kind, status)| json!({ "type": kind, "status": status }));
+        Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": conditions } }))
+    };
+    let change = |resource: &Resource, kind: ChangeKind, old: Option<Object>, object: Object| Change {
+        key: resource.key("", "etcd"),
+        kind,
+        object,
+        old,
+    };
+    let modified = |progressing: &str, degraded: &str| {
+        let old = Some(operator("False", "False"));
+        change(&CLUSTER_OPERATORS, ChangeKind::Modified, old, operator(progressing, degraded))
+    };
+    let is_touched = |query: &str, change: &Change| {
+        let expr = parse(query).unwrap();
+        expr.selectors().into_iter().any(|selector| super::metrics::is_touched(selector, change))
+    };
+    let degraded = "cluster_operator_conditions{condition=\"Degraded\"} == 1";
+    assert!(is_touched(degraded, &modified("False", "True")));
+    assert!(!is_touched(degraded, &modified("True", "False")), "it is about another condition");
+    assert!(is_touched("cluster_operator_conditions", &modified("True", "False")));
+    assert!(!is_touched("cluster_operator_up", &modified("True", "True")), "it is as available as before");
+    let gone = change(&CLUSTER_OPERATORS, ChangeKind::Deleted, None, operator("False", "False"));
+    assert!(is_touched("cluster_operator_up", &gone));
+
+    let pod = |app: &str, phase: &str| {
+        let labels = json!({ "k8s-app": app });
+        Object::new(json!({
+            "metadata": { "name": "p", "namespace": "openshift-cluster-version", "labels": labels },
+            "status": { "phase": phase },
+        }))
+    };
+    let begins =
+        |app: &str| change(&PODS, ChangeKind::Modified, Some(pod(app, "Pending")), pod(app, "Running"));
+    assert!(is_touched("up", &begins("cluster-version-operator")));
+    assert!(!is_touched("up", &begins("version-4.14.8")), "nobody asks it");
+}

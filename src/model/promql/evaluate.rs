@@ -23,6 +23,11 @@ impl<'a> Taken<'a> {
         Self { matchers, filter: None, samples: Vec::new() }
     }
 
+    /// Takes what a selector does.
+    pub fn of(selector: &'a Selector) -> Self {
+        Self::by(&selector.matchers)
+    }
+
     /// Takes everything.
     pub fn all() -> Self {
         Self::by(&[])

@@ -78,15 +78,15 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// What it selects: metrics by name, and for how long back where that is asked.
-    pub fn metrics(&self) -> Vec<(&str, Option<SignedDuration>)> {
+    /// What it selects.
+    pub fn selectors(&self) -> Vec<&Selector> {
         match self {
             Self::Number(_) | Self::Text(_) => Vec::new(),
-            Self::Select(selector) => vec![(&selector.metric, selector.range)],
-            Self::Binary(binary) => [binary.left.metrics(), binary.right.metrics()].concat(),
-            Self::Aggregate(of) => of.of.metrics(),
-            Self::Call(_, arguments) => arguments.iter().flat_map(Self::metrics).collect(),
-            Self::Negative(of) => of.metrics(),
+            Self::Select(selector) => vec![selector],
+            Self::Binary(binary) => [binary.left.selectors(), binary.right.selectors()].concat(),
+            Self::Aggregate(of) => of.of.selectors(),
+            Self::Call(_, arguments) => arguments.iter().flat_map(Self::selectors).collect(),
+            Self::Negative(of) => of.selectors(),
         }
     }
 
@@ -112,6 +112,16 @@ pub struct Selector {
 }
 
 impl Selector {
+    /// The metric's name.
+    pub fn metric(&self) -> &str {
+        &self.metric
+    }
+
+    /// How long it looks back; `None` where it takes one moment.
+    pub fn range(&self) -> Option<SignedDuration> {
+        self.range
+    }
+
     /// The labels of the one series that it names, its metric among them; `None` where it stands for several.
     pub fn series(&self) -> Option<Labels> {
         let label = |matcher: &Matcher| match &matcher.test {

@@ -150,7 +150,8 @@ fn functions_look_at_the_time_and_back() {
     assert!(!of_time("topk(1, group(node) or 0 * group(up))"));
     let metrics = parse("absent(up) or changes(node[1d]) > on (a) up").unwrap();
     let day = SignedDuration::from_hours(24);
-    assert_eq!(metrics.metrics(), [("up", None), ("node", Some(day)), ("up", None)]);
+    let selected = metrics.selectors().into_iter().map(|selector| (selector.metric(), selector.range()));
+    assert_eq!(selected.collect::<Vec<_>>(), [("up", None), ("node", Some(day)), ("up", None)]);
 }
 
 #[test]

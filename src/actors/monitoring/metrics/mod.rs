@@ -11,7 +11,7 @@ pub use transitions::Transitions;
 
 use crate::base::clock::Time;
 use crate::model::counter::Counter;
-use crate::model::promql::{Metrics, NAME, Sample, Taken};
+use crate::model::promql::{Metrics, NAME, Sample, Selector, Taken};
 use crate::model::{Change, View};
 
 /// The metrics of a cluster at one moment.
@@ -62,9 +62,9 @@ impl Metrics for Moment<'_> {
     }
 }
 
-/// Whether a change of the cluster may lead to other samples of a metric.
-pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
-    operator::is_touched(metric, change).unwrap_or_else(|| objects::is_touched(metric, change))
+/// Whether a change of the cluster may lead to other samples that a selector takes.
+pub(super) fn is_touched(selector: &Selector, change: &Change) -> bool {
+    operator::is_touched(selector, change).unwrap_or_else(|| objects::is_touched(selector.metric(), change))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and seconds are far below 2^52")]

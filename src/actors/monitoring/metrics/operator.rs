@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::{Moment, count, number, truth};
 use crate::base::clock::parse_rfc3339;
-use crate::model::promql::Taken;
+use crate::model::promql::{Selector, Taken};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use crate::model::{Change, Object, Resource, View, condition};
+use crate::model::{Change, ChangeKind, Object, Resource, View, condition};
 
 const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
@@ -59,31 +59,79 @@ fn scheme(view: &View) -> Option<&str> {
     Some(endpoint["scheme"].as_str().unwrap_or("http"))
 }
 
-/// Whether a change may lead to other samples of a metric of the operator; `None` if it has no such metric.
-pub(super) fn is_touched(metric: &str, change: &Change) -> Option<bool> {
+/// Whether a change may lead to other samples that a selector takes of a metric of the operator; `None` if it has no such
+/// metric.
+pub(super) fn is_touched(selector: &Selector, change: &Change) -> Option<bool> {
     let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is(kind));
-    let (_, _, sources) = METRICS.iter().find(|(name, ..)| *name == metric)?;
-    Some(is_of(&[PODS, SERVICES, SERVICE_MONITORS]) || sources.is_empty() || is_of(sources))
+    let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == selector.metric())?;
+    let touches = match source {
+        Source::Memory => true,
+        Source::Kinds(kinds) => is_of(kinds),
+        Source::Each(kinds, collect) => is_of(kinds) && differs(selector, *collect, change),
+    };
+    Some(touches || moves_target(change))
+}
+
+/// Whether a selector takes other samples of an object than before.
+fn differs(selector: &Selector, collect: CollectOf, change: &Change) -> bool {
+    let Some(old) = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) else { return true };
+    let samples = |object: &Object| {
+        let mut taken = Taken::of(selector);
+        collect(object, &mut taken);
+        taken.into_samples()
+    };
+    samples(old) != samples(&change.object)
+}
+
+/// Whether a change may lead Prometheus to another pod, or to none.
+fn moves_target(change: &Change) -> bool {
+    if !change.key.is(&PODS) {
+        return change.key.is(&SERVICES) || change.key.is(&SERVICE_MONITORS);
+    }
+    let told = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
+    match change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) {
+        Some(old) => told(old) != told(&change.object),
+        None => is_operator(&change.object),
+    }
 }
 
 pub(super) type Collect = fn(&Moment<'_>, &mut Taken<'_>);
 
-/// The metrics, what makes their samples, and of which kinds; none where components count in their memory, which any change
-/// may tell of.
-pub(super) const METRICS: &[(&str, Collect, &[Resource])] = &[
-    ("up", up, &[PODS]),
-    ("cluster_version", cluster_version, &[CLUSTER_VERSIONS]),
-    ("cluster_version_available_updates", available_updates, &[CLUSTER_VERSIONS]),
-    ("cluster_version_capability", capabilities, &[CLUSTER_VERSIONS]),
-    ("cluster_version_conditional_update_condition_seconds", conditional_updates, &[CLUSTER_VERSIONS]),
-    ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval, &[CLUSTER_VERSIONS]),
-    ("cluster_version_payload", payload, &[CLUSTER_VERSIONS]),
-    ("cluster_version_risk_conditions", risks, &[CLUSTER_VERSIONS]),
-    ("cluster_operator_condition_transitions", transitions, &[CLUSTER_OPERATORS]),
-    ("cluster_operator_conditions", operator_conditions, &[CLUSTER_OPERATORS, CLUSTER_VERSIONS]),
-    (PAYLOAD_ERRORS, payload_errors, &[]),
-    ("cluster_operator_up", operators_up, &[CLUSTER_OPERATORS]),
-    ("cluster_installer", installer, &[CONFIG_MAPS]),
+/// Hands out the samples of one object.
+type CollectOf = fn(&Object, &mut Taken<'_>);
+
+/// What samples are made of.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The objects of some kinds together.
+    Kinds(&'static [Resource]),
+    /// Each object of some kinds by itself.
+    Each(&'static [Resource], CollectOf),
+    /// What components count in their memory, which any change may tell of.
+    Memory,
+}
+
+const OF_CLUSTER_VERSION: Source = Source::Kinds(&[CLUSTER_VERSIONS]);
+
+/// The metrics, what makes their samples, and of what.
+pub(super) const METRICS: &[(&str, Collect, Source)] = &[
+    ("up", up, Source::Kinds(&[])),
+    ("cluster_version", cluster_version, OF_CLUSTER_VERSION),
+    ("cluster_version_available_updates", available_updates, OF_CLUSTER_VERSION),
+    ("cluster_version_capability", capabilities, OF_CLUSTER_VERSION),
+    ("cluster_version_conditional_update_condition_seconds", conditional_updates, OF_CLUSTER_VERSION),
+    ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval, OF_CLUSTER_VERSION),
+    ("cluster_version_payload", payload, OF_CLUSTER_VERSION),
+    ("cluster_version_risk_conditions", risks, OF_CLUSTER_VERSION),
+    ("cluster_operator_condition_transitions", transitions, Source::Kinds(&[CLUSTER_OPERATORS])),
+    (
+        "cluster_operator_conditions",
+        operator_conditions,
+        Source::Each(&[CLUSTER_OPERATORS, CLUSTER_VERSIONS], conditions_of),
+    ),
+    (PAYLOAD_ERRORS, payload_errors, Source::Memory),
+    ("cluster_operator_up", operators_up, Source::Each(&[CLUSTER_OPERATORS], up_of)),
+    ("cluster_installer", installer, Source::Kinds(&[CONFIG_MAPS])),
 ];
 
 pub(super) fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) {
@@ -223,23 +271,25 @@ fn risks(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// Whether each operator is available; one that does not tell is not.
 fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    for operator in moment.view.list(&CLUSTER_OPERATORS) {
-        let available = condition::of(operator, "Available");
-        let up = truth(available.is_some_and(|condition| condition["status"] == "True"));
-        if !taken.wants(up) {
-            continue;
-        }
-        let versions = operator.list("/status/versions");
-        let version = versions.iter().find(|version| version["name"] == "operator");
-        let labels = [
-            ("name", operator.name()),
-            ("version", version.map_or("", |one| text(one, "version"))),
-            ("reason", available.map_or("", |condition| text(condition, "reason"))),
-        ];
-        offer(taken, &labels, up);
+    moment.view.list(&CLUSTER_OPERATORS).for_each(|operator| up_of(operator, taken));
+}
+
+/// Whether an operator is available; one that does not tell is not.
+fn up_of(operator: &Object, taken: &mut Taken<'_>) {
+    let available = condition::of(operator, "Available");
+    let up = truth(available.is_some_and(|condition| condition["status"] == "True"));
+    if !taken.wants(up) {
+        return;
     }
+    let versions = operator.list("/status/versions");
+    let version = versions.iter().find(|version| version["name"] == "operator");
+    let labels = [
+        ("name", operator.name()),
+        ("version", version.map_or("", |one| text(one, "version"))),
+        ("reason", available.map_or("", |condition| text(condition, "reason"))),
+    ];
+    offer(taken, &labels, up);
 }
 
 fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
@@ -257,20 +307,24 @@ fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// Those of ClusterVersion count as an operator's called `version`; Unknown ones are left out.
+/// Those of ClusterVersion count as an operator's called `version`.
 fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    for object in moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment)) {
-        for condition in object.list("/status/conditions") {
-            let status = text(condition, "status");
-            let holds = truth(status == "True");
-            if status != "Unknown" && taken.wants(holds) {
-                let labels = [
-                    ("name", object.name()),
-                    ("condition", text(condition, "type")),
-                    ("reason", text(condition, "reason")),
-                ];
-                offer(taken, &labels, holds);
-            }
+    let objects = moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment));
+    objects.for_each(|object| conditions_of(object, taken));
+}
+
+/// The conditions of an operator; Unknown ones are left out.
+fn conditions_of(object: &Object, taken: &mut Taken<'_>) {
+    for condition in object.list("/status/conditions") {
+        let status = text(condition, "status");
+        let holds = truth(status == "True");
+        if status != "Unknown" && taken.wants(holds) {
+            let labels = [
+                ("name", object.name()),
+                ("condition", text(condition, "type")),
+                ("reason", text(condition, "reason")),
+            ];
+            offer(taken, &labels, holds);
         }
     }
 }

@@ -245,7 +245,7 @@ fn texts_of_rules_are_filled_in_and_rules_that_cannot_be_read_are_left_out() {
     );
     put_operator(&mut rig);
     rig.put(&CLUSTER_OPERATORS, operator(WELL));
-    let (found, faults) = super::super::rules::all(&rig.view);
+    let (found, faults) = super::super::rules::all(&rig.view, rig.now);
     assert_eq!(
         faults,
         [
