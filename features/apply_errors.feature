@@ -108,20 +108,19 @@ Feature: What the API server refuses
     And there was never a health insight about ClusterVersion/version
 
   @own
-  Scenario: A ClusterVersion that was made anew takes over what the one before has left
+  Scenario: What a cluster cannot be without is not deleted, and a ClusterOperator that is comes back
     Given a 4.19.3 cluster
-    When I delete ClusterVersion/version with cascade orphan
-    Then within 1 minute there is no insight about ClusterVersion/version
-    When I apply this object:
-      """
-      apiVersion: config.openshift.io/v1
-      kind: ClusterVersion
-      metadata: {name: version}
-      spec: {clusterID: 7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a41}
-      """
-    Then within 30 minutes Namespace/openshift-dns-operator field "metadata.ownerReferences[0].name" is "version"
-    And within 30 minutes ClusterVersion condition Available is True
-    And within 30 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    When I try to delete ClusterVersion/version
+    Then it is refused with a text with "deleting required clusterversions.config.openshift.io resource, named version, is not allowed"
+    When I try to delete FeatureGate/cluster
+    Then it is refused with a text with "deleting required featuregates.config.openshift.io resource, named cluster, is not allowed"
+    When I try to delete Namespace/openshift-cluster-version
+    Then it is refused with a text with "this namespace may not be deleted"
+    When I delete ClusterOperator/dns
+    Then within 1 minute there is no insight about ClusterOperator/dns
+    And within 10 minutes ClusterOperator/dns condition Available is True
+    And within 1 minute the insight about ClusterOperator/dns has condition Updating False with reason "Updated"
+    And ClusterVersion condition Available is True
     And the insight about ClusterVersion/version has "versions.target.version" "4.19.3"
 
   # OCP-51973

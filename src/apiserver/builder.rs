@@ -42,6 +42,7 @@ pub struct Builder {
     authorization: AuthorizationMode,
     pace: DefinitionPace,
     pub(crate) service_accounts: bool,
+    pub(crate) openshift_admission: bool,
     answers: BTreeMap<String, String>,
 }
 
@@ -59,6 +60,7 @@ impl Default for Builder {
             authorization: AuthorizationMode::default(),
             pace: DefinitionPace::default(),
             service_accounts: false,
+            openshift_admission: false,
             answers: BTreeMap::new(),
         }
     }
@@ -177,7 +179,7 @@ impl Builder {
             uids: stream("apiserver/uid"),
             suffixes: stream("apiserver/generate-name"),
             timeouts: stream("apiserver/watch-timeout"),
-            admission: Admission::new(self.service_accounts),
+            admission: Admission::new(self.service_accounts, self.openshift_admission),
             hooks: self.hooks,
             documents: Documents::default(),
             metrics: Metrics::default(),

@@ -36,6 +36,7 @@ pub(super) fn server(minor: u32, seed: u64, now: Time) -> ApiServer {
         .seed(seed)
         .history(HISTORY)
         .status_ratcheting_backports(true)
+        .openshift_admission(true)
         // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
         // its writes stay fast, and its records as they are.
         .managed_fields(false)

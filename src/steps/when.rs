@@ -158,6 +158,17 @@ async fn delete(
     world.act(&step.value, Action::Delete { object, cascade: Propagation::named(&cascade) }).await
 }
 
+/// Tries to delete an object, which the API server must refuse. The steps that follow may say with which words.
+///
+/// ```gherkin
+/// When I try to delete ClusterVersion/version
+/// ```
+#[when(regex = r"^I try to delete (\S+/\S+)$")]
+async fn try_to_delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
+    let action = Action::Delete { object: one_object(&name)?, cascade: None };
+    world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
+}
+
 /// Has a pool of nodes stay where it is, or go on.
 /// Also: pool worker is paused; pool worker is unpaused
 ///

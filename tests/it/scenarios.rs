@@ -135,10 +135,13 @@ fn failure_of(timeline: &str) -> String {
 }
 
 #[test]
-fn a_cluster_version_that_is_deleted_stops_no_run_and_reconciling_goes_on() {
-    let reconciles = "- delete: {object: ClusterVersion/version, cascade: orphan}
-- delete: Deployment/openshift-etcd-operator/etcd-operator
-- expect: {object: Deployment/openshift-etcd-operator/etcd-operator, within: 10m}";
+fn a_cluster_version_is_not_deleted_but_may_go_with_its_definition_which_stops_no_run() {
+    let refused = "- try: {delete: ClusterVersion/version, refused: {contains: is not allowed}}";
+    assert_eq!(failure_of(refused), "");
+    let reconciles =
+        "- delete: {object: CustomResourceDefinition/clusterversions.config.openshift.io, cascade: orphan}
+- expect: {object: ClusterVersion/version, absent: true, within: 1m}
+- advance: 30m";
     assert_eq!(failure_of(reconciles), "");
     let retrieving = format!("- update: {{to: 4.20.8}}\n- advance: 10s\n{reconciles}");
     assert_eq!(failure_of(&retrieving), "");

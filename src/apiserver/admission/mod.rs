@@ -64,11 +64,13 @@ pub(crate) struct Admission {
     quotas: Option<TableId>,
     /// Whether pods run as ServiceAccounts that must be there.
     service_accounts: bool,
+    /// Whether what an OpenShift cluster cannot be without may not be deleted.
+    openshift: bool,
 }
 
 impl Admission {
-    pub(crate) fn new(service_accounts: bool) -> Self {
-        Self { service_accounts, ..Self::default() }
+    pub(crate) fn new(service_accounts: bool, openshift: bool) -> Self {
+        Self { service_accounts, openshift, ..Self::default() }
     }
 
     /// Whether objects that are there already may be changed.

@@ -20,8 +20,6 @@ use crate::apiserver::store::Stored;
 use crate::base::clock::{Time, parse_rfc3339, rfc3339};
 use crate::model::Key;
 
-/// Namespaces that may not be deleted.
-const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
 /// Finalizers that stand for a propagation policy.
 const PROPAGATION: [&str; 2] = ["foregroundDeletion", "orphan"];
 
@@ -39,17 +37,12 @@ impl ApiServer {
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
-        if kind.table == self.namespace_table && UNDELETABLE.contains(&&*call.path.name) {
-            return Err(Refused::forbidden(
-                &kind.resource,
-                &call.path.name,
-                "this namespace may not be deleted",
-            ));
-        }
+        self.keep_namespace(&kind, &call.path.name)?;
         let entry = self.entry(call)?;
         let object = Self::written_form(&kind, entry);
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
+        self.keep_configuration(&kind, &call.path.name)?;
         self.admit_deletion(call, &call.key(), &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()

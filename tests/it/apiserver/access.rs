@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windtunnel::apiserver::service::Shared;
 use windtunnel::apiserver::{ApiServer, AuthorizationMode, Impersonate, Method, Request};
 use windtunnel::base::clock::VirtualClock;
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel::model::{Identity, Resource, Write, resources};
 
 use super::requests::now;
 
@@ -163,4 +163,60 @@ fn everybody_may_do_everything_where_nobody_decides() {
     let mut server = ApiServer::builder().authorization_mode(AuthorizationMode::AlwaysAllow).build(now());
     let nobody = Identity::anonymous();
     assert_eq!(ask(&mut server, &nobody, Method::Get, "/api/v1/secrets", None).0, 200);
+}
+
+/// A definition that takes everything.
+fn definition(kind: &Resource) -> Value {
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    json!({
+        "metadata": { "name": format!("{}.{}", kind.plural, kind.group) },
+        "spec": {
+            "group": kind.group, "scope": "Cluster", "names": { "plural": kind.plural, "kind": kind.kind },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
+    })
+}
+
+#[test]
+fn only_a_server_of_openshift_keeps_its_configuration_from_being_deleted() {
+    let deleted = |openshift: bool| {
+        let server = ApiServer::builder().openshift_admission(openshift);
+        let mut server = server.build(now());
+        for kind in [resources::CLUSTER_VERSIONS, resources::CLUSTER_OPERATORS, resources::PROXIES] {
+            super::requests::define(&mut server, definition(&kind));
+        }
+        let objects = [
+            (resources::CLUSTER_VERSIONS, "version"),
+            (resources::CLUSTER_VERSIONS, "other"),
+            (resources::CLUSTER_OPERATORS, "cluster"),
+            (resources::PROXIES, "cluster"),
+            (resources::NAMESPACES, "openshift-config"),
+        ];
+        objects.map(|(resource, name)| {
+            let admin = Identity::admin();
+            let object = json!({
+                "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": { "name": name },
+            });
+            server.write(&Write::create(&resource, object), &admin, now()).unwrap();
+            let gone = server.write(&Write::delete(&resource, "", name), &admin, now());
+            gone.map_or_else(|refusal| refusal.message, |_| String::new())
+        })
+    };
+    assert_eq!(deleted(false), [""; 5]);
+    let kept = |plural: &str, name: &str| {
+        let resource = format!("{plural}.config.openshift.io");
+        format!(
+            "{resource} \"{name}\" is forbidden: deleting required {resource} resource, named {name}, is not allowed"
+        )
+    };
+    assert_eq!(
+        deleted(true),
+        [
+            &kept("clusterversions", "version"),
+            "",
+            "",
+            &kept("proxies", "cluster"),
+            "namespaces \"openshift-config\" is forbidden: this namespace may not be deleted",
+        ]
+    );
 }

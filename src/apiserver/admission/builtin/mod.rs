@@ -3,4 +3,5 @@
 pub(crate) mod amounts;
 pub(super) mod limits;
 pub(super) mod quota;
+mod required;
 pub(crate) mod service_account;
