@@ -23,12 +23,17 @@ pub(super) fn accept(
     let retrieved = outcome.map_err(|trouble| {
         let load = Load::not_retrieved(target, &trouble.text);
         let text = load.condition().map_or_else(String::new, |condition| condition.message);
-        notices.push(Notice::warning("RetrievePayloadFailed", with_causes(&text, &trouble.causes)));
+        let chain = with_causes(text, &trouble.causes);
+        notices.push(Notice::warning("RetrievePayloadFailed", chain.replace('\n', " // ")));
         load
     })?;
-    if !retrieved.risk.is_empty() {
-        notices.push(Notice::warning("RetrievePayload", with_causes(&retrieved.risk, &retrieved.causes)));
-    }
+    let risk = if retrieved.risk.is_empty() {
+        String::new()
+    } else {
+        let risk = with_causes(retrieved.risk, &retrieved.causes);
+        notices.push(Notice::warning("RetrievePayload", risk.clone()));
+        risk
+    };
     let Target { version, image, .. } = target;
     notices.push(Notice::normal(
         "LoadPayload",
@@ -48,7 +53,7 @@ pub(super) fn accept(
         return Err(Load::wrong_version(target, &actual));
     }
     let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
-    let mut risks = vec![retrieved.risk];
+    let mut risks = vec![risk];
     match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
         Verdict::Passed => {}
         Verdict::Noted(risk) => {
@@ -98,8 +103,7 @@ fn unreadable(contents: Contents, release: &Release) -> Option<String> {
     })
 }
 
-/// An error with those beneath it, in the one line that an Event has.
-fn with_causes(text: &str, causes: &str) -> String {
-    let chain = if causes.is_empty() { text.to_owned() } else { format!("{text}\n{causes}") };
-    chain.replace('\n', " // ")
+/// An error with those beneath it (`unwrappedErrorAggregate`).
+fn with_causes(text: String, causes: &str) -> String {
+    if causes.is_empty() { text } else { format!("{text}\n{causes}") }
 }

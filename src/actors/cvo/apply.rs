@@ -1,5 +1,6 @@
 //! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
 
+mod changes;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use super::operators::{self, Watches};
 use super::outbox::{Outbox, Purpose};
 use super::overrides::Overrides;
 use super::pass::{Next, Pass};
-use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator, place_of};
+use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator};
 use crate::base::clock::Time;
 use crate::base::rng::{Stream, Streams};
 use crate::model::release::Release;
@@ -36,7 +37,7 @@ const POLL: SignedDuration = SignedDuration::from_secs(3);
 pub(super) struct Work {
     /// The release.
     pub(super) release: Release,
-    /// Generation of the ClusterVersion that asked for it.
+    /// Generation of the ClusterVersion that the pass under way, or the last one, has seen.
     pub(super) generation: i64,
     /// `spec.desiredUpdate.force`.
     pub(super) force: bool,
@@ -89,7 +90,16 @@ pub(super) struct ApplyLoop {
     pace: Pace,
     limit: Limit,
     next_pass_at: Time,
+    /// Generation of the ClusterVersion as the next pass will see it.
+    pub(super) latest_generation: i64,
+    /// Passes that failed since the work last changed or was done.
     errors: u32,
+    /// Passes that this process has failed, whatever came between: waits grow with them.
+    pub(super) failed_passes: u32,
+    /// Whether a ClusterOperator changed during the pass in a way that may let the next one succeed.
+    notified: bool,
+    /// Whether the last pass was done but for what it only tells of, so that the next one reconciles.
+    reconciles_next: bool,
     /// Attempts to apply a manifest that failed.
     pub(super) failed_attempts: u64,
 }
@@ -99,6 +109,7 @@ impl ApplyLoop {
     pub(super) fn new(work: Work, mode: Mode, payload: Payload, pace: Pace, now: Time) -> Self {
         let progress = Progress { total: payload.total, ..Progress::default() };
         Self {
+            latest_generation: work.generation,
             work,
             mode,
             progress,
@@ -113,6 +124,9 @@ impl ApplyLoop {
             limit: Limit::new(now),
             next_pass_at: now,
             errors: 0,
+            failed_passes: 0,
+            notified: false,
+            reconciles_next: false,
             failed_attempts: 0,
         }
     }
@@ -120,62 +134,6 @@ impl ApplyLoop {
     /// When it wants to go on; `None` while an answer is awaited.
     pub(super) fn wake_at(&self) -> Option<Time> {
         self.pass.as_ref().map_or(Some(self.next_pass_at), Pass::wake_at)
-    }
-
-    /// A ClusterOperator changed in a way that may let a failed pass succeed: ends the wait before the next pass.
-    pub(super) fn notify(&mut self, now: Time) {
-        if self.pass.is_none() && self.errors > 0 && self.mode != Mode::Reconciling {
-            self.next_pass_at = now;
-        }
-    }
-
-    /// What is applied has changed without another release: the pass is broken off, and the next one begins at once.
-    pub(super) fn restart(&mut self, now: Time) {
-        self.pass = None;
-        self.errors = 0;
-        // Operators are waited for from now on.
-        self.watches = Watches::default();
-        self.next_pass_at = now;
-    }
-
-    /// What the pass that is under way says when it is broken off for other work: it could not do the manifest that it is at.
-    pub(super) fn broken_off(&self) -> Option<Failure> {
-        let pass = self.pass.as_ref()?;
-        let task = self.payload.tasks.iter().find(|task| task.index > pass.done)?;
-        Some(Failure::of_manifest(&task.name(), task.index, self.payload.total, "Canceled"))
-    }
-
-    /// The payload holds other manifests now; how often it was applied in full stays.
-    pub(super) fn reload(&mut self, payload: Payload) {
-        self.pass = None;
-        self.progress.total = payload.total;
-        self.settled = vec![None; payload.tasks.len()];
-        self.deletions.clear();
-        self.payload = payload;
-    }
-
-    /// Takes in what administrators took out of the operator's hands; true when that is something else than before.
-    pub(super) fn set_overrides(&mut self, overrides: Overrides) -> bool {
-        let changed = self.overrides != overrides;
-        self.overrides = overrides;
-        changed
-    }
-
-    /// What was asked to be removed and is still there, as `Kind "namespace/name"` in their order.
-    pub(super) fn deletions(&self, view: &View) -> Vec<String> {
-        let objects = self.deletions.iter().filter_map(|index| match &self.payload.tasks.get(*index)?.what {
-            What::Object(wanted) => Some(wanted),
-            _ => None,
-        });
-        let mut told: Vec<String> = objects
-            .filter(|wanted| found(wanted, view).is_some())
-            .map(|wanted| {
-                let kind = wanted.object["kind"].as_str().unwrap_or_default();
-                format!("{kind} \"{}\"", place_of(&wanted.object))
-            })
-            .collect();
-        told.sort();
-        told
     }
 
     /// Goes on as far as it can at this moment; true when there is something new to report.
@@ -188,6 +146,10 @@ impl ApplyLoop {
     ) -> bool {
         if self.pass.is_none() && self.next_pass_at <= now {
             self.forget_other_owner(view);
+            self.work.generation = self.latest_generation;
+            if std::mem::take(&mut self.reconciles_next) {
+                self.mode = Mode::Reconciling;
+            }
             let graph = Graph::of(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
             let limit = self.pace.interval * if self.mode == Mode::Initializing { 1 } else { 2 };
             self.pass = Some(Pass::new(self.mode, graph, limit, now));
@@ -349,9 +311,9 @@ impl ApplyLoop {
                 if failure.effect != Effect::Report {
                     return Need::Fail(failure);
                 }
-                // Its component goes on, but the pass is not completed.
+                // Its component goes on, and so does what comes after it.
                 self.failed_attempts += 1;
-                self.pass.iter_mut().for_each(|pass| pass.failures.push(failure.clone()));
+                self.pass.iter_mut().for_each(|pass| pass.reports.push(failure.clone()));
                 Need::Time(1)
             }
         }
@@ -370,19 +332,29 @@ impl ApplyLoop {
 
     fn end_pass(&mut self, now: Time) -> bool {
         let Some(pass) = self.pass.take() else { return false };
-        let failure = failure::merge(pass.failures);
-        if failure.is_some() {
+        let notified = std::mem::take(&mut self.notified);
+        let failed = !pass.failures.is_empty();
+        let failure = failure::merge(if failed { pass.failures } else { pass.reports });
+        if failed {
             self.errors += 1;
+            self.failed_passes += 1;
             self.progress.completed = 0;
-            let share = 1i32 << self.errors.min(4);
+            let share = 1i32 << self.failed_passes.min(4);
             let jitter = 1.0 + 0.2 * self.pace.jitter.fraction();
             self.next_pass_at = now + (self.pace.interval * share / 16).mul_f64(jitter);
+            if notified {
+                self.next_pass_at = now;
+            }
         } else {
             self.errors = 0;
             self.progress.done = pass.done;
-            self.progress.completed += 1;
-            self.mode = Mode::Reconciling;
             self.next_pass_at = now + self.pace.interval;
+            if failure.is_none() {
+                self.progress.completed += 1;
+                self.mode = Mode::Reconciling;
+            } else {
+                self.reconciles_next = true;
+            }
         }
         self.progress.failure = failure;
         true

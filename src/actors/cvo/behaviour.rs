@@ -22,6 +22,8 @@ pub(super) struct Behaviour {
     pub(super) retrieval: Retrieval,
     /// Whether the pod's init containers copy (from 4.20) or move the manifests.
     pub(super) copies_manifests: bool,
+    /// Whether the pods of version Jobs say which security context they need (4.18; all version pods do later).
+    pub(super) requires_scc: bool,
     /// Whether version pods have a ServiceAccount of their own (from 4.22).
     pub(super) has_payload_account: bool,
     /// Whether the last lines of a failed container's log are its message (from 4.23).
@@ -45,6 +47,8 @@ pub(super) struct Behaviour {
     pub(super) guards_rollback: bool,
     /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
     pub(super) guards_hops: bool,
+    /// Whether 5.0 may follow (from 4.22).
+    pub(super) allows_next_major: bool,
     /// Whether another minor needs a recent backup of etcd (up to 4.14).
     pub(super) wants_backup: bool,
     /// Whether a process that has taken over forgets the accepted risks of what it applies when another target is refused
@@ -72,6 +76,7 @@ impl Behaviour {
             line: release.line(),
             retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
             copies_manifests: at_least(20),
+            requires_scc: at_least(18),
             has_payload_account: at_least(22),
             asks_for_logs: at_least(23),
             locks_config_map: !at_least(15),
@@ -83,6 +88,7 @@ impl Behaviour {
             weighs_history: at_least(12),
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
+            allows_next_major: at_least(22),
             forgets_risks: at_least(23),
             previews_issues: at_least(16) && !at_least(20),
             wants_backup: !at_least(15),

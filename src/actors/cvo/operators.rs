@@ -57,9 +57,10 @@ impl Watches {
         self.since.remove(operator);
     }
 
-    /// Whether one of these operators has been waited for longer than 40 minutes; one without a clock counts.
-    pub(super) fn degraded_too_long(&self, operators: &[String], now: Time) -> bool {
-        operators.iter().any(|name| self.waited(name, now).is_none_or(|waited| waited > DEGRADED_MAX))
+    /// Those of these operators that have been waited for longer than 40 minutes; one without a clock counts.
+    pub(super) fn degraded_too_long<'a>(&self, operators: &'a [String], now: Time) -> Vec<&'a str> {
+        let exceeded = |name: &&str| self.waited(name, now).is_none_or(|waited| waited > DEGRADED_MAX);
+        operators.iter().map(String::as_str).filter(exceeded).collect()
     }
 
     /// The sentence about operators that take over 30 minutes (machine-config: 90), if there are any; one without a

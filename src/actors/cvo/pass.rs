@@ -40,6 +40,8 @@ pub(super) struct Pass {
     pub(super) done: u32,
     /// What went wrong so far.
     pub(super) failures: Vec<Failure>,
+    /// What is only told of: nothing waits for it.
+    pub(super) reports: Vec<Failure>,
 }
 
 /// One worker with its node.
@@ -83,6 +85,7 @@ impl Pass {
             awaits: None,
             done: 0,
             failures: Vec::new(),
+            reports: Vec::new(),
         }
     }
 

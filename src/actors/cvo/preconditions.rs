@@ -65,7 +65,10 @@ pub(super) fn check(
             .guards_rollback
             .then(|| from(ROLLBACK, &|current| rollback(cluster_version, current, target)))
             .flatten(),
-        behaviour.guards_hops.then(|| from(GIANT_HOP, &|current| giant_hop(current, target))).flatten(),
+        behaviour
+            .guards_hops
+            .then(|| from(GIANT_HOP, &|current| giant_hop(behaviour, current, target)))
+            .flatten(),
         precondition::refuses(cluster_version).then(|| from(UPGRADEABLE, &upgradeable_from)).flatten(),
         behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
         behaviour.wants_recommendation.then(|| recommended::check(cluster_version, known, target)).flatten(),
@@ -108,15 +111,17 @@ fn summarize(failures: &[Failed], force: bool) -> Verdict {
     }
 }
 
-/// `ClusterVersionGiantHop`: not to a larger major (but from 4 to 5.0), nor over a minor.
-fn giant_hop(current: &Version, target: &Version) -> Option<Failed> {
+/// `ClusterVersionGiantHop`: not to a larger major (but from 4 to 5.0, in releases that know of it), nor over a minor.
+fn giant_hop(behaviour: Behaviour, current: &Version, target: &Version) -> Option<Failed> {
     let failed = |reason, message: &str| Some(Failed::new(GIANT_HOP, reason, message, true));
     if target.major > current.major {
-        if (current.major, target.major, target.minor) == (4, 5, 0) {
+        let next_major = behaviour.allows_next_major && (current.major, target.major) == (4, 5);
+        if next_major && target.minor == 0 {
             return None;
         }
+        let besides = if next_major { " or to 5.0" } else { "" };
         let message = format!(
-            "{target} has a larger major version than the current target {current} ({} > {}), and only updates within the current major version or to 5.0 are supported.",
+            "{target} has a larger major version than the current target {current} ({} > {}), and only updates within the current major version{besides} are supported.",
             target.major, current.major
         );
         return failed("MajorVersionUpdate", &message);
@@ -216,7 +221,9 @@ mod tests {
     }
 
     fn check_hop(current: &str, target: &str, expected: &str) {
-        let found = giant_hop(&current.parse().unwrap(), &target.parse().unwrap());
+        let (current, target): (Version, Version) = (current.parse().unwrap(), target.parse().unwrap());
+        let behaviour = Behaviour::of(&Release::find(&current).unwrap());
+        let found = giant_hop(behaviour, &current, &target);
         let found = found.map(|failed| failed.text).unwrap_or_default();
         let prefix = "Precondition \"ClusterVersionGiantHop\" failed because of ";
         assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
@@ -227,7 +234,7 @@ mod tests {
         check_hop("4.20.1", "4.20.9", "");
         check_hop("4.20.1", "4.21.0", "");
         check_hop("4.20.1", "4.12.0", "");
-        check_hop("4.23.1", "5.0.0", "");
+        check_hop("4.22.1", "5.0.0", "");
     }
 
     #[test]
@@ -238,9 +245,14 @@ mod tests {
             "\"MultipleMinorVersionsUpdate\": 4.22.0 is more than one minor version beyond the current target 4.20.1 (4.22 > 4.(20+1)), and only updates within the current minor version or to the next minor version are supported.",
         );
         check_hop(
-            "4.20.1",
+            "4.22.1",
             "5.1.0",
-            "\"MajorVersionUpdate\": 5.1.0 has a larger major version than the current target 4.20.1 (5 > 4), and only updates within the current major version or to 5.0 are supported.",
+            "\"MajorVersionUpdate\": 5.1.0 has a larger major version than the current target 4.22.1 (5 > 4), and only updates within the current major version or to 5.0 are supported.",
+        );
+        check_hop(
+            "4.21.1",
+            "5.0.0",
+            "\"MajorVersionUpdate\": 5.0.0 has a larger major version than the current target 4.21.1 (5 > 4), and only updates within the current major version are supported.",
         );
     }
 

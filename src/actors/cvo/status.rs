@@ -138,7 +138,7 @@ fn set_conditions(
         wanted.push(Condition::new("Available", "False", "", ""));
     }
     wanted.push(failing(apply, report.behaviour, now));
-    wanted.push(progressing(apply, version, !report.invalid.is_empty(), now));
+    wanted.push(progressing(apply, report.behaviour, version, !report.invalid.is_empty(), now));
     if report.previews && report.behaviour.previews_issues {
         wanted.push(issues(apply.progress.failure.as_ref()));
     } else {
@@ -201,8 +201,11 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
             None => none,
         };
     };
-    let too_early = failure.effect == Effect::FailAfterInterval
-        && !apply.watches.degraded_too_long(&failure.operators, now);
+    // What stood among others has no time of its own left (`convertErrorToProgressing` looks at what they are together).
+    let stands_alone = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
+    let too_early = stands_alone
+        && failure.effect == Effect::FailAfterInterval
+        && apply.watches.degraded_too_long(&failure.operators, now).is_empty();
     if too_early { none } else { as_true(&failure) }
 }
 
@@ -223,7 +226,13 @@ fn operators_of(failure: &Failure) -> Vec<String> {
     failure.operators.iter().chain(failure.parts.iter().flat_map(|part| &part.operators)).cloned().collect()
 }
 
-fn progressing(apply: &ApplyLoop, version: &str, invalid: bool, now: Time) -> Condition {
+fn progressing(
+    apply: &ApplyLoop,
+    behaviour: Behaviour,
+    version: &str,
+    invalid: bool,
+    now: Time,
+) -> Condition {
     let condition = |status, reason: &str, message| Condition::new("Progressing", status, reason, message);
     let failure = apply.progress.failure.as_ref();
     if apply.mode == Mode::Reconciling {
@@ -239,7 +248,7 @@ fn progressing(apply: &ApplyLoop, version: &str, invalid: bool, now: Time) -> Co
             None => condition("False", "", format!("Cluster version is {version}")),
         };
     }
-    let waiting = failure.map(|failure| waiting(apply, failure, now)).transpose();
+    let waiting = failure.map(|failure| waiting(apply, failure, behaviour, now)).transpose();
     match (failure, waiting) {
         (Some(failure), Err(summary)) => {
             condition("True", &failure.reason, format!("Unable to apply {version}: {summary}"))
@@ -259,16 +268,21 @@ fn progressing(apply: &ApplyLoop, version: &str, invalid: bool, now: Time) -> Co
 ///
 /// # Errors
 /// Why the release cannot be applied.
-fn waiting(apply: &ApplyLoop, failure: &Failure, now: Time) -> Result<String, String> {
+fn waiting(apply: &ApplyLoop, failure: &Failure, behaviour: Behaviour, now: Time) -> Result<String, String> {
     let names = failure.operators.join(", ");
     match failure.effect {
-        Effect::None => Ok(format!("waiting on {names}")),
+        Effect::None => {
+            let slow = apply.watches.slow(&failure.operators, now).filter(|_| behaviour.tells_slow_operators);
+            Ok(slow.unwrap_or_else(|| format!("waiting on {names}")))
+        }
         Effect::Report => Err(failure.message.clone()),
         Effect::FailAfterInterval if failure.parts.is_empty() => {
-            if apply.watches.degraded_too_long(&failure.operators, now) {
-                return Err(format!("wait has exceeded 40 minutes for these operators: {names}"));
+            let exceeded = apply.watches.degraded_too_long(&failure.operators, now);
+            if exceeded.is_empty() {
+                return Ok(format!("waiting up to 40 minutes on {names}"));
             }
-            Ok(format!("waiting up to 40 minutes on {names}"))
+            let exceeded = exceeded.join(", ");
+            Err(format!("wait has exceeded 40 minutes for these operators: {exceeded}"))
         }
         _ => Err(failure.summary()),
     }

@@ -50,13 +50,17 @@ impl VersionPod<'_> {
 
     /// The Job with the pod as its template.
     pub(super) fn job(&self, name: &str) -> Value {
+        let mut template = json!({ "spec": self.spec(false) });
+        if self.behaviour.requires_scc {
+            template["metadata"] = json!({ "annotations": { "openshift.io/required-scc": "privileged" } });
+        }
         json!({
             "apiVersion": "batch/v1",
             "kind": "Job",
             "metadata": { "name": name, "namespace": NAMESPACE },
             "spec": {
                 "activeDeadlineSeconds": DEADLINE_SECONDS,
-                "template": { "spec": self.spec(false) },
+                "template": template,
             },
         })
     }

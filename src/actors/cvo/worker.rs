@@ -34,6 +34,8 @@ pub(super) struct Worker {
     pub(super) apply: Option<ApplyLoop>,
     retrieval: Option<Retrieval>,
     load: Load,
+    /// The generation that was told of when the retrieval began.
+    seen_at_load: i64,
     capabilities: Option<Capabilities>,
     pub(super) upgradeable: Upgradeable,
     events: Events,
@@ -55,6 +57,7 @@ impl Worker {
             apply: None,
             retrieval: None,
             load: Load::Untried,
+            seen_at_load: 0,
             capabilities: None,
             upgradeable: Upgradeable::default(),
             events: Events::default(),
@@ -224,33 +227,28 @@ impl Worker {
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
         }
-        let resettled = self.follow_settings(view, cluster_version, now);
+        self.follow_settings(view, cluster_version, now);
+        let Some(apply) = &mut self.apply else { return };
+        apply.latest_generation = cluster_version.generation();
         // Nothing else is begun before the cluster is installed.
-        let accepted = self.apply.as_ref().is_some_and(|apply| {
-            (apply.work.release.image == target.image && apply.work.force == target.force)
-                || apply.mode == Mode::Initializing
-        });
+        let accepted = apply.work.release.image == target.image || apply.mode == Mode::Initializing;
         if accepted {
-            if let Some(apply) = &mut self.apply {
-                if matches!(self.load, Load::Failed { .. }) {
-                    self.load = Load::returned(&apply.work.release);
-                }
-                if resettled {
-                    // The same release applied otherwise is other work.
-                    apply.work.generation = cluster_version.generation();
-                }
+            if matches!(self.load, Load::Failed { .. }) {
+                self.load = Load::returned(&apply.work.release);
+            }
+            if apply.work.release.image == target.image {
+                apply.set_force(target.force, now);
             }
         } else if target.image == self.own.image {
-            if self.apply.as_ref().is_some_and(|apply| apply.work.release.image != self.own.image) {
-                self.tell_of_own(now, out);
-            }
-            let broken_off = self.apply.as_ref().and_then(ApplyLoop::broken_off);
+            let broken_off = apply.broken_off();
+            self.tell_of_own(now, out);
             self.take_up_own(target.generation, target.force, cluster_version, view, now);
             if let Some(apply) = &mut self.apply {
                 // It shows until the new pass has something to tell.
                 apply.progress.failure = broken_off;
             }
         } else {
+            self.seen_at_load = apply.work.generation;
             self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;

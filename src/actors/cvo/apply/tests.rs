@@ -1,5 +1,6 @@
 //! What passes over a payload do, seen through the writes that a small cluster gets.
 
+mod changes;
 mod health;
 mod proxies;
 

@@ -141,7 +141,9 @@ fn a_jobs_pods_leave_the_deadline_and_the_label_to_the_job() {
     assert_eq!(fields, BTreeSet::from(["activeDeadlineSeconds", "template"]), "no limit of retries, no TTL");
     assert_eq!(job["spec"]["activeDeadlineSeconds"], 120);
     let template = &job["spec"]["template"];
-    assert_eq!(template["metadata"], Value::Null);
+    let annotations = json!({ "openshift.io/required-scc": "privileged" });
+    assert_eq!(template["metadata"], json!({ "annotations": annotations }));
+    assert_eq!(made_by("4.17.1").1["spec"]["template"]["metadata"], Value::Null);
     assert_eq!(template["spec"]["activeDeadlineSeconds"], Value::Null);
     assert_eq!(template["spec"]["nodeName"], "master-1");
 }

@@ -24,10 +24,9 @@ impl Worker {
         self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
     }
 
-    /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew, and it
-    /// is true.
-    pub(super) fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) -> bool {
-        let Some(apply) = &mut self.apply else { return false };
+    /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew.
+    pub(super) fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) {
+        let Some(apply) = &mut self.apply else { return };
         let mut changed = apply.set_overrides(Overrides::of(cluster_version));
         if let Some(capabilities) = &mut self.capabilities {
             let before = capabilities.clone();
@@ -42,7 +41,6 @@ impl Worker {
         if changed {
             apply.restart(now);
         }
-        changed
     }
 
     /// Makes the operator's own release the work: a local payload, which nobody verifies and no risk is taken for.
@@ -65,6 +63,7 @@ impl Worker {
         self.load = Load::loaded(&work.release, &self.own);
         let mode = mode(cluster_version, &work.release.image);
         let mut apply = ApplyLoop::new(work, mode, payload, self.pace.clone(), now);
+        apply.failed_passes = self.apply.as_ref().map_or(0, |before| before.failed_passes);
         apply.set_overrides(Overrides::of(cluster_version));
         self.apply = Some(apply);
     }
@@ -84,6 +83,10 @@ impl Worker {
         match accepted {
             Err(load) => {
                 self.load = load;
+                // What is told of a load is put beside what was known when it began.
+                if let Some(apply) = &mut self.apply {
+                    apply.work.generation = self.seen_at_load;
+                }
                 self.write_status(site, cluster_version, now, out);
                 self.queue.news(now);
             }

@@ -6,17 +6,19 @@ use super::*;
 use crate::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
 
 #[test]
-fn an_installation_goes_on_past_degraded_operators_of_any_version_and_ends_when_they_are_well() {
+fn an_installation_goes_on_past_degraded_operators_of_any_version_and_is_reconciled_from_then_on() {
     let tasks = vec![operator("20", "dns"), config_map("20", "dns", "a")];
     let mut cluster = Cluster::new(Mode::Initializing, tasks);
     cluster.report("dns", "True", &[]);
     cluster.run(1);
     assert_eq!(cluster.log, ["0 create ConfigMap/a"]);
     assert_eq!(cluster.failure(), ("ClusterOperatorDegraded", "Cluster operator dns is degraded"));
-    assert_eq!(cluster.apply.progress.completed, 0);
-    cluster.report("dns", "False", &[]);
+    assert_eq!((cluster.apply.progress.completed, cluster.apply.mode), (0, Mode::Initializing));
     cluster.run(R);
-    assert_eq!((cluster.failure(), cluster.apply.mode), (("", ""), Mode::Reconciling));
+    assert_eq!((cluster.apply.progress.completed, cluster.apply.mode), (0, Mode::Reconciling));
+    cluster.healthy("dns");
+    cluster.run(R);
+    assert_eq!((cluster.failure(), cluster.apply.progress.completed), (("", ""), 1));
 }
 
 #[test]
