@@ -12,6 +12,7 @@
 
 mod again;
 mod bridge;
+mod concessions;
 mod definitions;
 mod follow;
 mod known;
@@ -20,7 +21,6 @@ mod link;
 mod others;
 mod pace;
 mod paths;
-mod privileges;
 mod rights;
 pub(crate) mod runs;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
 
 use super::turns::Turns;
-use super::{again, privileges};
+use super::{again, concessions};
 use crate::backends::{BackendError, Stop};
 use crate::base::text::causes;
 use crate::model::{Identity, Refusal};
@@ -176,7 +176,7 @@ impl Wire {
                 }
             };
             let reply = if unsure { self.settled(&request, reply).await } else { reply };
-            Ok(match privileges::without(&request, &reply) {
+            Ok(match concessions::instead(&request, &reply) {
                 Some(instead) => Box::pin(self.ask(instead)).await,
                 None => reply,
             })
