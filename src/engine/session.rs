@@ -12,7 +12,7 @@ use super::{act, check, check_status, command, install, kept};
 use crate::actors::{self, Actor};
 use crate::backends::in_process::Here;
 use crate::backends::{Backend, BackendError, Door, Order};
-use crate::base::clock::{Time, VirtualClock, after};
+use crate::base::clock::{Clock as _, Time, VirtualClock, after};
 use crate::base::rng::Streams;
 use crate::base::text::short_duration;
 use crate::model::resources::CLUSTER_VERSIONS;
@@ -107,8 +107,9 @@ impl Session {
         &Begin { scenario, ids, seed, epoch }: &Begin<'_>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let start = after(epoch, -SETTLING);
-        let clock = VirtualClock::starting_at(start);
+        let clock = VirtualClock::starting_at(after(epoch, -SETTLING));
+        let start = clock.now();
+        let epoch = after(start, SETTLING);
         let streams = Streams::new(seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
         let door = door(minor, clock.clone())?;

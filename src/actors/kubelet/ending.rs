@@ -1,10 +1,12 @@
 //! How a pod ends before its time: by its deadline, or because it is deleted.
 
+use jiff::SignedDuration;
+
 use super::status::{Container, State};
 use super::worker::{Look, draw};
 use crate::actors::recorder::Notice;
 use crate::actors::{Effect, PROGRAM};
-use crate::base::clock::Time;
+use crate::base::clock::{Time, after};
 use crate::model::{DeleteOptions, Operation, Write, resources::PODS};
 
 const DEADLINE_PASSED: &str = "Pod was active on the node longer than the specified deadline";
@@ -67,7 +69,9 @@ impl Look<'_> {
             let notice = Notice::normal("Killing", format!("Stopping container {}", container.name));
             self.out.notices.push(notice);
         }
-        let grace_end = self.pod.time("/metadata/deletionTimestamp").unwrap_or(self.site.now);
+        // It counts from when it is known here: `deletionTimestamp` is by the clock of the API server.
+        let grace = self.pod.number("/metadata/deletionGracePeriodSeconds").unwrap_or(0);
+        let grace_end = after(self.site.now, SignedDuration::from_secs(grace));
         let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
             grace_end
         } else {

@@ -171,25 +171,32 @@ fn a_program_is_terminated_and_waited_for_before_its_pod_goes() {
 
 #[test]
 fn a_program_that_does_not_end_is_killed_at_the_end_of_the_grace() {
-    let mut rig = Rig::new();
-    rig.exits_after = None;
-    seat(&mut rig, Pull::Succeeds, "v1.27.8");
-    rig.put(&PODS, program_pod());
-    rig.run(10);
-    rig.write(&Write::delete(&PODS, "ns", "program"));
-    rig.run(60);
-    check(
-        &rig,
-        &[
-            "0:00:00 patch pods/ns/program Pending main:ContainerCreating",
-            "0:00:04 start pods/ns/program main",
-            "0:00:04 patch pods/ns/program Running main:running",
-            "0:00:10 terminate pods/ns/program",
-            "0:00:40 kill pods/ns/program",
-            "0:00:40 patch pods/ns/program Failed main:Error",
-            "0:00:40 delete pods/ns/program",
-        ],
-    );
+    // The API server's clock may be another.
+    for ends in [None, Some("2001-01-01T00:00:00Z"), Some("2031-01-01T00:00:00Z")] {
+        let mut rig = Rig::new();
+        rig.exits_after = None;
+        seat(&mut rig, Pull::Succeeds, "v1.27.8");
+        rig.put(&PODS, program_pod());
+        rig.run(10);
+        rig.write(&Write::delete(&PODS, "ns", "program"));
+        if let Some(ends) = ends {
+            let patch = json!({ "metadata": { "deletionTimestamp": ends } });
+            rig.write(&Write::merge_patch(&PODS, "ns", "program", patch));
+        }
+        rig.run(60);
+        check(
+            &rig,
+            &[
+                "0:00:00 patch pods/ns/program Pending main:ContainerCreating",
+                "0:00:04 start pods/ns/program main",
+                "0:00:04 patch pods/ns/program Running main:running",
+                "0:00:10 terminate pods/ns/program",
+                "0:00:40 kill pods/ns/program",
+                "0:00:40 patch pods/ns/program Failed main:Error",
+                "0:00:40 delete pods/ns/program",
+            ],
+        );
+    }
 }
 
 #[test]

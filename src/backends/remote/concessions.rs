@@ -95,8 +95,11 @@ mod tests {
 
     #[test]
     fn an_older_server_is_asked_for_evictions_in_the_version_that_it_knows() {
-        let message =
-            format!("{UNKNOWN_EVICTION} in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"");
+        // As kube-apiserver 1.20.2 says it.
+        let message = format!(
+            "Eviction in version \"v1\" cannot be handled as a Eviction: {UNKNOWN_EVICTION} in scheme \
+             \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+        );
         let refusal = json!({ "kind": "Status", "code": 400, "message": message });
         let wire = scripted::wire(
             None,

@@ -173,11 +173,14 @@ fn kinds(wire: &Arc<Wire>) -> Result<Vec<Kind>, String> {
     let get = |path: &str| wire.get(path).checked().map_err(|refusal| refusal.message);
     let mut roots = vec![("/api/v1".to_owned(), String::new(), "v1".to_owned())];
     for group in get("/apis")?["groups"].as_array().into_iter().flatten() {
-        let name = group["name"].as_str().unwrap_or_default().to_owned();
-        let version = group["preferredVersion"]["version"].as_str().unwrap_or_default().to_owned();
-        roots.push((format!("/apis/{name}/{version}"), name, version));
+        let name = group["name"].as_str().unwrap_or_default();
+        // The preferred one stands first; some kinds are served in another one alone.
+        for version in group["versions"].as_array().into_iter().flatten() {
+            let version = version["version"].as_str().unwrap_or_default().to_owned();
+            roots.push((format!("/apis/{name}/{version}"), name.to_owned(), version));
+        }
     }
-    let mut kinds = Vec::new();
+    let mut kinds: Vec<Kind> = Vec::new();
     for (root, group, version) in roots {
         // An API server behind this one may be away; nothing of it is ours.
         let Ok(served) = get(&root) else { continue };
@@ -185,7 +188,8 @@ fn kinds(wire: &Arc<Wire>) -> Result<Vec<Kind>, String> {
             let can =
                 |verb: &str| found["verbs"].as_array().is_some_and(|verbs| verbs.contains(&json!(verb)));
             let name = found["name"].as_str().unwrap_or_default();
-            if can("list") && can("delete") && !name.contains('/') {
+            let is_known = |kind: &Kind| kind.resource.group == group && kind.resource.plural == name;
+            if can("list") && can("delete") && !name.contains('/') && !kinds.iter().any(is_known) {
                 let resource = Resource {
                     group: group.clone().into(),
                     version: version.clone().into(),
@@ -221,4 +225,26 @@ fn is(resource: &Resource, other: &Resource) -> bool {
 
 fn text(object: &Value, field: &str) -> String {
     object["metadata"][field].as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripted;
+    use super::*;
+
+    #[test]
+    fn a_kind_is_found_that_its_group_serves_in_another_version_than_the_preferred_one() {
+        let group = json!({ "groups": [{
+            "name": "g", "versions": [{ "version": "v1" }, { "version": "v1alpha1" }],
+            "preferredVersion": { "version": "v1" },
+        }] });
+        let served = |names: &[&str]| {
+            let kinds = names.iter().map(|name| json!({ "name": name, "verbs": ["list", "delete"] }));
+            (200, json!({ "resources": kinds.collect::<Vec<_>>() }))
+        };
+        let answers = vec![(200, group), served(&["pods"]), served(&["a", "a/status"]), served(&["a", "b"])];
+        let kinds = kinds(&scripted::wire(None, answers)).unwrap();
+        let kinds = kinds.iter().map(|Kind { resource, .. }| resource.path("", ""));
+        assert_eq!(kinds.collect::<Vec<_>>(), ["/api/v1/pods", "/apis/g/v1/a", "/apis/g/v1alpha1/b"]);
+    }
 }

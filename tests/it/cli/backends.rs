@@ -15,7 +15,7 @@ use serde_json::json;
 use super::environment::{Output, TestEnvironment};
 use super::serve::{Served, client, run};
 
-/// An update with an insight, and a step that only an API server of our own can do.
+/// An update with an insight and an alert, and a step that only an API server of our own can do.
 const FEATURE: &str = r#"Feature: One for every place
 
   Scenario: An update is done
@@ -23,7 +23,8 @@ const FEATURE: &str = r#"Feature: One for every place
     And release 4.14.8 exists
     And the feature set "DevPreviewNoUpgrade"
     When I ask for published insights
-    And I update to 4.14.8
+    Then within 5 minutes alert "UpdateAvailable" is firing
+    When I update to 4.14.8
     Then within 20 minutes the insight about ClusterVersion/version has condition Updating True
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
     And ClusterVersion field "status.history[0].state" is "Completed"
