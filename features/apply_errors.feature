@@ -136,7 +136,8 @@ Feature: What the API server refuses
         - {kind: Deployment, group: apps, namespace: openshift-dns-operator, name: dns-operator, unmanaged: true}
       """
     And I delete Deployment/openshift-dns-operator/dns-operator
-    Then within 1 minute ClusterVersion condition Upgradeable is False with reason "ClusterVersionOverridesSet"
+    Then within 1 minute ClusterVersion condition Progressing is True with message matching /^Working towards 4\.19\.3/
+    And within 10 minutes ClusterVersion condition Upgradeable is False with reason "ClusterVersionOverridesSet"
     And throughout 20 minutes Deployment/openshift-dns-operator/dns-operator does not exist
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight

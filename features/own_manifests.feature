@@ -49,7 +49,7 @@ Feature: What the cluster-version operator brings for itself
     Then within 5 minutes alert "ClusterVersionOperatorDown" is not firing
     When I delete Service/openshift-cluster-version/cluster-version-operator
     Then within 5 minutes Service/openshift-cluster-version/cluster-version-operator exists
-    And condition Updating of the insight about ClusterVersion/version was False in turn
+    And condition Updating of the insight about ClusterVersion/version was False, Unknown, False, Unknown, False in turn
     And there was never a health insight
 
   # OCP-46922

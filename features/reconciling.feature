@@ -78,7 +78,7 @@ Feature: What is changed behind the operator's back is put right
       spec: {overrides: null}
       """
     Then within 10 minutes Deployment/openshift-network-operator/network-operator field "spec.replicas" is "1"
-    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And within 10 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
 
   # OCP-46724
   Scenario Outline: A Deployment that was scaled to <replicas>

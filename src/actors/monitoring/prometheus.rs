@@ -3,6 +3,7 @@
 //! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
 //! not look at the time, and of whose samples none is another one, could come to nothing else and is left out.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -116,14 +117,25 @@ impl Prometheus {
             self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
         let fires_at = after(now, self.rules[rule].hold);
         for (labels, annotations) in found {
-            let active = self.active.entry(labels).or_insert_with_key(|labels| {
-                let alert = Alert { labels: labels.clone(), annotations, state: AlertState::Pending };
-                if fires_at > now {
-                    told.push(alert.clone());
+            match self.active.entry(labels) {
+                Entry::Vacant(vacant) => {
+                    let labels = vacant.key().clone();
+                    let alert = Alert { labels, annotations, state: AlertState::Pending };
+                    if fires_at > now {
+                        told.push(alert.clone());
+                    }
+                    vacant.insert(Active { alert, rule: Some(rule), fires_at });
                 }
-                Active { alert, rule: None, fires_at }
-            });
-            active.rule = Some(rule);
+                Entry::Occupied(mut occupied) => {
+                    let active = occupied.get_mut();
+                    active.rule = Some(rule);
+                    // What it says may be something else now.
+                    if active.alert.annotations != annotations {
+                        active.alert.annotations = annotations;
+                        told.push(active.alert.clone());
+                    }
+                }
+            }
         }
         told
     }
