@@ -7,6 +7,7 @@ use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
     REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
 };
+use super::render::rendered_well;
 use super::rendered::Rendered;
 use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, membership, pool, templates};
 use crate::base::clock::Time;
@@ -161,6 +162,9 @@ impl Installed {
         for role in ROLES {
             let mut object = pool(role);
             object["spec"]["configuration"] = self.rendered(role).reference();
+            let mut conditions = Vec::new();
+            pool::conditions::set(&mut conditions, &rendered_well(), since);
+            object["status"]["conditions"] = Value::Array(conditions);
             let shared = Object::new(object.clone());
             let members = nodes
                 .iter()
@@ -189,4 +193,24 @@ pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &I
         (REASON): "",
         (STATE): "Done",
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semver::Version;
+
+    fn installed(version: &str) -> Installed {
+        Installed::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn an_installed_pool_says_that_it_could_be_rendered() {
+        let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
+        let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
+        for (_, pool) in pools {
+            let told = crate::model::condition::of(&Object::new(pool.clone()), "RenderDegraded").cloned();
+            assert_eq!(told.map(|told| told["status"].clone()), Some(json!("False")));
+        }
+    }
 }
