@@ -22,6 +22,9 @@ pub const GENERATED_BY: &str = "machineconfiguration.openshift.io/generated-by-c
 /// Of rendered MachineConfigs and ControllerConfigs: the OpenShift version that they are of.
 pub const RELEASE_VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
 
+/// Of rendered MachineConfigs: `true` where somebody chose another operating system than that of the release.
+pub const OS_IMAGE_OVERRIDDEN: &str = "machineconfiguration.openshift.io/os-image-url-overridden";
+
 /// The label that tells which role a MachineConfig is for.
 pub const ROLE: &str = "machineconfiguration.openshift.io/role";
 /// The label of pools that must be updated before the operator says that the cluster is.
