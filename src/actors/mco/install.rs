@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
-    REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
+    LAST_OBSERVED_SERVER_CA, REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
 };
 use super::render::rendered_well;
 use super::rendered::Rendered;
 use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, membership, pool, templates};
 use crate::base::clock::Time;
 use crate::model::machine::Disk;
+use crate::model::manifests::Line;
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, NODES,
@@ -19,6 +20,8 @@ use crate::model::resources::{
 use crate::model::{Object, Resource, View, Write};
 
 const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
+/// From this minor on daemons note whether the certificates of API servers are being rotated.
+const TELLS_SERVER_CA: Line = (4, 16);
 const GROUP: &str = "machineconfiguration.openshift.io";
 
 /// The writes that bring all of that to a release.
@@ -193,6 +196,9 @@ pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &I
         (REASON): "",
         (STATE): "Done",
     });
+    if installed.release.line() >= TELLS_SERVER_CA {
+        node["metadata"]["annotations"][LAST_OBSERVED_SERVER_CA] = json!("false");
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +208,15 @@ mod tests {
 
     fn installed(version: &str) -> Installed {
         Installed::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn the_certificates_of_api_servers_are_watched_from_4_16_on() {
+        for (version, expected) in [("4.15.0", None), ("4.16.0", Some("false"))] {
+            let mut node = json!({ "kind": "Node", "metadata": { "name": "w" } });
+            annotate_node(&mut node, membership::WORKER, "HighlyAvailable", &installed(version));
+            assert_eq!(Object::new(node).annotation(LAST_OBSERVED_SERVER_CA), expected, "{version}");
+        }
     }
 
     #[test]
