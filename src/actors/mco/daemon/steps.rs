@@ -224,6 +224,11 @@ impl MachineConfigDaemon {
             return self.apply(node, view, now, out);
         }
         let wish = format!("drain-{}", self.target);
+        if annotation(node, LAST_APPLIED_DRAIN) == wish {
+            // It was drained for this before the daemon was restarted, or failed.
+            out.progress.push(told::drained(&wish));
+            return self.apply(node, view, now, out);
+        }
         if annotation(node, DESIRED_DRAIN) != wish {
             out.annotate(DESIRED_DRAIN, &wish);
         }

@@ -185,6 +185,17 @@ fn a_change_without_a_reboot_is_told_once() {
 }
 
 #[test]
+fn a_node_that_was_drained_before_the_daemon_was_restarted_is_not_drained_again() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_DRAIN, "drain-b");
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(150);
+    assert!(reboots(&rig) > 0);
+    assert_eq!(["Cordon", "Drain"].map(|reason| told(&rig, reason)), [0, 0]);
+}
+
+#[test]
 fn one_whose_node_is_deleted_rests() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_CONFIG, "b");
