@@ -169,6 +169,16 @@ fn a_reason_is_cut_at_two_thousand_bytes() {
 }
 
 #[test]
+fn why_there_is_no_way_is_cut_just_so_and_told_once() {
+    let mut rig = rig();
+    tell(&mut rig, Some((FaultKind::Unreconcilable, &"x".repeat(3_000))));
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(600);
+    assert_eq!((seen(&rig)[0], seen(&rig)[2].len()), ("Unreconcilable", 2_000));
+    assert_eq!(told(&rig, "FailedToReconcile"), 1);
+}
+
+#[test]
 fn a_change_without_a_reboot_is_told_once() {
     let mut rig = rig();
     let spec = json!({ "osImageURL": "os-1", "config": { "passwd": { "users": [{ "name": "core" }] } } });
