@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 
 use super::{Input, Step};
 use crate::base::clock::{Time, after};
+use crate::model::resources::EVENTS;
 use crate::model::{Answer, Key, Object, Operation, View, Write};
 
 /// Pause before another try when the object was changed or removed by somebody else meanwhile.
@@ -61,6 +62,10 @@ impl WorkQueue {
         let mut refused = Vec::new();
         for answer in answers {
             let Some(subject) = self.asked.pop_front() else { break };
+            // An Event changes nothing that its teller looks at, and one that is refused is lost.
+            if answer.write.resource == EVENTS {
+                continue;
+            }
             match &answer.outcome {
                 Ok(object) => {
                     if changed_nothing(&answer.write, object) {
@@ -179,6 +184,13 @@ mod tests {
         let fine = Answer { write: write.clone(), outcome: Ok(Object::new(json!({}))) };
         queue.answered(&[fine], now);
         assert_eq!(queue.take_due(now), std::slice::from_ref(&pod));
+
+        let event = Write::create(&EVENTS, json!({ "metadata": { "namespace": "ns", "name": "e" } }));
+        queue.ask(&pod, event.clone(), &mut writes);
+        queue.add_at(pod.clone(), now + CONFLICT_PAUSE);
+        queue.answered(&[Answer { write: event, outcome: Ok(Object::new(json!({}))) }], now);
+        assert!(queue.take_due(now).is_empty(), "it is looked at when it would have been anyway");
+        assert_eq!(queue.take_due(now + CONFLICT_PAUSE), std::slice::from_ref(&pod));
 
         queue.ask(&pod, write.clone(), &mut writes);
         let refusal =

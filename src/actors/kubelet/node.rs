@@ -35,6 +35,8 @@ pub(super) struct NodeStatus {
     /// The start of the machine that is to be told; `None` where the machine has been running all along.
     boot: Option<Boot>,
     ready_at: Option<Time>,
+    /// Whether it was cordoned when that was last looked at.
+    cordoned: Option<bool>,
     events: Recorder,
 }
 
@@ -44,7 +46,9 @@ impl NodeStatus {
         let involved = json!({ "kind": "Node", "name": node, "uid": node });
         let source = json!({ "component": "kubelet", "host": node });
         let subject = Subject { involved, namespace: "default".to_owned(), source };
-        Self { boot, ready_at: None, events: Recorder::of(subject) }
+        // After a start of the machine it takes its node for one that is not cordoned; else it has seen how that is.
+        let cordoned = boot.as_ref().map(|_| false);
+        Self { boot, ready_at: None, cordoned, events: Recorder::of(subject) }
     }
 
     /// When the machine was started; `None`: it has been running all along.
@@ -59,6 +63,26 @@ impl NodeStatus {
 
     /// What to write now, and when to look again.
     pub(super) fn look(
+        &mut self,
+        node: &Object,
+        world: &World,
+        streams: Streams,
+        now: Time,
+    ) -> (Vec<Write>, Option<Time>) {
+        let (mut writes, again) = self.look_at_status(node, world, streams, now);
+        writes.extend(self.look_at_cordon(node).and_then(|notice| self.events.tell(notice, now)));
+        (writes, again)
+    }
+
+    /// What is told of a node that was cordoned or uncordoned.
+    fn look_at_cordon(&mut self, node: &Object) -> Option<Notice> {
+        let is = node["spec"]["unschedulable"] == true;
+        let was = self.cordoned.replace(is).unwrap_or(is);
+        let reason = if is { "NodeNotSchedulable" } else { "NodeSchedulable" };
+        (was != is).then(|| Notice::normal(reason, format!("Node {} status is now: {reason}", node.name())))
+    }
+
+    fn look_at_status(
         &mut self,
         node: &Object,
         world: &World,

@@ -16,11 +16,16 @@ pub const DESIRED_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain"
 pub const LAST_APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
 /// The topology that the daemon learns from the controller.
 pub const CONTROL_PLANE_TOPOLOGY: &str = "machineconfiguration.openshift.io/controlPlaneTopology";
+/// Whether the daemon last saw the controller rotate the certificates of API servers (from 4.16).
+pub const LAST_OBSERVED_SERVER_CA: &str = "machineconfiguration.openshift.io/lastObservedServerCAAnnotation";
 
 /// Of MachineConfigs and ControllerConfigs: the commit of the controller that made them.
 pub const GENERATED_BY: &str = "machineconfiguration.openshift.io/generated-by-controller-version";
 /// Of rendered MachineConfigs and ControllerConfigs: the OpenShift version that they are of.
 pub const RELEASE_VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
+
+/// Of rendered MachineConfigs: `true` where somebody chose another operating system than that of the release.
+pub const OS_IMAGE_OVERRIDDEN: &str = "machineconfiguration.openshift.io/os-image-url-overridden";
 
 /// The label that tells which role a MachineConfig is for.
 pub const ROLE: &str = "machineconfiguration.openshift.io/role";

@@ -5,12 +5,14 @@ use serde_json::{Value, json};
 
 use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
-    REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
+    LAST_OBSERVED_SERVER_CA, REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
 };
+use super::render::rendered_well;
 use super::rendered::Rendered;
 use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, membership, pool, templates};
 use crate::base::clock::Time;
 use crate::model::machine::Disk;
+use crate::model::manifests::Line;
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, NODES,
@@ -18,6 +20,8 @@ use crate::model::resources::{
 use crate::model::{Object, Resource, View, Write};
 
 const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
+/// From this minor on daemons note whether the certificates of API servers are being rotated.
+const TELLS_SERVER_CA: Line = (4, 16);
 const GROUP: &str = "machineconfiguration.openshift.io";
 
 /// The writes that bring all of that to a release.
@@ -161,6 +165,9 @@ impl Installed {
         for role in ROLES {
             let mut object = pool(role);
             object["spec"]["configuration"] = self.rendered(role).reference();
+            let mut conditions = Vec::new();
+            pool::conditions::set(&mut conditions, &rendered_well(), since);
+            object["status"]["conditions"] = Value::Array(conditions);
             let shared = Object::new(object.clone());
             let members = nodes
                 .iter()
@@ -189,4 +196,36 @@ pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &I
         (REASON): "",
         (STATE): "Done",
     });
+    if installed.release.line() >= TELLS_SERVER_CA {
+        node["metadata"]["annotations"][LAST_OBSERVED_SERVER_CA] = json!("false");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semver::Version;
+
+    fn installed(version: &str) -> Installed {
+        Installed::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn the_certificates_of_api_servers_are_watched_from_4_16_on() {
+        for (version, expected) in [("4.15.0", None), ("4.16.0", Some("false"))] {
+            let mut node = json!({ "kind": "Node", "metadata": { "name": "w" } });
+            annotate_node(&mut node, membership::WORKER, "HighlyAvailable", &installed(version));
+            assert_eq!(Object::new(node).annotation(LAST_OBSERVED_SERVER_CA), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_installed_pool_says_that_it_could_be_rendered() {
+        let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
+        let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
+        for (_, pool) in pools {
+            let told = crate::model::condition::of(&Object::new(pool.clone()), "RenderDegraded").cloned();
+            assert_eq!(told.map(|told| told["status"].clone()), Some(json!("False")));
+        }
+    }
 }

@@ -75,11 +75,11 @@ pub(super) fn taints(node: &Object) -> impl Iterator<Item = &Value> {
     node.list("/spec/taints").iter()
 }
 
-/// Conditions that are not there do not count, but for `Ready`.
+/// Conditions that are not there do not count.
 fn is_ready(node: &Object) -> bool {
     let is =
         |kind: &str, status: &str| condition::of(node, kind).is_none_or(|found| found["status"] == status);
-    condition::is_true(node, "Ready")
+    is("Ready", "True")
         && is("DiskPressure", "False")
         && is("NetworkUnavailable", "False")
         && node["spec"]["unschedulable"] != true
@@ -112,6 +112,13 @@ mod tests {
         assert!(!failing.is_unavailable() && failing.failing && failing.degraded);
         let drifted = node("a", "a", "Degraded", &ready(&[]));
         assert!(drifted.is_unavailable() && !drifted.failing && drifted.degraded);
+    }
+
+    #[test]
+    fn what_a_node_does_not_say_does_not_make_it_unready() {
+        assert!(node("a", "a", "Done", &json!({})).ready);
+        let says = |status: &str| json!({ "conditions": [{ "type": "Ready", "status": status }] });
+        assert!(["False", "Unknown"].iter().all(|status| !node("a", "a", "Done", &says(status)).ready));
     }
 
     #[test]

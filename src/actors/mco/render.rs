@@ -93,11 +93,13 @@ impl RenderController {
             }
             Some(_) => {}
         }
-        if pool["spec"]["configuration"]["name"] != rendered.name {
+        if pool["spec"]["configuration"]["name"] == rendered.name {
+            writes.extend(degrade(pool, &rendered_well(), now));
+        } else {
+            // Its status is written when it is known in the version that it has by this.
             let patch = json!({ "spec": { "configuration": rendered.reference() } });
             writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
         }
-        writes.extend(degrade(pool, &Condition::new("RenderDegraded", "False", "", ""), now));
         writes
     }
 }
@@ -132,10 +134,14 @@ fn selector_text(selector: &Value) -> String {
         .join(",")
 }
 
+/// What a pool says whose MachineConfigs could be rendered.
+pub(super) fn rendered_well() -> Condition {
+    Condition::new("RenderDegraded", "False", "", "")
+}
+
 /// Sets `RenderDegraded`, if it says something else.
 fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
-    let said = condition::of(pool, &told.kind).map(Condition::read);
-    if said.as_ref() == Some(told) || said.is_none() && told.status == "False" {
+    if condition::of(pool, &told.kind).map(Condition::read).as_ref() == Some(told) {
         return None;
     }
     let mut value = pool.to_value();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::annotations::{GENERATED_BY, RELEASE_VERSION, ROLE};
+use super::annotations::{GENERATED_BY, OS_IMAGE_OVERRIDDEN, RELEASE_VERSION, ROLE};
 use super::membership::WORKER;
 use crate::base::text;
 use crate::model::Object;
@@ -20,6 +20,8 @@ pub(super) struct Rendered {
     pub(super) spec: Value,
     /// What it was made of, by name, sorted.
     pub(super) sources: Vec<String>,
+    /// Whether one of them chose another operating system than that of the release.
+    own_os: bool,
 }
 
 impl Rendered {
@@ -34,17 +36,22 @@ impl Rendered {
         let name = format!("rendered-{pool}-{}", text::hex(&digest[..16]));
         let mut sources: Vec<String> = sorted.iter().map(|source| name_of(source).to_owned()).collect();
         sources.sort();
-        Self { name, spec, sources }
+        let own_os = spec["osImageURL"] != os_image;
+        Self { name, spec, sources, own_os }
     }
 
     /// The object, which `pool` controls, as the controller of `commit` makes it for a release.
     pub(super) fn object(&self, pool: &Object, commit: &str, version: &str) -> Value {
+        let mut annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
+        if self.own_os {
+            annotations[OS_IMAGE_OVERRIDDEN] = json!("true");
+        }
         json!({
             "apiVersion": MACHINE_CONFIGS.api_version(),
             "kind": MACHINE_CONFIGS.kind,
             "metadata": {
                 "name": self.name,
-                "annotations": { (GENERATED_BY): commit, (RELEASE_VERSION): version },
+                "annotations": annotations,
                 "ownerReferences": [{
                     "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
                     "kind": MACHINE_CONFIG_POOLS.kind,
@@ -150,5 +157,11 @@ mod tests {
         assert_eq!(rendered.spec["kernelType"], "realtime");
         assert_eq!(rendered.spec["osImageURL"], "own");
         assert_eq!(rendered.sources, ["00-a", "99-z"]);
+        let overridden = |rendered: &Rendered| {
+            let object = rendered.object(&Object::new(json!({})), "commit", "4.18.3");
+            Object::new(object).annotation(OS_IMAGE_OVERRIDDEN).map(str::to_owned)
+        };
+        assert_eq!(overridden(&rendered).as_deref(), Some("true"));
+        assert_eq!(overridden(&Rendered::of("worker", &[&worker], "os")), None);
     }
 }

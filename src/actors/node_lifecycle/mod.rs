@@ -5,6 +5,7 @@
 //! that has no Lease is believed: where kubelets renew none, nobody is silent. A kubelet that renews its Lease rarely says so
 //! in `leaseDurationSeconds`. What it writes there are moments of its own clock: only that they change counts.
 
+mod events;
 mod eviction;
 mod silence;
 mod tainting;
@@ -12,19 +13,23 @@ mod tainting;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use self::silence::LastHeard;
 use super::kubelet::lease::NAMESPACE as LEASE_NAMESPACE;
+use super::recorder::{Notice, Recorder};
 use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::resources::{LEASES, NODES, PODS};
-use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
+use crate::model::{Change, ChangeKind, Identity, Key, Object, Resource, View, Write, condition};
 
 /// The node lifecycle controller of kube-controller-manager.
 #[derive(Debug, Default)]
 pub struct NodeLifecycleController {
     queue: WorkQueue,
     kubelets: LastHeard,
+    events: BTreeMap<Key, Recorder>,
     started: bool,
 }
 
@@ -43,6 +48,9 @@ impl NodeLifecycleController {
         for change in input.changes {
             if change.key.is(&NODES) && change.kind == ChangeKind::Deleted {
                 self.kubelets.forget(&change.key.name);
+            }
+            if change.kind == ChangeKind::Deleted {
+                self.events.remove(&change.key);
             }
             if change.key.is(&NODES) {
                 self.queue.add(change.key.clone());
@@ -71,7 +79,10 @@ impl NodeLifecycleController {
     fn sync_node(&mut self, key: &Key, node: &Object, view: &View, now: Time) -> Vec<Write> {
         if let Some(at) = self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_told(node)) {
             if at <= now {
-                return vec![silence::tell(node, now)];
+                let was_ready = condition::is_true(node, "Ready");
+                let notice = was_ready.then(|| events::node_not_ready(node));
+                let told = notice.and_then(|notice| self.tell(&NODES, node, notice, now));
+                return [silence::tell(node, now)].into_iter().chain(told).collect();
             }
             self.queue.add_at(key.clone(), at);
         }
@@ -89,11 +100,17 @@ impl NodeLifecycleController {
                 self.queue.add(PODS.key(pod.namespace(), pod.name()));
             }
             // A kubelet that says itself that its node is not ready goes on telling of its pods.
-            if is_silent {
-                writes.extend(silence::pod_not_ready(pod, now));
+            if is_silent && let Some(write) = silence::pod_not_ready(pod, now) {
+                writes.push(write);
+                writes.extend(self.tell(&PODS, pod, events::pod_not_ready(), now));
             }
         }
         writes
+    }
+
+    fn tell(&mut self, resource: &Resource, object: &Object, notice: Notice, now: Time) -> Option<Write> {
+        let events = self.events.entry(resource.key_of(object));
+        events.or_insert_with(|| events::of(resource, object)).tell(notice, now)
     }
 }
 

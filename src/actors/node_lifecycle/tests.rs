@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::NodeLifecycleController;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::clock::{rfc3339, rfc3339_micro};
-use crate::model::resources::{LEASES, NODES, PODS};
+use crate::model::resources::{EVENTS, LEASES, NODES, PODS};
 use crate::model::{Object, Write, condition};
 
 /// Node `n`, new and ready, with a pod that tolerates its silence for five minutes, a daemon that does for ever, and one
@@ -77,6 +77,17 @@ fn going(rig: &Rig) -> Vec<&str> {
     rig.view.list(&PODS).filter(|pod| pod.is_terminating()).map(Object::name).collect()
 }
 
+/// Of what the controller told as `node-controller`, and what.
+fn events(rig: &Rig) -> Vec<String> {
+    let events = rig.view.list(&EVENTS).filter(|event| event.text("/source/component") == "node-controller");
+    let fields =
+        ["metadata/namespace", "involvedObject/kind", "involvedObject/name", "type", "reason", "message"];
+    let text = |event: &Object| fields.map(|field| event.text(&format!("/{field}"))).join(" ");
+    let mut told: Vec<String> = events.map(text).collect();
+    told.sort();
+    told
+}
+
 #[test]
 fn a_node_that_is_ready_loses_the_taint_that_it_was_created_with() {
     let mut rig = Rig::new();
@@ -116,6 +127,15 @@ fn a_node_whose_kubelet_is_silent_is_unknown_and_loses_its_pods() {
     }
     assert_eq!(taints(&rig), ["own NoSchedule", "unreachable NoSchedule", "unreachable NoExecute"]);
     assert!(rig.view.list(&PODS).all(|pod| !condition::is_true(pod, "Ready")));
+    assert_eq!(
+        events(&rig),
+        [
+            "default Node n Normal NodeNotReady Node n status is now: NodeNotReady",
+            "ns Pod daemon Warning NodeNotReady Node is not ready",
+            "ns Pod patient Warning NodeNotReady Node is not ready",
+            "ns Pod touchy Warning NodeNotReady Node is not ready",
+        ]
+    );
     assert_eq!(going(&rig), ["touchy"]);
     rig.run(290);
     assert_eq!(going(&rig), ["touchy"]);
@@ -149,6 +169,7 @@ fn a_kubelet_that_says_that_its_node_is_not_ready_tells_of_its_pods_itself() {
     rig.run(10);
     assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
     assert!(rig.view.list(&PODS).all(|pod| condition::is_true(pod, "Ready")));
+    assert_eq!(events(&rig), [""; 0]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::actors::owners;
 use crate::actors::placement::is_chosen;
 use crate::actors::taints::{self, keeps_out, tolerated};
@@ -35,9 +37,11 @@ pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, Stri
     ))
 }
 
-/// What speaks against a node, the least of which is the best: pods of the same owner, that the pod's image is not known to
-/// be there, other pods.
-fn rank(pod: &Object, node: &Object, view: &View) -> (usize, bool, usize) {
+/// What speaks against a node, the least of which is the best: taints by which it had rather not have the pod, pods of the same
+/// owner, that the pod's image is not known to be there, other pods.
+fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize) {
+    let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
+    let unwelcome = node.list("/spec/taints").iter().filter(prefers_not).count();
     let owner = owners::controller(pod).map(|owner| &owner["uid"]);
     let image = pod.text("/spec/containers/0/image");
     let (mut same, mut has_image, mut all) = (0, false, 0);
@@ -47,7 +51,7 @@ fn rank(pod: &Object, node: &Object, view: &View) -> (usize, bool, usize) {
         let mut containers = other.list("/spec/initContainers").iter().chain(other.list("/spec/containers"));
         has_image |= containers.any(|container| container["image"] == image);
     }
-    (same, !has_image, all)
+    (unwelcome, same, !has_image, all)
 }
 
 /// Why a node does not take a pod, in the order in which the scheduler's filters run.

@@ -1,8 +1,9 @@
 //! The scheduler: it binds pods to nodes that take them.
 //!
 //! A node takes a pod whose node selector and required node affinity it fits, whose tolerations cover its taints, and
-//! which no required anti-affinity keeps away. Of several, the one with the fewest pods of the same owner is chosen, then
-//! one that has the image, then the one with the fewest pods. Resources, preferences, volumes and preemption are not looked at.
+//! which no required anti-affinity keeps away. Of several, the one with the fewest taints `PreferNoSchedule` that the pod does not
+//! tolerate is chosen, then the one with the fewest pods of the same owner, then one that has the image, then the one with the
+//! fewest pods. Resources, preferences of pods, volumes and preemption are not looked at.
 
 mod fit;
 

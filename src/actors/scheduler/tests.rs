@@ -54,6 +54,20 @@ fn the_pods_of_an_owner_are_spread() {
 }
 
 #[test]
+fn a_node_that_had_rather_not_have_a_pod_takes_those_that_tolerate_that_and_what_nobody_else_does() {
+    let mut rig = rig();
+    let taints = json!([{ "key": "UpdateInProgress", "effect": "PreferNoSchedule" }]);
+    change(&mut rig, "a", &json!({ "taints": taints }));
+    for name in ["p", "q"] {
+        put(&mut rig, name, &json!({}));
+    }
+    put(&mut rig, "tolerant", &json!({ "tolerations": [{ "operator": "Exists" }] }));
+    change(&mut rig, "b", &json!({ "unschedulable": true }));
+    put(&mut rig, "r", &json!({}));
+    assert_eq!(["p", "q", "tolerant", "r"].map(|pod| place(&rig, pod)), ["b", "b", "a", "a"]);
+}
+
+#[test]
 fn a_pod_that_no_node_takes_says_why_and_waits() {
     let mut rig = rig();
     change(&mut rig, "a", &json!({ "unschedulable": true }));

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::*;
+use crate::model::machine::Boot;
 use crate::model::resources::LEASES;
 
 /// A node and its kubelet, which renews a Lease or does not.
@@ -89,4 +90,34 @@ fn a_kubelet_whose_node_is_gone_shows_nothing() {
     rig.write(&Write::delete(&LEASES, "kube-node-lease", "w"));
     rig.run(60);
     assert!(lease(&rig).is_none());
+}
+
+#[test]
+fn a_kubelet_tells_when_its_node_is_cordoned_and_after_a_start_of_the_machine_that_it_still_is() {
+    let told = |rig: &Rig| {
+        let mut events: Vec<&Object> =
+            rig.view.list(&EVENTS).filter(|event| event.text("/reason").ends_with("Schedulable")).collect();
+        events.sort_by_key(|event| event.text("/firstTimestamp"));
+        let text =
+            |event: &&Object| format!("{} {}", event.text("/source/component"), event.text("/message"));
+        events.iter().map(text).collect::<Vec<_>>()
+    };
+    let cordon = |is: bool| Write::merge_patch(&NODES, "", "w", json!({ "spec": { "unschedulable": is } }));
+    let mut rig = rig(false);
+    rig.run(10);
+    assert_eq!(told(&rig), [""; 0]);
+    for is in [true, false] {
+        rig.write(&cordon(is));
+        rig.run(10);
+    }
+    let status = |what: &str| format!("kubelet Node w status is now: {what}");
+    assert_eq!(told(&rig), [status("NodeNotSchedulable"), status("NodeSchedulable")]);
+
+    let mut rig = Rig::new();
+    rig.put(&NODES, json!({ "metadata": { "name": "w" }, "spec": { "unschedulable": true } }));
+    let boot = Boot { id: "boot".to_owned(), os_image: String::new(), at: rig.now };
+    let world = Arc::new(World::default());
+    rig.seat(move || Box::new(Kubelet::booted("w", boot.clone(), Arc::clone(&world), &Streams::new(1))));
+    rig.run(60);
+    assert_eq!(told(&rig), [status("NodeNotSchedulable")]);
 }

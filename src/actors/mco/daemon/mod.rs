@@ -243,12 +243,17 @@ fn progress(node: &Object, view: &View, looked: &Looked, now: Time) -> Vec<Write
     teller.into_writes()
 }
 
+/// What is kept of a reason.
+fn cut(why: &str) -> &str {
+    let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
+    &why[..end]
+}
+
 /// Says that it failed.
 fn degrade(why: &str, node: &Object, out: &mut Looked) {
-    let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
-    if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(&why[..end]) {
+    if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(cut(why)) {
         out.annotate(STATE, "Degraded");
-        out.annotate(REASON, &why[..end]);
+        out.annotate(REASON, cut(why));
         out.progress.push(told::degraded(node.name(), why));
     }
 }

@@ -139,7 +139,7 @@ impl MachineConfigDaemon {
             self.back_off = BACK_OFF.0;
             self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
         } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
-            // What was wanted meanwhile is no longer wanted, or what was wrong is right again.
+            // It was all a matter of files, what was wanted meanwhile is no longer wanted, or what was wrong is right again.
             desired.clone_into(&mut self.target);
             out.tell("SkipReboot", "Config changes do not require reboot.");
             out.progress.push(told::resumed(desired));
@@ -180,8 +180,8 @@ impl MachineConfigDaemon {
             let (os, keys) = changes(from, to);
             out.progress.push(told::not_drained());
             out.progress.extend([told::applying(os, keys), told::applied(os, keys), told::not_rebooted()]);
+            // That there is no reboot is told of a disk that is as it shall be.
             self.disk.config.clone_from(&self.target);
-            out.tell("SkipReboot", "Config changes do not require reboot.");
             out.effects.push(Effect::WriteDisk(self.disk.clone()));
             self.phase = Phase::Idle;
             return;
@@ -224,6 +224,11 @@ impl MachineConfigDaemon {
             return self.apply(node, view, now, out);
         }
         let wish = format!("drain-{}", self.target);
+        if annotation(node, LAST_APPLIED_DRAIN) == wish {
+            // It was drained for this before the daemon was restarted, or failed.
+            out.progress.push(told::drained(&wish));
+            return self.apply(node, view, now, out);
+        }
         if annotation(node, DESIRED_DRAIN) != wish {
             out.annotate(DESIRED_DRAIN, &wish);
         }

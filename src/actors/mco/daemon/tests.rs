@@ -54,6 +54,12 @@ fn warnings(rig: &Rig) -> Vec<&str> {
     events.into_iter().map(|event| event.text("/reason")).collect()
 }
 
+/// How often something was told.
+fn told(rig: &Rig, reason: &str) -> i64 {
+    let events = rig.view.list(&EVENTS).filter(|event| event.text("/reason") == reason);
+    events.filter_map(|event| event.number("/count")).sum()
+}
+
 fn reboots(rig: &Rig) -> usize {
     rig.log.iter().filter(|line| line.contains(" reboot ")).count()
 }
@@ -124,9 +130,10 @@ fn a_changed_file_degrades_an_idle_node_and_one_that_was_put_right_is_done() {
 #[test]
 fn an_image_that_cannot_be_pulled_is_told_with_the_command_that_failed() {
     let mut rig = rig();
-    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
     tell(&mut rig, Some((FaultKind::ImagePullFails, "Error: dial tcp: i/o timeout")));
     annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(5);
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
     rig.run(300);
     let why = "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
         podman pull -q --authfile /var/lib/kubelet/config.json os-2 failed: Error: dial tcp: i/o timeout: exit status 125]";
@@ -159,6 +166,43 @@ fn a_reason_is_cut_at_two_thousand_bytes() {
     tell(&mut rig, Some((FaultKind::Degraded, &format!("x{}", "ä".repeat(3_000)))));
     rig.run(5);
     assert_eq!(seen(&rig)[2].len(), 1_999, "not within a character");
+}
+
+#[test]
+fn why_there_is_no_way_is_cut_just_so_and_told_once() {
+    let mut rig = rig();
+    tell(&mut rig, Some((FaultKind::Unreconcilable, &"x".repeat(3_000))));
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(600);
+    assert_eq!((seen(&rig)[0], seen(&rig)[2].len()), ("Unreconcilable", 2_000));
+    assert_eq!(told(&rig, "FailedToReconcile"), 1);
+}
+
+#[test]
+fn a_change_without_a_reboot_is_told_once() {
+    let mut rig = rig();
+    let spec = json!({ "osImageURL": "os-1", "config": { "passwd": { "users": [{ "name": "core" }] } } });
+    rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "keys" }, "spec": spec }));
+    let patch = json!({ "spec": { "config": {} } });
+    rig.write(&Write::merge_patch(&MACHINE_CONFIGS, "", "a", patch));
+    annotate(&mut rig, DESIRED_CONFIG, "keys");
+    rig.run(5);
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "uncordon-keys");
+    rig.run(60);
+    assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-keys", ""], 0));
+    assert_eq!(node(&rig).annotation(CURRENT_CONFIG), Some("keys"));
+    assert_eq!(told(&rig, "SkipReboot"), 1);
+}
+
+#[test]
+fn a_node_that_was_drained_before_the_daemon_was_restarted_is_not_drained_again() {
+    let mut rig = rig();
+    annotate(&mut rig, DESIRED_DRAIN, "drain-b");
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(150);
+    assert!(reboots(&rig) > 0);
+    assert_eq!(["Cordon", "Drain"].map(|reason| told(&rig, reason)), [0, 0]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! there is no way to.
 
 use super::steps::annotation;
-use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade};
+use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, cut, degrade};
 use crate::actors::mco::annotations::{REASON, STATE};
 use crate::actors::mco::config_node::told;
 use crate::actors::mco::controller_line;
@@ -50,7 +50,7 @@ impl Drift {
     /// it is.
     pub(super) fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
         let is_of_disk = self.why != self.detail;
-        if is_of_disk && annotation(node, REASON) != self.why {
+        if is_of_disk && annotation(node, REASON) != cut(&self.why) {
             out.notices.push(Notice::warning(event, self.why.clone()));
         }
         degrade(&self.why, node, out);
@@ -86,10 +86,10 @@ impl MachineConfigDaemon {
         let why = format!(
             "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
         );
-        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != why {
+        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != cut(&why) {
             out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
             out.annotate(STATE, "Unreconcilable");
-            out.annotate(REASON, &why);
+            out.annotate(REASON, cut(&why));
             out.progress.push(told::degraded(node.name(), &why));
         }
         self.phase = Phase::Preparing(now + self.back_off);

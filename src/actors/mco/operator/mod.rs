@@ -23,12 +23,16 @@ use crate::base::rng::Streams;
 use crate::model::condition;
 use crate::model::manifests::Line;
 use crate::model::release::{self, Release};
-use crate::model::resources::{CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, MACHINE_CONFIG_POOLS};
+use crate::model::resources::{
+    CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
+};
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
 
 /// Seconds until a new process has the lease, and from then until daemons and controller are rolled.
 const LEASE_SECONDS: (u64, u64) = (5, 26);
+/// The same where there is one node, on which a lease is looked at more rarely.
+const LEASE_SECONDS_SINGLE: (u64, u64) = (5, 60);
 const ROLLOUT_SECONDS: (u64, u64) = (40, 100);
 /// How long it waits for the pools that are required, for each of their machines.
 const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
@@ -124,7 +128,7 @@ impl MachineConfigOperator {
         });
         if !is_configured || stalls {
             step.why = format!("rolls out the controller of {version}").into();
-            let (leads_at, configures_at) = self.moments(&version, now);
+            let (leads_at, configures_at) = self.moments(&version, view, now);
             if configures_at <= now && !stalls {
                 for write in install::writes(release, view) {
                     self.ask(write, step);
@@ -160,7 +164,7 @@ impl MachineConfigOperator {
     }
 
     /// When the process of this release leads, and when daemons and controller are rolled.
-    fn moments(&mut self, version: &str, now: Time) -> (Time, Time) {
+    fn moments(&mut self, version: &str, view: &View, now: Time) -> (Time, Time) {
         let seen = self.seen.get_or_insert_with(|| (version.to_owned(), now));
         if seen.0 != version {
             *seen = (version.to_owned(), now);
@@ -172,7 +176,7 @@ impl MachineConfigOperator {
             let millis = { millis }.between(low * 1000, high * 1000);
             SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
         };
-        let leads_at = after(since, draw("lease", LEASE_SECONDS));
+        let leads_at = after(since, draw("lease", lease_seconds(view)));
         (leads_at, after(leads_at, draw("rollout", ROLLOUT_SECONDS)))
     }
 
@@ -210,6 +214,13 @@ impl MachineConfigOperator {
         let key = self.key();
         self.queue.ask(&key, write, &mut step.writes);
     }
+}
+
+/// How long a new process of the operator waits for the lease in a cluster of this topology.
+fn lease_seconds(view: &View) -> (u64, u64) {
+    let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
+    let topology = infrastructure.map_or("", |object| object.text("/status/controlPlaneTopology"));
+    if topology == "SingleReplica" { LEASE_SECONDS_SINGLE } else { LEASE_SECONDS }
 }
 
 /// The machines of the pools that are required; at least one.

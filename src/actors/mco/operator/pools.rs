@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::actors::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
+use crate::base::go_quote::quote;
 use crate::model::manifests::Line;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use crate::model::{Object, View, condition};
@@ -131,8 +132,8 @@ pub(super) fn text_of(pool: &Object) -> String {
     let [total, ready, updated, _, _] = counts(pool);
     for (kind, what) in [("NodeDegraded", "nodes fail"), ("RenderDegraded", "rendering fails")] {
         if let Some(found) = condition::of(pool, kind).filter(|found| found["status"] == "True") {
-            let (reason, message) = (text(&found["reason"]), text(&found["message"]));
-            return format!("pool is degraded because {what} with {reason:?}: {message:?}");
+            let [reason, message] = ["reason", "message"].map(|field| quote(text(&found[field])));
+            return format!("pool is degraded because {what} with {reason}: {message}");
         }
     }
     if condition::is_true(pool, "Updated") {

@@ -221,3 +221,23 @@ fn a_pool_that_is_paused_without_a_release_fails_at_once_and_does_not_stand_in_t
     assert!(said(&rig, "Upgradeable").starts_with("True"));
     assert!(said(&rig, "Available").starts_with("True"));
 }
+
+#[test]
+fn a_single_node_has_its_lease_later() {
+    assert_eq!(lease_seconds(&View::default()), LEASE_SECONDS);
+    for (topology, seconds) in [("HighlyAvailable", LEASE_SECONDS), ("SingleReplica", LEASE_SECONDS_SINGLE)] {
+        let mut rig = Rig::new();
+        let status = json!({ "controlPlaneTopology": topology });
+        rig.put(&INFRASTRUCTURES, json!({ "metadata": { "name": "cluster" }, "status": status }));
+        assert_eq!(lease_seconds(&rig.view), seconds, "{topology}");
+    }
+}
+
+#[test]
+fn what_degrades_a_pool_is_quoted_as_go_quotes_it() {
+    let degraded =
+        json!({ "type": "RenderDegraded", "status": "True", "reason": "", "message": "\u{1b}[0m \"x\"" });
+    let pool = Object::new(json!({ "status": { "conditions": [degraded] } }));
+    let told = r#"pool is degraded because rendering fails with "": "\x1b[0m \"x\"""#;
+    assert_eq!(pools::text_of(&pool), told);
+}

@@ -4,6 +4,8 @@ mod certificates;
 mod choice;
 pub(super) mod conditions;
 mod status;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

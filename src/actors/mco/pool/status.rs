@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{certificates, conditions};
 use crate::actors::mco::node::Member;
 use crate::base::clock::Time;
+use crate::base::go_quote::quote;
 use crate::model::Object;
 use crate::model::condition::{self, Condition};
 use crate::model::manifests::Line;
@@ -127,8 +128,10 @@ fn node_degraded(members: &BTreeMap<String, Member>, line: Line) -> Condition {
     let twice = told.filter(|(_, failure)| line >= TELLS_TWICE && !failure.is_empty());
     let reasons = degraded.iter().map(|(name, member)| (*name, &member.reason));
     let reasons = reasons.filter(|(_, reason)| !reason.is_empty());
-    let message: Vec<_> =
-        twice.chain(reasons).map(|(name, reason)| format!("Node {name} is reporting: {reason:?}")).collect();
+    let message: Vec<_> = twice
+        .chain(reasons)
+        .map(|(name, reason)| format!("Node {name} is reporting: {}", quote(reason)))
+        .collect();
     let reason = format!("{} nodes are reporting degraded status on sync", degraded.len());
     Condition::new("NodeDegraded", "True", &reason, message.join(", "))
 }
@@ -229,13 +232,13 @@ mod tests {
 
     #[test]
     fn degraded_nodes_are_named_with_their_reasons() {
-        let nodes = [("a", "b", "Degraded", "a \"quoted\" text"), ("a", "b", "Degraded", ""), IDLE];
+        let nodes = [("a", "b", "Degraded", "a \"quoted\" \u{1b} text"), ("a", "b", "Degraded", ""), IDLE];
         let (seen, conditions) = told(&nodes, false, (4, 18));
         assert_eq!(seen, "3/0/0/0/2");
-        let node_degraded = r#"NodeDegraded=True 2 nodes are reporting degraded status on sync Node w0 is reporting: "a \"quoted\" text""#;
+        let node_degraded = r#"NodeDegraded=True 2 nodes are reporting degraded status on sync Node w0 is reporting: "a \"quoted\" \x1b text""#;
         assert_eq!(conditions[..2], [node_degraded, "Degraded=True"]);
         let (_, conditions) = told(&nodes, false, (4, 19));
-        assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" text""#);
+        assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" \x1b text""#);
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn five_seconds_after_the_last_change_there_is_one_for_the_pool_to_point_at() {
     let sources: Vec<&Value> =
         reference["source"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(sources, ["00-worker", "99-worker-ssh"]);
+    assert_eq!(degraded(&rig), Some(("False".to_owned(), String::new())));
     let event = rig.view.list(&EVENTS).next().unwrap();
     let said = "successfully generated (release version: 4.18.3, controller version: one)";
     assert_eq!(event.text("/message"), format!("{} {said}", config.name()));
