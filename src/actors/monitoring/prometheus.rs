@@ -116,6 +116,7 @@ impl Prometheus {
         let mut told =
             self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
         let fires_at = after(now, self.rules[rule].hold);
+        let counts_time = self.rules[rule].expr.depends_on_time();
         for (labels, annotations) in found {
             match self.active.entry(labels) {
                 Entry::Vacant(vacant) => {
@@ -129,8 +130,8 @@ impl Prometheus {
                 Entry::Occupied(mut occupied) => {
                     let active = occupied.get_mut();
                     active.rule = Some(rule);
-                    // What it says may be something else now.
-                    if active.alert.annotations != annotations {
+                    // It may say something else now. What only counts the time would do so each time, and is not told.
+                    if active.alert.annotations != annotations && !counts_time {
                         active.alert.annotations = annotations;
                         told.push(active.alert.clone());
                     }

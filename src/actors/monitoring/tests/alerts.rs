@@ -194,6 +194,24 @@ fn a_release_that_is_not_accepted_and_a_cluster_that_is_not_upgradeable_are_told
 }
 
 #[test]
+fn an_alert_that_says_something_else_is_told_of_again() {
+    let mut rig = rig();
+    let with = |reason: &str| {
+        cluster_version(&json!([{ "type": "Upgradeable", "status": "False", "reason": reason }]))
+    };
+    rig.put(&CLUSTER_VERSIONS, with("MultipleReasons"));
+    rig.run(60);
+    for _ in 0..2 {
+        rig.write(&Write::update_status(&CLUSTER_VERSIONS, with("ClusterVersionOverridesSet")));
+        rig.run(60);
+    }
+    assert_eq!(
+        told(&rig),
+        ["0:00:00 alert ClusterNotUpgradeable pending", "0:01:30 alert ClusterNotUpgradeable pending"]
+    );
+}
+
+#[test]
 fn an_alert_goes_with_its_rule_and_stays_when_another_comes() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "False"), ("Degraded", "False")]));
