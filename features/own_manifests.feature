@@ -50,7 +50,7 @@ Feature: What the cluster-version operator brings for itself
     When I delete Service/openshift-cluster-version/cluster-version-operator
     Then within 5 minutes Service/openshift-cluster-version/cluster-version-operator exists
     And condition Updating of the insight about ClusterVersion/version was False, Unknown, False, Unknown, False in turn
-    And there was never a health insight
+    And there is no health insight
 
   # OCP-46922
   Scenario: Its namespace has no run level
