@@ -153,6 +153,16 @@ fn the_draft_of_a_run_passes_and_drafts_itself_again() {
         conditions:
         - {type: "Failing", status: "True", reason: "ClusterOperatorDegraded"}
         within: SPAN
+    - expect:
+        object: ClusterVersion/version
+        conditions:
+        - {type: "Failing", status: "False"}
+        within: SPAN
+    - expect:
+        object: ClusterVersion/version
+        conditions:
+        - {type: "Failing", status: "True", reason: "ClusterOperatorDegraded"}
+        within: SPAN
     - heal: {operator: "dns"}
     - expect:
         object: ClusterVersion/version

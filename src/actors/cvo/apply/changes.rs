@@ -44,8 +44,8 @@ impl ApplyLoop {
         self.work.force = force;
         let broken_off = self.broken_off();
         self.restart(now);
-        // It shows until the new pass has something to tell.
-        self.progress.failure = broken_off;
+        // It shows until the new pass has something to tell, as what failed before does.
+        self.progress.failure = broken_off.or(self.progress.failure.take());
     }
 
     /// What the pass that is under way says when it is broken off for other work: it could not do the manifest that it is at.
