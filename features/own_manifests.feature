@@ -46,7 +46,9 @@ Feature: What the cluster-version operator brings for itself
       metadata: {name: version}
       spec: {overrides: null}
       """
-    Then within 5 minutes alert "ClusterVersionOperatorDown" is not firing
+    Then within 1 minute there is a health insight with summary /^Alert is firing: Cluster version operator has disappeared/
+    And within 5 minutes alert "ClusterVersionOperatorDown" is not firing
+    And within 1 minute there is no health insight
     When I delete Service/openshift-cluster-version/cluster-version-operator
     Then within 5 minutes Service/openshift-cluster-version/cluster-version-operator exists
     And condition Updating of the insight about ClusterVersion/version was False, Unknown, False, Unknown, False in turn

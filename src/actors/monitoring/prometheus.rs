@@ -61,7 +61,7 @@ impl Prometheus {
         for change in input.changes {
             self.transitions.notice(change);
             for rule in self.rules.iter_mut().filter(|rule| rule.touched < now) {
-                if rule.expr.selectors().iter().any(|selector| is_touched(selector, change)) {
+                if rule.expr.selects(&|selector| is_touched(selector, change)) {
                     rule.touched = now;
                 }
             }

@@ -90,16 +90,30 @@ impl Expr {
         }
     }
 
+    /// Whether it selects something for which this holds.
+    pub fn selects(&self, holds: &impl Fn(&Selector) -> bool) -> bool {
+        self.has(&|part| matches!(part, Self::Select(selector) if holds(selector)))
+    }
+
     /// Whether it may come to something else although no metric changed: it looks at the time, or back.
     pub fn depends_on_time(&self) -> bool {
-        match self {
-            Self::Number(_) | Self::Text(_) => false,
+        self.has(&|part| match part {
             Self::Select(selector) => selector.range.is_some(),
-            Self::Binary(binary) => binary.left.depends_on_time() || binary.right.depends_on_time(),
-            Self::Aggregate(of) => of.of.depends_on_time(),
-            Self::Call(name, arguments) => name == "time" || arguments.iter().any(Self::depends_on_time),
-            Self::Negative(of) => of.depends_on_time(),
-        }
+            Self::Call(name, _) => name == "time",
+            _ => false,
+        })
+    }
+
+    /// Whether this holds for it or something in it.
+    fn has(&self, holds: &impl Fn(&Self) -> bool) -> bool {
+        holds(self)
+            || match self {
+                Self::Number(_) | Self::Text(_) | Self::Select(_) => false,
+                Self::Binary(binary) => binary.left.has(holds) || binary.right.has(holds),
+                Self::Aggregate(of) => of.of.has(holds),
+                Self::Call(_, arguments) => arguments.iter().any(|argument| argument.has(holds)),
+                Self::Negative(of) => of.has(holds),
+            }
     }
 }
 

@@ -36,7 +36,11 @@ fn seen(uid: &str, desired: &Value) -> View {
 
 /// The status writes that were asked for and not answered.
 fn statuses(out: &mut Outbox) -> Vec<Write> {
-    out.take().into_iter().filter(|_| out.answered() == Some(Purpose::Status)).collect()
+    asked(Purpose::Status, out)
+}
+
+fn asked(purpose: Purpose, out: &mut Outbox) -> Vec<Write> {
+    out.take().into_iter().filter(|_| out.answered() == Some(purpose)).collect()
 }
 
 fn conflict(write: Write) -> Answer {
@@ -225,4 +229,24 @@ fn what_is_applied_otherwise_is_of_the_generation_that_asks_for_it() {
         json!({ "kind": "Deployment", "group": "apps", "namespace": "a", "name": "b", "unmanaged": true });
     assert_eq!(observed_after(&json!({ "overrides": [dns] })), 2);
     assert_eq!(observed_after(&json!({ "channel": "another" })), 1, "that asks for nothing to be applied");
+}
+
+#[test]
+fn what_was_accepted_goes_on_being_applied_when_the_cluster_version_is_gone() {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let mut applied = Vec::new();
+    let mut at = now();
+    for view in [seen("first", &Value::Null), View::default(), View::default()] {
+        worker.run(&mut site, &view, &[], at, &mut out);
+        for write in asked(Purpose::Apply, &mut out) {
+            applied.push(write.name.clone());
+            let (Operation::Create(object) | Operation::Update(object)) = write.operation.clone() else {
+                panic!("{write:?}")
+            };
+            let answer = Answer { write, outcome: Ok(Object::new(object)) };
+            worker.apply.as_mut().unwrap().answered(&answer, at);
+        }
+        at = worker.wake_at().max(at + SignedDuration::from_secs(1));
+    }
+    assert_eq!(applied.len(), 3, "{applied:?}");
 }
