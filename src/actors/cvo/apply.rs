@@ -102,6 +102,8 @@ pub(super) struct ApplyLoop {
     reconciles_next: bool,
     /// Attempts to apply a manifest that failed.
     pub(super) failed_attempts: u64,
+    /// Manifests done in the pass under way, or in the last one.
+    pub(super) pass_done: u32,
 }
 
 impl ApplyLoop {
@@ -128,6 +130,7 @@ impl ApplyLoop {
             notified: false,
             reconciles_next: false,
             failed_attempts: 0,
+            pass_done: 0,
         }
     }
 
@@ -323,6 +326,7 @@ impl ApplyLoop {
     fn arrive(&mut self) {
         let Some(pass) = self.pass.as_mut() else { return };
         pass.arrive();
+        self.pass_done = pass.done;
         // A pass that follows a failed one is not reported until it gets as far as that one did.
         if self.progress.failure.is_none() || pass.done >= self.progress.done {
             self.progress.done = pass.done;

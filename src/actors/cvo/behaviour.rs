@@ -51,9 +51,9 @@ pub(super) struct Behaviour {
     pub(super) allows_next_major: bool,
     /// Whether another minor needs a recent backup of etcd (up to 4.14).
     pub(super) wants_backup: bool,
-    /// Whether a process that has taken over forgets the accepted risks of what it applies when another target is refused
-    /// (seen from 4.23 on).
-    pub(super) forgets_risks: bool,
+    /// Whether Recommended is told of as conditions ought to be, with a reason that names no risk where there is none and with the
+    /// risk's description on lines of its own (from 4.15).
+    pub(super) tells_exposure: bool,
     /// Whether clusters with a preview feature set have the condition ReconciliationIssues (from 4.16 to 4.19).
     pub(super) previews_issues: bool,
     /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
@@ -89,7 +89,7 @@ impl Behaviour {
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
             allows_next_major: at_least(22),
-            forgets_risks: at_least(23),
+            tells_exposure: at_least(15),
             previews_issues: at_least(16) && !at_least(20),
             wants_backup: !at_least(15),
             tells_slow_operators: at_least(16),

@@ -10,6 +10,7 @@ mod agentic;
 mod apply;
 mod behaviour;
 mod capabilities;
+mod counts;
 mod desired;
 mod events;
 mod failure;
@@ -42,25 +43,23 @@ pub use inject::Surroundings;
 pub use load::installed_release;
 pub use payload::{Installed, installed_cluster_operator, update_status_controller_objects};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use self::apply::Pace;
 use self::behaviour::Behaviour;
+use self::counts::Counts;
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
 use self::upgradeable::Style;
 use self::verify::Verifier;
 use self::worker::Worker;
-use super::monitoring::PAYLOAD_ERRORS;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::alert::ActiveAlert;
-use crate::model::counter::Counter;
 use crate::model::release::Release;
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, JOBS, LEASES, PODS,
@@ -88,8 +87,7 @@ pub struct ClusterVersionOperator {
     worker: Worker,
     election: Option<Election>,
     out: Outbox,
-    /// Attempts to apply a manifest that failed, by version.
-    failed_attempts: BTreeMap<String, u64>,
+    counts: Counts,
     ending: bool,
 }
 
@@ -114,8 +112,8 @@ impl ClusterVersionOperator {
         let ready_at = now + STARTUP_MIN.mul_f64(1.0 + startup.fraction());
         let pace = Pace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
-        let (out, failed_attempts) = (Outbox::default(), BTreeMap::new());
-        Some(Self { candidate, ready_at, site, worker, election: None, out, failed_attempts, ending: false })
+        let (out, counts) = (Outbox::default(), Counts::default());
+        Some(Self { candidate, ready_at, site, worker, election: None, out, counts, ending: false })
     }
 
     fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
@@ -186,16 +184,6 @@ impl ClusterVersionOperator {
         }
     }
 
-    /// What it has counted since it told of it last.
-    fn counted(&mut self) -> Option<Counter> {
-        let apply = self.worker.apply.as_mut().filter(|apply| apply.failed_attempts > 0)?;
-        let version = apply.work.release.version.to_string();
-        let count = self.failed_attempts.entry(version.clone()).or_default();
-        *count += std::mem::take(&mut apply.failed_attempts);
-        let labels = BTreeMap::from([("version".to_owned(), version)]);
-        Some(Counter { by: NAME.to_owned(), metric: PAYLOAD_ERRORS, labels, count: *count })
-    }
-
     fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
         if let Some(candidate) = self.candidate.take() {
             self.election = Some(Election::new(candidate, view, self.ready_at));
@@ -219,6 +207,8 @@ impl ClusterVersionOperator {
                 self.out.push(Purpose::Signatures, write);
             }
         }
+        let counted = self.worker.apply.as_mut().map(|apply| self.counts.take(apply));
+        let effects = counted.into_iter().flatten().map(Effect::Count).collect();
         let worker = leads.then(|| self.worker.wake_at());
         let signatures = self.site.verifier.wake_at().filter(|_| leads);
         let election = self.election.as_ref().and_then(Election::wake_at);
@@ -226,7 +216,7 @@ impl ClusterVersionOperator {
             writes: self.out.take(),
             wake_at: [worker, signatures, election].into_iter().flatten().min(),
             why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
-            effects: self.counted().map(Effect::Count).into_iter().collect(),
+            effects,
         }
     }
 }

@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use super::behaviour::{Behaviour, Retrieval as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use super::verify::{Places, Verifier};
+use super::verify::{PATIENCE, Places, Verifier};
 use super::version_pod::{self, Judgement, VersionPod};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
@@ -147,6 +147,8 @@ impl Retrieval {
     /// Begins.
     pub(super) fn new(target: Target, site: &Site, view: &View, now: Time) -> Self {
         let until = site.verifier.known_at(&target.image, &Places::of(site, view), now);
+        // Who forces an update is not to wait for ever for what would be passed over anyway.
+        let until = until.or_else(|| target.force.then(|| now + PATIENCE));
         Self {
             target,
             deadline: site.behaviour.limits_retrieval.then(|| now + TIMEOUT),

@@ -54,15 +54,15 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     let retrieved = report.updates.tell(cluster_version, status);
     let version = work.release.version.to_string();
     let mut entries = take_list(status, "history");
-    // A refused target says nothing of the risks of what runs, but is taken as if it did.
+    // What was loaded last tells of the risks. A target that was refused is not what runs, so they are forgotten (`syncStatus`).
     let refused = matches!(report.load, Load::Failed { .. });
-    let forgotten = (report.behaviour.forgets_risks && refused).then_some("");
+    let accepted_risks = if refused { Some("") } else { work.accepted_risks.as_deref() };
     let applied = Applied {
         version: &version,
         image: &work.release.image,
         completed: report.apply.progress.completed > 0,
         verified: work.verified,
-        accepted_risks: work.accepted_risks.as_deref().or(forgotten).filter(|_| report.behaviour.keeps_risks),
+        accepted_risks: accepted_risks.filter(|_| report.behaviour.keeps_risks),
     };
     let pruning = if report.behaviour.weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);

@@ -129,7 +129,7 @@ impl Updates {
         if due {
             self.look(world, cluster_version, own, same, now);
         }
-        self.evaluate(world, view, now);
+        self.evaluate(Behaviour::of(own), world, view, now);
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
     }
 
@@ -196,7 +196,7 @@ impl Updates {
     }
 
     /// Makes Recommended of all conditional updates anew.
-    fn evaluate(&mut self, world: &World, view: &View, now: Time) {
+    fn evaluate(&mut self, behaviour: Behaviour, world: &World, view: &View, now: Time) {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
         let query = |text: &str| monitoring::is_true(text, world, view, now);
@@ -206,7 +206,7 @@ impl Updates {
                 risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
             let old = self.recommended.iter().find(|(image, _)| *image == node.image);
             let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
-            let found = recommend::recommended(&exposed, self.accepted.as_ref());
+            let found = recommend::recommended(&exposed, self.accepted.as_ref(), behaviour.tells_exposure);
             condition::set(&mut conditions, &found, now);
             recommended.push((node.image.clone(), conditions));
         }

@@ -22,8 +22,9 @@ use crate::model::{View, signature};
 const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
 /// How long signature stores take to answer; all are asked at the same time.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
-/// How long they are waited for in releases that limit it: half of what a retrieval may take.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
+/// How long they are waited for in releases that limit it, half of what a retrieval may take, and in all where the update is
+/// forced.
+pub(super) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 /// Most images whose signatures are remembered.
 const REMEMBERED_MAX: usize = 64;
 

@@ -5,7 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::base::rng::Streams;
 use crate::model::release::Release;
-use crate::model::world::Image;
+use crate::model::signature;
+use crate::model::world::{Image, OpenPgp};
 use crate::model::{Change, ChangeKind, Operation, Refusal};
 
 const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
@@ -156,4 +157,19 @@ fn a_payload_that_is_there_needs_no_pod() {
     let outcome = retrieval.run(&mut site, &view, at, &mut out);
     assert!(outcome.is_some_and(|outcome| outcome.is_ok_and(|retrieved| !retrieved.verified)));
     assert!(out.take().is_empty());
+}
+
+#[test]
+fn before_4_12_only_who_forces_stops_asking_stores_that_do_not_answer() {
+    let image = Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
+    let mut world = World { keyrings: vec![signature::KEYRING.to_owned()], ..World::default() };
+    world.registry.images.insert("sha256:aaaa".to_owned(), image);
+    let (mut site, forced) = begun("4.11.1", &View::default());
+    site.world = Arc::new(world);
+    let asked_until = |force| {
+        let target = Target { force, ..forced.target.clone() };
+        Retrieval::new(target, &site, &View::default(), now()).wake_at()
+    };
+    assert_eq!(asked_until(false), None);
+    assert_eq!(asked_until(true), Some(now() + SignedDuration::from_mins(2)));
 }

@@ -10,6 +10,8 @@ use crate::model::condition::Condition;
 use crate::model::graph::{Risk, Rule};
 
 const NOT_EXPOSED: &str = "NotExposedToRisks";
+/// The same in older releases.
+const AS_EXPECTED: &str = "AsExpected";
 const ACCEPTED: &str = "AllExposedRisksAccepted";
 
 /// What reasons of conditions may look like; a risk with another name has a general reason.
@@ -18,21 +20,29 @@ static REASON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$").expect("pattern"));
 
 /// Recommended, by the risks and whether the cluster is exposed to each. False beats Unknown, and that beats True; what
-/// is accepted does not count.
-pub(super) fn recommended(risks: &[(&Risk, Result<bool, String>)], accepted: Option<&Accepted>) -> Condition {
-    let (mut told, mut reason, mut all_accepted) = (Vec::new(), NOT_EXPOSED.to_owned(), false);
+/// is accepted does not count. Operators that do not tell the exposure ([`Behaviour::tells_exposure`]) have other words for
+/// the same.
+///
+/// [`Behaviour::tells_exposure`]: crate::actors::cvo::behaviour::Behaviour::tells_exposure
+pub(super) fn recommended(
+    risks: &[(&Risk, Result<bool, String>)],
+    accepted: Option<&Accepted>,
+    tells_exposure: bool,
+) -> Condition {
+    let none = if tells_exposure { NOT_EXPOSED } else { AS_EXPECTED };
+    let (mut told, mut reason, mut all_accepted) = (Vec::new(), none.to_owned(), false);
     for (risk, exposed) in risks {
         let found = match exposed {
             Ok(true) if accepted.is_some_and(|names| names.has(&risk.name)) => {
                 all_accepted = true;
                 Condition::new("Recommended", "True", ACCEPTED, "")
             }
-            exposed => match doubt(risk, exposed) {
+            exposed => match doubt(risk, exposed, tells_exposure) {
                 Some(found) => found,
                 None => continue,
             },
         };
-        let first = reason == NOT_EXPOSED || reason == ACCEPTED || reason == found.reason;
+        let first = reason == none || reason == ACCEPTED || reason == found.reason;
         reason = if first { found.reason.clone() } else { "MultipleReasons".to_owned() };
         told.extend((found.status != "True").then_some(found));
     }
@@ -48,16 +58,21 @@ pub(super) fn recommended(risks: &[(&Risk, Result<bool, String>)], accepted: Opt
 }
 
 /// Why one risk speaks against the update, if it does.
-fn doubt(risk: &Risk, exposed: &Result<bool, String>) -> Option<Condition> {
+fn doubt(risk: &Risk, exposed: &Result<bool, String>, tells_exposure: bool) -> Option<Condition> {
     let Risk { name, url, message, .. } = risk;
     match exposed {
         Ok(false) => None,
         Ok(true) => {
-            let reason = if REASON.is_match(name) { name } else { "ExposedToRisks" };
+            let reason = if REASON.is_match(name) || !tells_exposure { name } else { "ExposedToRisks" };
             Some(Condition::new("Recommended", "False", reason, format!("{message} {url}")))
         }
         Err(error) => {
-            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", unknown(risk, error)))
+            let said = if tells_exposure {
+                unknown(risk, error)
+            } else {
+                format!("Exposure to {name} is unknown due to an evaluation failure: {error}\n{message} {url}")
+            };
+            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", said))
         }
     }
 }
@@ -85,11 +100,12 @@ mod tests {
     use super::*;
 
     fn check(risks: &[(&str, Result<bool, &str>)], expected: (&str, &str, &str)) {
-        check_accepted(None, risks, expected);
+        check_accepted(None, true, risks, expected);
     }
 
     fn check_accepted(
         accepted: Option<&Accepted>,
+        tells_exposure: bool,
         risks: &[(&str, Result<bool, &str>)],
         expected: (&str, &str, &str),
     ) {
@@ -102,7 +118,7 @@ mod tests {
             })
             .collect();
         let risks: Vec<_> = risks.iter().map(|(risk, exposed)| (risk, exposed.clone())).collect();
-        let found = recommended(&risks, accepted);
+        let found = recommended(&risks, accepted, tells_exposure);
         assert_eq!((found.status.as_str(), found.reason.as_str(), found.message.as_str()), expected);
     }
 
@@ -110,7 +126,7 @@ mod tests {
     fn accepted_risks_do_not_count() {
         let accepted = Accepted::of(&["A", "C"]);
         let check = |risks: &[(&str, Result<bool, &str>)], expected| {
-            check_accepted(Some(&accepted), risks, expected);
+            check_accepted(Some(&accepted), true, risks, expected);
         };
         let message = "The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.";
         check(&[("A", Ok(true)), ("B", Ok(false))], ("True", "AllExposedRisksAccepted", message));
@@ -144,5 +160,18 @@ mod tests {
             &[("B", error), ("A", Ok(true))],
             ("False", "MultipleReasons", &format!("{unknown}\n\nA breaks. https://example.com/A")),
         );
+    }
+
+    #[test]
+    fn older_operators_have_other_words() {
+        let check = |risks: &[(&str, Result<bool, &str>)], expected| {
+            check_accepted(None, false, risks, expected);
+        };
+        let none = "The update is recommended, because none of the conditional update risks apply to this cluster.";
+        check(&[("A", Ok(false))], ("True", "AsExpected", none));
+        check(&[("a-b", Ok(true))], ("False", "a-b", "a-b breaks. https://example.com/a-b"));
+        let unknown =
+            "Exposure to B is unknown due to an evaluation failure: no route\nB breaks. https://example.com/B";
+        check(&[("B", Err("no route"))], ("Unknown", "EvaluationFailed", unknown));
     }
 }

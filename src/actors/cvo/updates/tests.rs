@@ -209,7 +209,7 @@ fn conditional_updates_are_told_and_offered_when_no_risk_applies() {
         risky(&["4.15.0"], &[("InFast", &[query]), ("Everyone", &[Rule::Always])]),
     ];
     bench.after(0);
-    assert_eq!(bench.conditional(), ["4.15.0 False Everyone", "4.14.8 True NotExposedToRisks"]);
+    assert_eq!(bench.conditional(), ["4.15.0 False Everyone", "4.14.8 True AsExpected"]);
     assert_eq!(bench.available(), ["4.14.9", "4.14.8"]);
     let update = bench.status()["conditionalUpdates"][1].clone();
     assert_eq!(
@@ -219,7 +219,7 @@ fn conditional_updates_are_told_and_offered_when_no_risk_applies() {
     assert_eq!(update["release"]["url"], release_of("4.14.8").url);
     bench.spec(json!({ "channel": "fast" }));
     bench.after(1);
-    assert_eq!(bench.conditional()[1], "4.14.8 True NotExposedToRisks", "an answer is good for an hour");
+    assert_eq!(bench.conditional()[1], "4.14.8 True AsExpected", "an answer is good for an hour");
     bench.after(3_600);
     assert_eq!(bench.conditional(), ["4.15.0 False MultipleReasons", "4.14.8 False InFast"]);
     assert_eq!(bench.available(), ["4.14.9"]);
@@ -246,7 +246,7 @@ fn queries_that_must_wait_are_made_a_second_later() {
     );
     assert!(bench.after(1));
     assert!(bench.after(1));
-    let done = ["4.15.0 False C", "4.14.9 True NotExposedToRisks", "4.14.8 Unknown EvaluationFailed"];
+    let done = ["4.15.0 False C", "4.14.9 True AsExpected", "4.14.8 Unknown EvaluationFailed"];
     assert_eq!(bench.conditional(), done);
     let failed = bench.status()["conditionalUpdates"][2]["conditions"][0]["message"].clone();
     assert_eq!(

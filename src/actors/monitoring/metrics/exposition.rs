@@ -57,7 +57,7 @@ const FAMILIES: &[Family] = &[
         "When updates were last looked for with success.",
     ),
     (
-        "cluster_version_payload",
+        operator::PAYLOAD,
         "gauge",
         "How many manifests of the payload are applied, and how many are pending.",
     ),

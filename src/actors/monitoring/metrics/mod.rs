@@ -6,7 +6,7 @@ mod operator;
 mod transitions;
 
 pub use exposition::{EXPOSITION, exposition};
-pub(in crate::actors) use operator::PAYLOAD_ERRORS;
+pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS};
 pub use transitions::Transitions;
 
 use crate::base::clock::Time;

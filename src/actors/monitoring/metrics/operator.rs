@@ -14,7 +14,8 @@ use crate::model::{Change, ChangeKind, Object, Resource, View, condition};
 const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
 
-/// What the operator counts itself.
+/// What the operator counts itself: manifests of its pass, and attempts to apply one that failed.
+pub(in crate::actors) const PAYLOAD: &str = "cluster_version_payload";
 pub(in crate::actors) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
 
 /// What a scrape adds to each sample of the operator (its ServiceMonitor).
@@ -121,7 +122,7 @@ pub(super) const METRICS: &[(&str, Collect, Source)] = &[
     ("cluster_version_capability", capabilities, OF_CLUSTER_VERSION),
     ("cluster_version_conditional_update_condition_seconds", conditional_updates, OF_CLUSTER_VERSION),
     ("cluster_version_operator_update_retrieval_timestamp_seconds", retrieval, OF_CLUSTER_VERSION),
-    ("cluster_version_payload", payload, OF_CLUSTER_VERSION),
+    (PAYLOAD, payload, Source::Memory),
     ("cluster_version_risk_conditions", risks, OF_CLUSTER_VERSION),
     ("cluster_operator_condition_transitions", transitions, Source::Kinds(&[CLUSTER_OPERATORS])),
     (
@@ -237,23 +238,9 @@ fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     offer(taken, &[("name", "")], value);
 }
 
-/// How many manifests of the payload are applied and how many are not yet, by the message of Progressing.
+/// How many manifests of the payload the pass over it has applied, and how many it has not.
 fn payload(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    let Some(object) = the_cluster_version(moment) else { return };
-    let message = condition::of(object, "Progressing").map_or("", |condition| text(condition, "message"));
-    let Some((done, total)) = applied(message) else { return };
-    let version = object.text("/status/desired/version");
-    for (kind, value) in [("applied", done), ("pending", total - done)] {
-        offer(taken, &[("version", version), ("type", kind)], number(value));
-    }
-}
-
-/// 3 and 12 of `Working towards 4.14.8: 3 of 12 done (25% complete)`.
-fn applied(message: &str) -> Option<(i64, i64)> {
-    let (_, counts) = message.split_once(": ")?;
-    let (done, rest) = counts.split_once(" of ")?;
-    let (total, _) = rest.split_once(" done")?;
-    Some((done.parse().ok()?, total.parse().ok()?))
+    counted(PAYLOAD, moment, taken);
 }
 
 /// Whether risks of updates apply: 1 and 0, and -1 where that is not known.
@@ -300,7 +287,12 @@ fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 
 /// How many attempts to apply a manifest failed, by the version of the payload.
 fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    for counter in moment.counted.counters.iter().filter(|counter| counter.metric == PAYLOAD_ERRORS) {
+    counted(PAYLOAD_ERRORS, moment, taken);
+}
+
+/// What the operator keeps in its memory of one metric.
+fn counted(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    for counter in moment.counted.counters.iter().filter(|counter| counter.metric == metric) {
         let labels: Vec<(&str, &str)> =
             counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         offer(taken, &labels, number(i64::try_from(counter.count).unwrap_or(i64::MAX)));
