@@ -110,7 +110,7 @@ pub(super) fn writes(
     writes.extend(create(feature_gate(&plan.feature_set)));
     writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure));
     for operator in installed.operators().filter(|_| plan.installed) {
-        let object = cluster_operator(operator, &plan.release, cluster_version, now);
+        let object = cluster_operator(plan, operator, cluster_version, now);
         writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
     }
     let nodes = nodes(plan, installed, now);
@@ -329,7 +329,8 @@ fn history(plan: &ClusterPlan, now: Time) -> Vec<Value> {
     })]
 }
 
-fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Value, now: Time) -> Value {
+fn cluster_operator(plan: &ClusterPlan, operator: &Operator, cluster_version: &Value, now: Time) -> Value {
+    let (release, platform) = (&plan.release, &plan.platform.kind);
     let version = release.version.to_string();
     let versions = release.versions_of(operator).into_iter();
     let versions: Vec<Value> =
@@ -341,8 +342,12 @@ fn cluster_operator(operator: &Operator, release: &Release, cluster_version: &Va
         as_expected("Degraded", "False"),
         as_expected("Upgradeable", "True"),
     ];
+    let mut told = conditions(&said, now - COMPLETED_AGO);
+    for own in operator.own_words(platform, &version) {
+        condition::set(&mut told, &own, now - COMPLETED_AGO);
+    }
     let mut object = cvo::installed_cluster_operator(operator, cluster_version);
-    object["status"] = json!({ "versions": versions, "conditions": conditions(&said, now - COMPLETED_AGO) });
+    object["status"] = json!({ "versions": versions, "conditions": told });
     let related = operator.related_objects();
     if related.is_array() {
         object["status"]["relatedObjects"] = related;

@@ -20,7 +20,7 @@ use super::payload::Payload;
 use crate::base::text;
 pub use architecture::Architecture;
 use facts::FACTS;
-pub use operators::version_in;
+pub use operators::{Said, version_in};
 
 /// The repository that release images are pulled from.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
@@ -42,6 +42,8 @@ pub struct Release {
     pub url: String,
     /// All capabilities that it knows, sorted bytewise.
     pub known_capabilities: Vec<String>,
+    /// Those that it knows beside them with a feature set of previews, sorted bytewise. There, `vCurrent` has them too.
+    pub preview_capabilities: Vec<String>,
     /// Named capability sets (`None`, `v4.11` ..., `vCurrent`), each sorted bytewise.
     pub capability_sets: BTreeMap<String, Vec<String>>,
     /// Payload components in order of run level and name. All releases of a minor share them.
@@ -92,6 +94,9 @@ pub struct Operator {
     pub operands: Vec<String>,
     /// Shortest and longest time that a rollout to another release takes, in seconds.
     pub rollout_seconds: (u64, u64),
+    /// What it says beyond what all operators do, when all is well.
+    #[serde(default)]
+    pub says: Vec<Said>,
     /// What its manifest says that it is to report in `status.versions`, where there is a manifest.
     #[serde(skip)]
     pub versions: Option<Vec<(String, String)>>,
@@ -142,6 +147,7 @@ impl Release {
             channels: channels((version.major, version.minor)),
             url: format!("https://access.redhat.com/errata/RHSA-{}:{serial}", facts.advisory_year),
             known_capabilities: facts.known_capabilities(),
+            preview_capabilities: facts.preview_capabilities.clone(),
             capability_sets: facts.frozen_sets(),
             components: Arc::clone(&facts.components),
             payload: None,

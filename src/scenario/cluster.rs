@@ -14,6 +14,7 @@ use super::{images, object};
 use crate::base::text::did_you_mean;
 use crate::base::yaml::{Kind, Node};
 use crate::model::graph::UpdateService;
+use crate::model::manifests::is_preview;
 use crate::model::release::{Architecture, Release};
 use crate::model::world::{Contents, Image, OpenPgp, Signature, Workloads};
 
@@ -77,7 +78,7 @@ pub(super) fn read(
     let release = release?;
     let mut releases = releases;
     add_others(reader, &mut releases, &release);
-    let (baseline, additional) = capabilities(reader, &map, &release);
+    let (baseline, additional) = capabilities(reader, &map, &release, feature_set.unwrap_or_default());
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
     let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.of(architecture), ..plan };
     Some(ClusterPlan {
@@ -201,8 +202,13 @@ fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
     minor
 }
 
-/// `baseline-capability-set` and `additional-enabled-capabilities`, of those that the release knows.
-fn capabilities(reader: &mut Reader<'_>, map: &Map<'_>, release: &Release) -> (String, Vec<String>) {
+/// `baseline-capability-set` and `additional-enabled-capabilities`, of those that the release knows with this feature set.
+fn capabilities(
+    reader: &mut Reader<'_>,
+    map: &Map<'_>,
+    release: &Release,
+    feature_set: &str,
+) -> (String, Vec<String>) {
     let mut known = |node: &Node, names: &[&str], what: &str| {
         let name = reader.text(node, what)?;
         if names.contains(&name.as_str()) {
@@ -216,7 +222,8 @@ fn capabilities(reader: &mut Reader<'_>, map: &Map<'_>, release: &Release) -> (S
     };
     let sets: Vec<&str> = release.capability_sets.keys().map(String::as_str).collect();
     let baseline = map.get("baseline-capability-set").and_then(|node| known(node, &sets, "capability set"));
-    let all: Vec<&str> = release.known_capabilities.iter().map(String::as_str).collect();
+    let gated = if is_preview(feature_set) { &*release.preview_capabilities } else { &[] };
+    let all: Vec<&str> = release.known_capabilities.iter().chain(gated).map(String::as_str).collect();
     let mut additional = Vec::new();
     if let Some(node) = map.get("additional-enabled-capabilities") {
         if let Kind::List(items) = &node.kind {

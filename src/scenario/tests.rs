@@ -32,6 +32,7 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
         url: String::new(),
         architecture: Architecture::default(),
         known_capabilities: vec!["Console".into(), "Insights".into(), "baremetal".into()],
+        preview_capabilities: Vec::new(),
         capability_sets: BTreeMap::from([("None".into(), Vec::new()), ("vCurrent".into(), Vec::new())]),
         components: [].into(),
         payload: None,

@@ -6,10 +6,14 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::payload::Payload;
+use crate::model::manifests::is_preview;
 use crate::model::release::Release;
 
 /// What the operator's own Deployment has it enable always (`--always-enable-capabilities`), in releases that know it.
 const ALWAYS_ENABLED: &[&str] = &["Ingress"];
+
+/// The set of all capabilities, which is also asked for where spec names none.
+const CURRENT: &str = "vCurrent";
 
 /// The arguments with which a release's Deployment starts its operator for it.
 pub(super) fn arguments(release: &Release) -> impl Iterator<Item = String> {
@@ -26,6 +30,8 @@ fn always_enabled(release: &Release) -> impl Iterator<Item = &'static str> {
 pub(super) struct Capabilities {
     /// All that the running operator knows.
     known: BTreeSet<String>,
+    /// What of that stands behind feature gates: of the frozen sets, `vCurrent` alone has it.
+    gated: BTreeSet<String>,
     /// What spec asks for.
     asked: BTreeSet<String>,
     /// What is enabled although spec does not ask for it.
@@ -33,11 +39,13 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
-    /// The state at the start of a process: what spec asks for by the tables of `release`, what status says was enabled
-    /// before, and what is always enabled.
-    pub(super) fn at_start(release: &Release, cluster_version: &Value) -> Self {
+    /// The state at the start of a process: what spec asks for by the tables of `release` with this feature set, what status says
+    /// was enabled before, and what is always enabled.
+    pub(super) fn at_start(release: &Release, feature_set: &str, cluster_version: &Value) -> Self {
+        let gated = if is_preview(feature_set) { &*release.preview_capabilities } else { &[] };
         let mut capabilities = Self {
-            known: release.known_capabilities.iter().cloned().collect(),
+            known: release.known_capabilities.iter().chain(gated).cloned().collect(),
+            gated: gated.iter().cloned().collect(),
             asked: BTreeSet::new(),
             implicit: texts(&cluster_version["status"]["capabilities"]["enabledCapabilities"]),
         };
@@ -49,8 +57,11 @@ impl Capabilities {
     /// Takes `spec.capabilities` in.
     pub(super) fn ask(&mut self, release: &Release, spec: &Value) {
         let enabled = self.enabled();
-        let set = spec["baselineCapabilitySet"].as_str().unwrap_or("vCurrent");
+        let set = spec["baselineCapabilitySet"].as_str().unwrap_or(CURRENT);
         self.asked = release.capability_sets.get(set).into_iter().flatten().cloned().collect();
+        if set == CURRENT {
+            self.asked.extend(self.gated.iter().cloned());
+        }
         self.asked.extend(texts(&spec["additionalEnabledCapabilities"]));
         self.implicit = enabled.difference(&self.asked).cloned().collect();
     }
@@ -121,8 +132,8 @@ mod tests {
     #[test]
     fn the_set_v4_13_gained_machine_api_in_4_14() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
-        let older = enabled(&Capabilities::at_start(&release("4.13.0"), &spec));
-        let newer = enabled(&Capabilities::at_start(&release("4.14.0"), &spec));
+        let older = enabled(&Capabilities::at_start(&release("4.13.0"), "", &spec));
+        let newer = enabled(&Capabilities::at_start(&release("4.14.0"), "", &spec));
         let gained: Vec<&String> = newer.iter().filter(|name| !older.contains(name)).collect();
         assert_eq!(older.len(), 8);
         assert_eq!(gained, ["MachineAPI"]);
@@ -133,7 +144,7 @@ mod tests {
     fn what_a_payload_brings_for_components_applied_now_is_enabled_implicitly_even_if_unknown() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
         let (current, target) = (release("4.13.0"), release("4.14.0"));
-        let mut capabilities = Capabilities::at_start(&current, &spec);
+        let mut capabilities = Capabilities::at_start(&current, "", &spec);
         capabilities.enable_for(&payload(&current), &payload(&target));
         let implicit: Vec<&str> = capabilities.implicit().iter().map(String::as_str).collect();
         assert_eq!(implicit, ["Build", "DeploymentConfig", "ImageRegistry", "MachineAPI"]);
@@ -144,7 +155,7 @@ mod tests {
     fn a_component_that_is_not_applied_now_brings_nothing() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         let release = release("4.14.0");
-        let mut capabilities = Capabilities::at_start(&release, &spec);
+        let mut capabilities = Capabilities::at_start(&release, "", &spec);
         capabilities.enable_for(&payload(&release), &payload(&release));
         assert_eq!(enabled(&capabilities), [""; 0]);
     }
@@ -155,12 +166,12 @@ mod tests {
         for (version, names) in [("4.15.0", [].as_slice()), ("4.16.0", &["Ingress"]), ("5.0.0", &["Ingress"])]
         {
             let release = release(version);
-            let capabilities = Capabilities::at_start(&release, &spec);
+            let capabilities = Capabilities::at_start(&release, "", &spec);
             assert_eq!(enabled(&capabilities), names, "{version}");
             assert_eq!(capabilities.implicit().len(), names.len(), "{version}: nobody asked for it");
             assert_eq!(arguments(&release).count(), names.len(), "{version}");
         }
-        let all = Capabilities::at_start(&release("4.16.0"), &json!({}));
+        let all = Capabilities::at_start(&release("4.16.0"), "", &json!({}));
         assert!(all.implicit().is_empty(), "the default set has it");
     }
 
@@ -168,8 +179,20 @@ mod tests {
     fn what_was_enabled_before_stays_enabled_and_is_implicit() {
         let mut object = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         object["status"] = json!({ "capabilities": { "enabledCapabilities": ["MachineAPI"] } });
-        let capabilities = Capabilities::at_start(&release("4.13.0"), &object);
+        let capabilities = Capabilities::at_start(&release("4.13.0"), "", &object);
         assert_eq!(capabilities.status()["enabledCapabilities"], json!(["MachineAPI"]));
         assert!(capabilities.implicit().contains("MachineAPI"));
+    }
+
+    #[test]
+    fn gated_capabilities_are_known_with_previews_and_of_the_sets_only_the_current_one_has_them() {
+        let gated = |feature_set: &str, set: &str| {
+            let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": set } } });
+            let capabilities = Capabilities::at_start(&release("5.0.0"), feature_set, &spec);
+            (capabilities.known.len(), capabilities.is_enabled("ClusterAPI"))
+        };
+        assert_eq!(gated("", "vCurrent"), (17, false));
+        assert_eq!(gated("TechPreviewNoUpgrade", "vCurrent"), (19, true));
+        assert_eq!(gated("TechPreviewNoUpgrade", "v4.18"), (19, false));
     }
 }

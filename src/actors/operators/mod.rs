@@ -32,7 +32,7 @@ use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
 use crate::model::release::{self, Account, Release};
 use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, NAMESPACES, NODES, PODS,
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NAMESPACES, NODES, PODS,
 };
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
@@ -116,8 +116,11 @@ impl Operator {
             self.look_again(health.and_then(|health| health.changes_at(now)));
             next = (rolled || changed).then_some(value);
         }
-        if let Some(value) = next {
-            self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+        if let Some(mut value) = next {
+            self.say(&mut value, view, now);
+            if value["status"] != object["status"] {
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+            }
         }
     }
 
@@ -263,6 +266,21 @@ impl Operator {
         value
     }
 
+    /// Says in its own words what is well at the version that it tells of. A condition to which somebody gave another status stays.
+    fn say(&self, value: &mut Value, view: &View, now: Time) {
+        let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
+        let platform = infrastructure.map_or("", |object| object.text("/status/platformStatus/type"));
+        let Some(version) = reported_version(value).map(str::to_owned) else { return };
+        let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) else {
+            return;
+        };
+        for said in self.facts_of(&version).own_words(platform, &version) {
+            if condition::find(list, &said.kind).is_none_or(|found| found["status"] == *said.status) {
+                condition::set(list, &said, now);
+            }
+        }
+    }
+
     /// What it reports at this version, its own version last.
     fn versions(&self, version: &str) -> Vec<(String, String)> {
         let facts = self.facts_of(version);
@@ -329,8 +347,9 @@ pub(super) fn identity(facts: &release::Operator) -> Identity {
     }
 }
 
-fn reported_version(object: &Object) -> Option<&str> {
-    object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
+fn reported_version(object: &Value) -> Option<&str> {
+    let versions = object["status"]["versions"].as_array()?;
+    versions.iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
 }
 
 /// The rollout that the `ClusterOperator` tells of: its target and its start.

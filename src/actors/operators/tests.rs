@@ -11,7 +11,7 @@ use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
 use crate::model::fault::{Fault, FaultKind};
 use crate::model::release::{self, Account, Architecture, Component, Release};
-use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};
+use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS, INFRASTRUCTURES};
 use crate::model::world::World;
 use crate::model::{Object, Write, condition};
 
@@ -24,13 +24,25 @@ fn facts() -> release::Operator {
         deployment: "kube-apiserver-operator".to_owned(),
         operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
         rollout_seconds: (600, 900),
+        says: Vec::new(),
         versions: None,
         related_objects: None,
         account: Account::default(),
     }
 }
 
-fn world() -> World {
+/// What it says of `Tidy`, which no other operator tells.
+fn said(platforms: &[&str], reason: &str, message: &str) -> release::Said {
+    release::Said {
+        platforms: platforms.iter().map(|&name| name.to_owned()).collect(),
+        kind: "Tidy".to_owned(),
+        status: "True".to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+fn world(facts: &release::Operator) -> World {
     let release = |version: &str, kubernetes_minor| Release {
         version: Version::parse(version).unwrap(),
         image: String::new(),
@@ -39,6 +51,7 @@ fn world() -> World {
         url: String::new(),
         architecture: Architecture::default(),
         known_capabilities: Vec::new(),
+        preview_capabilities: Vec::new(),
         capability_sets: BTreeMap::new(),
         components: vec![Component {
             name: "kube-apiserver-operator".to_owned(),
@@ -48,7 +61,7 @@ fn world() -> World {
             crds: Vec::new(),
             previews: Vec::new(),
             objects: Vec::new(),
-            operator: Some(facts()),
+            operator: Some(facts.clone()),
         }]
         .into(),
         payload: None,
@@ -63,12 +76,17 @@ fn deployment(version: &str) -> Value {
 }
 
 fn prepare(rig: &mut Rig) {
+    prepare_with(rig, &facts());
+}
+
+fn prepare_with(rig: &mut Rig, facts: &release::Operator) {
+    let facts = facts.clone();
     let mut first = deployment("4.14.8");
     first["metadata"] = json!({ "namespace": "ns", "name": "kube-apiserver-operator" });
     rig.put(&DEPLOYMENTS, first);
-    let world = Arc::new(world());
+    let world = Arc::new(world(&facts));
     rig.seat(move || {
-        Box::new(Operator::new(&facts(), "kube-apiserver-operator", Arc::clone(&world), &Streams::new(7)))
+        Box::new(Operator::new(&facts, "kube-apiserver-operator", Arc::clone(&world), &Streams::new(7)))
     });
     rig.run(1000);
 }
@@ -261,4 +279,20 @@ fn an_operator_that_was_silent_reports_at_once_when_it_is_told_that_all_is_well(
     let said = (degraded["status"].as_str(), degraded["reason"].as_str(), degraded["message"].as_str());
     let message = "The operator was told to report Degraded=True";
     assert_eq!(said, (Some("True"), Some("Broken"), Some(message)));
+}
+
+#[test]
+fn what_is_well_is_said_in_the_operators_own_words_by_version_and_platform() {
+    for (platform, expected) in [("AWS", "Ready at 4.15.2"), ("None", "Removed ")] {
+        let mut rig = Rig::new();
+        let infrastructure = json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": platform } } });
+        rig.put(&INFRASTRUCTURES, infrastructure);
+        let says = vec![said(&[], "Ready", "at {version}"), said(&["None"], "Removed", "")];
+        let facts = release::Operator { says, ..facts() };
+        prepare_with(&mut rig, &facts);
+        rig.write(&update("4.15.2"));
+        rig.run(1000);
+        let told = condition::of(object(&rig), "Tidy").map(condition::Condition::read).unwrap();
+        assert_eq!(format!("{} {}", told.reason, told.message), expected, "{platform}");
+    }
 }

@@ -41,6 +41,9 @@ pub(super) struct Facts {
     pub(super) advisory_year: u32,
     /// What each frozen set adds to the set before it.
     capability_sets: BTreeMap<String, Vec<String>>,
+    /// Capabilities behind feature gates, sorted bytewise.
+    #[serde(default)]
+    pub(super) preview_capabilities: Vec<String>,
     /// In order of run level and name.
     #[serde(deserialize_with = "in_order")]
     pub(super) components: Arc<[Component]>,

@@ -1,14 +1,37 @@
 //! The operators of a payload: what its manifests tell of them.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Account, Component, Operator, Release};
+use crate::model::condition::Condition;
 use crate::model::payload::{Manifest, Payload};
 
 /// How long operators take that no facts are known of, in seconds.
 const ROLLOUT_SECONDS: (u64, u64) = (20, 60);
 /// Variables in which Deployments tell an operator its version, the best first.
 const VERSION_VARIABLES: [&str; 2] = ["RELEASE_VERSION", "OPERATOR_IMAGE_VERSION"];
+
+/// A condition that an operator says in its own words.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// The platforms where it does (`PlatformType` of openshift/api); none: wherever no other condition of the type is for the
+    /// platform.
+    #[serde(default)]
+    pub platforms: Vec<String>,
+    /// Type of the condition.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its status.
+    pub status: String,
+    /// Its reason; may be empty.
+    #[serde(default)]
+    pub reason: String,
+    /// Its message, in which `{version}` stands for the operator's version; may be empty.
+    #[serde(default)]
+    pub message: String,
+}
 
 /// One component for each ClusterOperator that the payload has a manifest of, and the operator's own, by the facts of
 /// `release` where they know it.
@@ -63,6 +86,7 @@ fn operator<'a>(
         deployment: text(deployment, "/metadata/name"),
         operands: Vec::new(),
         rollout_seconds: known(name).map_or(ROLLOUT_SECONDS, |operator| operator.rollout_seconds),
+        says: known(name).map_or_else(Vec::new, |operator| operator.says.clone()),
         versions: Some(versions(&manifest.object)),
         related_objects: Some(manifest.object["status"]["relatedObjects"].clone()),
         account: if bound { Account::Named(account) } else { Account::Unknown },
@@ -75,6 +99,18 @@ impl Operator {
     pub fn related_objects(&self) -> Value {
         let of_facts = || json!([{ "group": "", "resource": "namespaces", "name": self.namespace }]);
         self.related_objects.clone().unwrap_or_else(of_facts)
+    }
+
+    /// What it says in its own words on a platform, at a version, when all is well.
+    pub fn own_words(&self, platform: &str, version: &str) -> impl Iterator<Item = Condition> {
+        let names = move |said: &&Said| said.platforms.iter().any(|name| name == platform);
+        let counts = move |said: &&Said| {
+            let for_others = || self.says.iter().any(|other| other.kind == said.kind && names(&other));
+            names(said) || said.platforms.is_empty() && !for_others()
+        };
+        self.says.iter().filter(counts).map(move |said| {
+            Condition::new(&said.kind, &said.status, &said.reason, said.message.replace("{version}", version))
+        })
     }
 }
 

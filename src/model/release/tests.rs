@@ -60,6 +60,13 @@ fn the_cluster_version_schema_allows_just_these_capabilities_and_sets() {
         };
         let known = at("/status/properties/capabilities/properties/knownCapabilities/items");
         assert!(known.iter().eq(&release.known_capabilities), "{:?}", release.line());
+        let name = "clusterversions.config.openshift.io";
+        let with_previews =
+            crate::model::manifests::crd_with(name, release.line(), "TechPreviewNoUpgrade").unwrap();
+        let path = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/capabilities/properties/enabledCapabilities/items/enum";
+        let gated: BTreeSet<String> =
+            serde_json::from_value(with_previews.pointer(path).unwrap().clone()).unwrap();
+        assert!(gated.difference(&known).eq(&release.preview_capabilities), "{:?}", release.line());
         let sets = at("/spec/properties/capabilities/properties/baselineCapabilitySet");
         assert!(sets.iter().eq(release.capability_sets.keys()), "{:?}", release.line());
     }

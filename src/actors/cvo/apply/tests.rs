@@ -92,7 +92,7 @@ impl Cluster {
     /// Runs for this many seconds.
     fn run(&mut self, seconds: i64) -> &mut Self {
         let end = self.now + SignedDuration::from_secs(seconds);
-        let capabilities = Capabilities::at_start(&self.apply.work.release.clone(), &json!({}));
+        let capabilities = Capabilities::at_start(&self.apply.work.release.clone(), "", &json!({}));
         loop {
             let mut out = Outbox::default();
             self.apply.run(&self.view, &capabilities, self.now, &mut out);

@@ -32,7 +32,7 @@ impl<'r> Installed<'r> {
         Self {
             release,
             payload: Payload::load(release, selection),
-            capabilities: Capabilities::at_start(release, cluster_version),
+            capabilities: Capabilities::at_start(release, feature_set, cluster_version),
         }
     }
 

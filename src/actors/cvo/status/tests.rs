@@ -250,7 +250,7 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
     let report = Report {
         apply: &begin(work, Mode::Updating, now()),
         load,
-        capabilities: &Capabilities::at_start(release, &object),
+        capabilities: &Capabilities::at_start(release, "", &object),
         behaviour: Behaviour::of(release),
         updates: &updates,
         upgradeable: &Upgradeable::default(),
@@ -377,7 +377,7 @@ fn the_cluster_stays_available_whatever_becomes_of_it_later() {
         let report = Report {
             apply: &apply,
             load: &load,
-            capabilities: &Capabilities::at_start(&release, &json!({})),
+            capabilities: &Capabilities::at_start(&release, "", &json!({})),
             behaviour: Behaviour::of(&release),
             updates: &updates,
             upgradeable: &upgradeable,

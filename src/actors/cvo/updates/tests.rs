@@ -251,7 +251,7 @@ fn queries_that_must_wait_are_made_a_second_later() {
     let failed = bench.status()["conditionalUpdates"][2]["conditions"][0]["message"].clone();
     assert_eq!(
         failed,
-        "Could not evaluate exposure to update risk B (invalid PromQL result length must be one, but is 0)\n  B description: B happens.\n  B URL: https://example.com/B"
+        "Exposure to B is unknown due to an evaluation failure: invalid PromQL result length must be one, but is 0\nB happens. https://example.com/B"
     );
     assert!(!bench.after(1), "nothing waits any more");
 }

@@ -17,6 +17,7 @@ fn operator() -> Operator {
         deployment: "machine-config-operator".to_owned(),
         operands: Vec::new(),
         rollout_seconds: (1, 2),
+        says: Vec::new(),
         versions: None,
         related_objects: None,
         account: Account::default(),
