@@ -36,6 +36,8 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
 
     let minor = minor_update()?;
     play_all(table, "4.17 to 4.18: play it, installation included", std::slice::from_ref(&minor), 1)?;
+    let updating = table.time(|| install(&minor), |session| advance(session?, &minor))?;
+    table.row("4.17 to 4.18: play it in an installed cluster", updating, String::new(), "100 ms");
 
     // The canary has to fail.
     let sources = sources.iter().filter(|(file, _)| !file.ends_with("canary.yaml"));
@@ -109,6 +111,14 @@ fn factor(span: SignedDuration, wall: Duration) -> String {
 
 fn install(plan: &Plan) -> Result<Session, String> {
     Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).map_err(|error| error.to_string())
+}
+
+/// Plays the steps of a plan in its cluster.
+fn advance(mut session: Session, plan: &Plan) -> Result<Session, String> {
+    for planned in &plan.timeline {
+        session.play(&planned.step).map_err(|error| error.to_string())?;
+    }
+    Ok(session)
 }
 
 fn play_all(table: &mut Table, what: &str, plans: &[Plan], threads: usize) -> Result<(), String> {
