@@ -6,7 +6,8 @@ mod operator;
 mod transitions;
 
 pub use exposition::{EXPOSITION, exposition};
-pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS};
+pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
+pub(super) use operator::{certificates_served, changes_certificates, is_exported};
 pub use transitions::Transitions;
 
 use crate::base::clock::Time;
@@ -23,6 +24,8 @@ pub(super) struct Moment<'a> {
     pub(super) now: Time,
     /// Whether the cluster-version operator runs, and so exports metrics.
     pub(super) operator_runs: bool,
+    /// Whether it is trusted by who asks it for them.
+    pub(super) is_trusted: bool,
     /// What was counted.
     pub(super) counted: Counted<'a>,
     /// What others export.
@@ -41,7 +44,15 @@ pub struct Counted<'a> {
 impl<'a> Moment<'a> {
     /// A moment of a cluster.
     pub(super) fn of(view: &'a View, now: Time) -> Self {
-        Self { view, now, operator_runs: operator::runs(view), counted: Counted::default(), given: &[] }
+        let (counted, given) = (Counted::default(), &[]);
+        Self { view, now, operator_runs: operator::runs(view), is_trusted: true, counted, given }
+    }
+
+    /// As Prometheus sees it: what was counted, and whether who tells that is trusted.
+    pub(super) fn scraped(view: &'a View, now: Time, counted: Counted<'a>) -> Self {
+        let is_trusted = operator::is_trusted(view, counted.counters);
+        let operator_runs = is_trusted && operator::runs(view);
+        Self { counted, is_trusted, operator_runs, ..Self::of(view, now) }
     }
 }
 
