@@ -91,7 +91,7 @@ impl ServiceCa {
         let subject = format!("openshift-service-serving-signer@{}", now.as_second());
         let key = self.streams.stream(&format!("service-ca-signer/{now}")).uuid();
         let metadata = json!({ "namespace": NAMESPACE, "name": SIGNER });
-        vec![Write::create(&SECRETS, secret(metadata, &Certificate::of_signer(subject, key)))]
+        vec![Write::create(&SECRETS, secret(&metadata, &Certificate::of_signer(subject, key)))]
     }
 
     /// What gives a Service a certificate of this signer.
@@ -127,7 +127,7 @@ impl ServiceCa {
                 let metadata = json!({
                     "namespace": namespace, "name": name, "annotations": annotations, "ownerReferences": [owner],
                 });
-                Write::create(&SECRETS, secret(metadata, &certificate))
+                Write::create(&SECRETS, secret(&metadata, &certificate))
             }
         })
     }
@@ -144,7 +144,7 @@ fn inject(map: &Object, signer: &Certificate) -> Option<Write> {
     Some(Write::update(&CONFIG_MAPS, map))
 }
 
-fn secret(metadata: Value, certificate: &Certificate) -> Value {
+fn secret(metadata: &Value, certificate: &Certificate) -> Value {
     json!({ "metadata": metadata, "type": "kubernetes.io/tls", "data": certificate.secret_data() })
 }
 

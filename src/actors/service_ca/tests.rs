@@ -28,7 +28,7 @@ fn deployment() -> Value {
     json!({ "metadata": { "namespace": facts.namespace, "name": facts.deployment }, "spec": { "replicas": 1 } })
 }
 
-fn asking(name: &str, annotations: Value) -> Value {
+fn asking(name: &str, annotations: &Value) -> Value {
     json!({ "metadata": { "namespace": "web", "name": name, "annotations": annotations } })
 }
 
@@ -37,10 +37,10 @@ fn rig() -> Rig {
     let mut rig = Rig::new();
     rig.put(&NAMESPACES, json!({ "metadata": { "name": "web" } }));
     let certificate = json!({ "service.beta.openshift.io/serving-cert-secret-name": "web-tls" });
-    rig.put(&SERVICES, asking("web", certificate));
-    rig.put(&SERVICES, asking("other", json!({})));
+    rig.put(&SERVICES, asking("web", &certificate));
+    rig.put(&SERVICES, asking("other", &json!({})));
     for (name, wish) in [("trusted", "true"), ("other", "false")] {
-        let mut map = asking(name, json!({ "service.beta.openshift.io/inject-cabundle": wish }));
+        let mut map = asking(name, &json!({ "service.beta.openshift.io/inject-cabundle": wish }));
         map["data"] = json!({ "own": "stays" });
         rig.put(&CONFIG_MAPS, map);
     }

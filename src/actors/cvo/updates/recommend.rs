@@ -70,9 +70,7 @@ fn doubt(risk: &Risk, exposed: &Result<bool, String>, tells_exposure: bool) -> O
             let said = if tells_exposure {
                 unknown(risk, error)
             } else {
-                format!(
-                    "Exposure to {name} is unknown due to an evaluation failure: {error}\n{message} {url}"
-                )
+                format!("Exposure to {name} is unknown due to an evaluation failure: {error}\n{message} {url}")
             };
             Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", said))
         }
@@ -169,11 +167,11 @@ mod tests {
         let check = |risks: &[(&str, Result<bool, &str>)], expected| {
             check_accepted(None, false, risks, expected);
         };
-        let none =
-            "The update is recommended, because none of the conditional update risks apply to this cluster.";
+        let none = "The update is recommended, because none of the conditional update risks apply to this cluster.";
         check(&[("A", Ok(false))], ("True", "AsExpected", none));
         check(&[("a-b", Ok(true))], ("False", "a-b", "a-b breaks. https://example.com/a-b"));
-        let unknown = "Exposure to B is unknown due to an evaluation failure: no route\nB breaks. https://example.com/B";
+        let unknown =
+            "Exposure to B is unknown due to an evaluation failure: no route\nB breaks. https://example.com/B";
         check(&[("B", Err("no route"))], ("Unknown", "EvaluationFailed", unknown));
     }
 }

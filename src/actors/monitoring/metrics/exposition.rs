@@ -56,7 +56,11 @@ const FAMILIES: &[Family] = &[
         "gauge",
         "When updates were last looked for with success.",
     ),
-    (operator::PAYLOAD, "gauge", "How many manifests of the payload are applied, and how many are pending."),
+    (
+        operator::PAYLOAD,
+        "gauge",
+        "How many manifests of the payload are applied, and how many are pending.",
+    ),
     (
         "cluster_version_risk_conditions",
         "gauge",

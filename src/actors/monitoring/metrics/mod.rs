@@ -1,13 +1,16 @@
 //! Metrics by name, made of the objects of a cluster.
 
+mod certificates;
 mod exposition;
 mod objects;
 mod operator;
 mod transitions;
 
+pub(in crate::actors) use certificates::SERVING_CERTIFICATE;
+pub(super) use certificates::{certificates_served, changes_certificates};
 pub use exposition::{EXPOSITION, exposition};
-pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
-pub(super) use operator::{certificates_served, changes_certificates, is_exported};
+pub(super) use operator::is_exported;
+pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS};
 pub use transitions::Transitions;
 
 use crate::base::clock::Time;
@@ -50,9 +53,9 @@ impl<'a> Moment<'a> {
 
     /// As Prometheus sees it: what was counted, and whether who tells that is trusted.
     pub(super) fn scraped(view: &'a View, now: Time, counted: Counted<'a>) -> Self {
-        let is_trusted = operator::is_trusted(view, counted.counters);
+        let is_trusted = certificates::is_trusted(view, counted.counters);
         let operator_runs = is_trusted && operator::runs(view);
-        Self { counted, is_trusted, operator_runs, ..Self::of(view, now) }
+        Self { operator_runs, is_trusted, counted, ..Self::of(view, now) }
     }
 }
 

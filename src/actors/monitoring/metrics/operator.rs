@@ -3,31 +3,20 @@
 
 use serde_json::Value;
 
-use super::{Moment, count, number, truth};
+use super::{Moment, certificates, count, number, truth};
 use crate::base::clock::parse_rfc3339;
-use crate::model::certificate::Certificate;
-use crate::model::counter::Counter;
 use crate::model::promql::{Selector, Taken};
 use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SECRETS, SERVICE_MONITORS, SERVICES,
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use crate::model::{Change, ChangeKind, Key, Object, Resource, View, condition};
+use crate::model::{Change, ChangeKind, Object, Resource, View, condition};
 
-const NAMESPACE: &str = "openshift-cluster-version";
+pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
 
 /// What the operator counts itself: manifests of its pass, and attempts to apply one that failed.
 pub(in crate::actors) const PAYLOAD: &str = "cluster_version_payload";
 pub(in crate::actors) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
-
-/// What who connects to the operator sees of its certificate: 1 for the key that signed it. It is no metric.
-pub(in crate::actors) const SERVING_CERTIFICATE: &str = "serving_certificate";
-
-/// Where Prometheus has the certificates of those whom it trusts to sign others: the ConfigMap, and its key.
-const BUNDLE: (&str, &str) = ("openshift-monitoring", "serving-certs-ca-bundle");
-const BUNDLE_KEY: &str = "service-ca.crt";
-/// The Secret with the operator's certificate.
-const CERTIFICATE: &str = "cluster-version-operator-serving-cert";
 
 /// What a scrape adds to each sample of the operator (its ServiceMonitor).
 pub(super) const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
@@ -52,37 +41,6 @@ fn up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 /// Whether a pod of the operator is asked for its metrics, and answers.
 pub(super) fn runs(view: &View) -> bool {
     scheme(view).is_some_and(|scheme| pods(view).into_iter().any(|pod| answers(pod, scheme)))
-}
-
-/// Whether Prometheus trusts the certificate by which the operator serves: whoever signed it is in its bundle. Without a certificate
-/// there is nobody in the cluster who signs, and nothing to look at.
-pub(super) fn is_trusted(view: &View, counters: &[Counter]) -> bool {
-    let mut served = certificates_served(counters).peekable();
-    if served.peek().is_none() {
-        return true;
-    }
-    let bundle = view.get(&CONFIG_MAPS, BUNDLE.0, BUNDLE.1);
-    let bundle = bundle.and_then(|map| map["data"][BUNDLE_KEY].as_str()).unwrap_or_default();
-    let trusted = Certificate::all_in(bundle);
-    served.all(|signer| trusted.iter().any(|one| one.key == *signer))
-}
-
-/// The keys that signed what the operator's processes serve by.
-pub(in crate::actors::monitoring) fn certificates_served(
-    counters: &[Counter],
-) -> impl Iterator<Item = &String> {
-    let served = counters.iter().filter(|one| one.metric == SERVING_CERTIFICATE && one.count > 0);
-    served.filter_map(|one| one.labels.get("signer"))
-}
-
-/// Whether a change may lead the operator or Prometheus to other certificates, soon.
-pub(in crate::actors::monitoring) fn changes_certificates(change: &Change) -> bool {
-    let key = &change.key;
-    is_bundle(key) || key.is(&SECRETS) && key.namespace == NAMESPACE && key.name == CERTIFICATE
-}
-
-fn is_bundle(key: &Key) -> bool {
-    key.is(&CONFIG_MAPS) && (&*key.namespace, &*key.name) == BUNDLE
 }
 
 /// Whether a metric is one of the operator's.
@@ -134,7 +92,9 @@ fn differs(selector: &Selector, collect: CollectOf, change: &Change) -> bool {
 /// Whether a change may lead Prometheus to another pod, or to none.
 fn moves_target(change: &Change) -> bool {
     if !change.key.is(&PODS) {
-        return change.key.is(&SERVICES) || change.key.is(&SERVICE_MONITORS) || is_bundle(&change.key);
+        return change.key.is(&SERVICES)
+            || change.key.is(&SERVICE_MONITORS)
+            || certificates::is_bundle(&change.key);
     }
     let told = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
     match change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) {

@@ -12,6 +12,9 @@ use crate::model::promql::{self, parse};
 use crate::model::resources::CONFIG_MAPS;
 use crate::model::world::World;
 
+/// Whose certificates are trusted, what processes tell, and whether one answers.
+type Case<'a> = (Option<&'a [&'a str]>, &'a [Counter], bool);
+
 fn served(signer: &str, count: u64) -> Counter {
     let labels = BTreeMap::from([("signer".to_owned(), signer.to_owned())]);
     Counter { by: "cluster-version-operator".to_owned(), metric: SERVING_CERTIFICATE, labels, count }
@@ -35,7 +38,7 @@ fn found(expr: &str, trusted: Option<&[&str]>, counters: &[Counter]) -> usize {
 #[test]
 fn who_serves_by_a_certificate_of_somebody_unknown_does_not_answer() {
     let (old, new) = ([served("a", 1)], [served("a", 0), served("b", 1)]);
-    let cases: [(Option<&[&str]>, &[Counter], bool); 7] = [
+    let cases: [Case<'_>; 7] = [
         (None, &[], true),
         (Some(&["a"]), &[], true),
         (Some(&["a"]), &old, true),

@@ -28,7 +28,7 @@ fn server(openshift: bool) -> ApiServer {
     server
 }
 
-fn pod(namespace: &str, annotations: Value, spec: Value) -> Write {
+fn pod(namespace: &str, annotations: &Value, spec: Value) -> Write {
     let mut spec = spec;
     if spec["containers"].is_null() {
         spec["containers"] = json!([{ "name": "one", "image": "one" }]);
@@ -84,15 +84,15 @@ fn a_pod_gets_the_strictest_that_it_fits_of_those_that_its_account_may_use() {
     ] {
         let mut spec = spec;
         spec["serviceAccountName"] = json!(account);
-        let found = admitted(&mut server, &controller(), &pod("default", json!({}), spec.clone()));
+        let found = admitted(&mut server, &controller(), &pod("default", &json!({}), spec.clone()));
         assert_eq!(found, expected, "{account} {spec}");
     }
     // Who asks may use what they may, whatever the account; kubelets run what they have in files.
-    assert_eq!(admitted(&mut server, &admin, &pod("default", json!({}), plain())), "anyuid");
+    assert_eq!(admitted(&mut server, &admin, &pod("default", &json!({}), plain())), "anyuid");
     let node = Identity::new("system:node:one", &["system:nodes"]);
     let mirror = json!({ "kubernetes.io/config.mirror": "a", "kubernetes.io/config.source": "file" });
     let of_node = json!({ "nodeName": "one", "hostNetwork": true });
-    assert_eq!(admitted(&mut server, &node, &pod("default", mirror, of_node)), "privileged");
+    assert_eq!(admitted(&mut server, &node, &pod("default", &mirror, of_node)), "privileged");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn one_that_fits_none_is_told_of_each() {
         "name": "one", "image": "one", "ports": [{ "containerPort": 80, "hostPort": 80 }], "securityContext": context,
     });
     let spec = json!({ "hostPID": true, "containers": [container], "volumes": [{ "name": "a", "nfs": { "server": "a", "path": "/" } }] });
-    let why = admitted(&mut server, &controller(), &pod("default", json!({}), spec));
+    let why = admitted(&mut server, &controller(), &pod("default", &json!({}), spec));
     let denied = |name: &str| format!("provider \"{name}\": Forbidden: not usable by user or serviceaccount");
     let of = |what: &str| format!("provider restricted-v2: {what}");
     let expected = [
@@ -142,7 +142,7 @@ fn only_one_may_be_wanted() {
     let mut server = server(true);
     let mut wants = |name: &str| {
         let annotations = json!({ "openshift.io/required-scc": name });
-        admitted(&mut server, &controller(), &pod("default", annotations, plain()))
+        admitted(&mut server, &controller(), &pod("default", &annotations, plain()))
     };
     assert_eq!(wants("restricted-v2"), "restricted-v2");
     assert_eq!(
@@ -160,17 +160,17 @@ fn only_one_may_be_wanted() {
 #[test]
 fn pods_beneath_it_and_those_of_other_servers_are_not_looked_at() {
     let mut of_kubernetes = server(false);
-    assert_eq!(admitted(&mut of_kubernetes, &controller(), &pod("default", json!({}), plain())), "none");
+    assert_eq!(admitted(&mut of_kubernetes, &controller(), &pod("default", &json!({}), plain())), "none");
     let mut server = server(true);
     for (level, expected) in [("0", "none"), ("1", "none"), ("", "restricted-v2"), ("2", "restricted-v2")] {
         let name = format!("level{level}");
         let labels = json!({ "openshift.io/run-level": level });
         let namespace = json!({ "metadata": { "name": name, "labels": labels } });
         server.write(&Write::create(&NAMESPACES, namespace), &Identity::admin(), now()).unwrap();
-        assert_eq!(admitted(&mut server, &controller(), &pod(&name, json!({}), plain())), expected);
+        assert_eq!(admitted(&mut server, &controller(), &pod(&name, &json!({}), plain())), expected);
     }
     let windows = json!({ "os": { "name": "windows" } });
-    assert_eq!(admitted(&mut server, &controller(), &pod("default", json!({}), windows)), "none");
+    assert_eq!(admitted(&mut server, &controller(), &pod("default", &json!({}), windows)), "none");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn without_one_that_each_cluster_has_nobody_is_let_in() {
     let delete = Write::delete(&SECURITY_CONTEXT_CONSTRAINTS, "", "nonroot");
     server.write(&delete, &Identity::admin(), now()).unwrap();
     assert_eq!(
-        admitted(&mut server, &controller(), &pod("default", json!({}), plain())),
+        admitted(&mut server, &controller(), &pod("default", &json!({}), plain())),
         "pods \"one-\" is forbidden: securitycontextconstraints.security.openshift.io cache is missing nonroot"
     );
 }
@@ -196,7 +196,7 @@ fn ranges_of_users_are_read_both_ways() {
     } });
     server.write(&Write::create(&NAMESPACES, ranged), &Identity::admin(), now()).unwrap();
     let spec = |user: i64| json!({ "securityContext": { "runAsUser": user } });
-    let mut admits = |user| admitted(&mut server, &controller(), &pod("ranged", json!({}), spec(user)));
+    let mut admits = |user| admitted(&mut server, &controller(), &pod("ranged", &json!({}), spec(user)));
     assert_eq!(admits(1_000_620_001), "restricted-v2");
     assert!(admits(1_000).contains("1000: must be in the ranges: [1000620000, 1000629999]"));
 }
