@@ -59,6 +59,7 @@ Feature: What the cluster-version operator brings for itself
     Given a 4.18.1 cluster
     When 5 minutes pass
     Then Namespace/openshift-cluster-version field "metadata.labels" is /"openshift.io.run-level":""/
+    And Pod/openshift-cluster-version/cluster-version-operator-* annotation "openshift.io/scc" is "hostaccess"
     When I apply this object:
       """
       apiVersion: v1
@@ -68,6 +69,111 @@ Feature: What the cluster-version operator brings for itself
     Then within 5 minutes Namespace/openshift-cluster-version field "metadata.labels['openshift.io/run-level']" is ""
     And Namespace/openshift-cluster-version field "metadata.labels.mine" is "stays"
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
+
+  @own
+  Scenario: What pods may ask of their nodes is what SecurityContextConstraints allow, except in namespaces with a run level
+    Given a 4.18.1 cluster
+    When I apply this object:
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: web, namespace: default}
+      spec:
+        replicas: 1
+        selector: {matchLabels: {app: web}}
+        template:
+          metadata: {labels: {app: web}}
+          spec: {containers: [{name: web, image: web}]}
+      """
+    Then within 2 minutes Pod/default/web-* annotation "openshift.io/scc" is "restricted-v2"
+    When I apply this object:
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: agent, namespace: default}
+      spec:
+        replicas: 1
+        selector: {matchLabels: {app: agent}}
+        template:
+          metadata: {labels: {app: agent}}
+          spec: {hostNetwork: true, containers: [{name: agent, image: agent}]}
+      """
+    Then throughout 2 minutes Pod/default/agent-* does not exist
+    And Deployment/default/agent field "status.conditions" is /unable to validate against any security context constraint: .provider .+anyuid.+: Forbidden: not usable by user or serviceaccount, provider restricted-v2: .spec.securityContext.hostNetwork: Invalid value: true: Host network is not allowed to be used,/
+    When I apply this object:
+      """
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRoleBinding
+      metadata: {name: agents}
+      roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:openshift:scc:privileged"}
+      subjects: [{kind: ServiceAccount, name: default, namespace: default}]
+      """
+    Then within 20 minutes Pod/default/agent-* annotation "openshift.io/scc" is "privileged"
+    When I apply this object:
+      """
+      apiVersion: v1
+      kind: Namespace
+      metadata: {name: beneath, labels: {openshift.io/run-level: "1"}}
+      """
+    And I apply this object:
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: agent, namespace: beneath}
+      spec:
+        replicas: 1
+        selector: {matchLabels: {app: agent}}
+        template:
+          metadata: {labels: {app: agent}, annotations: {mine: stays}}
+          spec: {hostNetwork: true, containers: [{name: agent, image: agent}]}
+      """
+    Then within 2 minutes Pod/beneath/agent-* field "metadata.annotations" is /^."mine":"stays".$/
+    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
+
+  # OCP-48247
+  Scenario: It is asked for its metrics all the same when another signs its certificate
+    Given a 4.18.1 cluster
+    When 5 minutes pass
+    Then Secret/openshift-cluster-version/cluster-version-operator-serving-cert field "type" is "kubernetes.io/tls"
+    And Secret/openshift-cluster-version/cluster-version-operator-serving-cert annotation "service.beta.openshift.io/originating-service-name" is "cluster-version-operator"
+    When I apply this object:
+      """
+      apiVersion: monitoring.coreos.com/v1
+      kind: PrometheusRule
+      metadata: {name: targets, namespace: openshift-monitoring}
+      spec:
+        groups:
+        - name: general.rules
+          rules:
+          - alert: TargetDown
+            expr: 100 * (count(up == 0) by (job, namespace) / count(up) by (job, namespace)) > 10
+            for: 15m
+            labels: {severity: warning}
+            annotations: {summary: Some targets were not reachable from the monitoring server for an extended period of time.}
+      """
+    And I delete Secret/openshift-service-ca/signing-key
+    Then within 1 minute Secret/openshift-service-ca/signing-key exists
+    # What it serves by was signed by the one that is gone, until it looks again.
+    And within 1 minute alert "ClusterVersionOperatorDown" is pending
+    And within 2 minutes alert "ClusterVersionOperatorDown" is not pending
+    And throughout 30 minutes alert "ClusterVersionOperatorDown" is not firing
+    And alert "TargetDown" was never firing
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And there was never a health insight
+    When service-ca sees nothing new for 40 minutes
+    And I apply this object:
+      """
+      apiVersion: v1
+      kind: Secret
+      metadata: {name: cluster-version-operator-serving-cert, namespace: openshift-cluster-version}
+      data: {tls.crt: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCmV5SnpkV0pxWldOMElqb2dJbVZzYzJWM2FHVnlaU0lzSUNKclpYa2lPaUFpWWlJc0lDSnphV2R1WldSQ2VTSTZJQ0poSW4wPQotLS0tLUVORCBDRVJUSUZJQ0FURS0tLS0tCg==}
+      """
+    Then within 20 minutes alert "ClusterVersionOperatorDown" is firing
+    And within 20 minutes alert "TargetDown" is firing
+    And within 30 minutes alert "ClusterVersionOperatorDown" is not firing
+    And alert "TargetDown" is not firing
     And there was never a health insight
 
   # OCPBUGS-77762

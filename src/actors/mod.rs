@@ -24,6 +24,7 @@ mod recorder;
 pub mod replica_sets;
 pub mod scheduler;
 pub mod service_accounts;
+pub mod service_ca;
 mod shares;
 mod taints;
 mod workqueue;
@@ -261,6 +262,11 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
     let has_pools = world.releases.values().any(|release| release.defines(mco::POOLS));
     if let Some((facts, component)) = operators.get(&operators::NETWORK.to_owned()) {
         actors.push(Box::new(operators::ProxyController::new(facts, component)));
+    }
+    if let Some((facts, _)) = operators.get(&service_ca::CLUSTER_OPERATOR.to_owned())
+        && !facts.deployment.is_empty()
+    {
+        actors.push(Box::new(service_ca::ServiceCa::new(facts, streams)));
     }
     for (facts, component) in operators.into_values() {
         // Payloads that people made for something else may have its ClusterOperator alone.

@@ -1,6 +1,7 @@
 //! The nouns of a cluster as plain data. No IO, no clock, no HTTP.
 
 pub mod alert;
+pub mod certificate;
 mod change;
 pub mod condition;
 pub mod counter;

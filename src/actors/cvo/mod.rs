@@ -31,6 +31,7 @@ mod payload;
 mod preconditions;
 mod queue;
 mod retrieve;
+mod serving;
 mod status;
 mod updates;
 mod upgradeable;
@@ -53,6 +54,7 @@ use self::counts::Counts;
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::Site;
+use self::serving::Serving;
 use self::upgradeable::Style;
 use self::verify::Verifier;
 use self::worker::Worker;
@@ -88,6 +90,7 @@ pub struct ClusterVersionOperator {
     election: Option<Election>,
     out: Outbox,
     counts: Counts,
+    serving: Serving,
     ending: bool,
 }
 
@@ -113,7 +116,8 @@ impl ClusterVersionOperator {
         let pace = Pace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
         let (out, counts) = (Outbox::default(), Counts::default());
-        Some(Self { candidate, ready_at, site, worker, election: None, out, counts, ending: false })
+        let serving = Serving::starting(streams.stream(&format!("serving-certificate/{}", pod.name())), now);
+        Some(Self { candidate, ready_at, site, worker, election: None, out, counts, serving, ending: false })
     }
 
     fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
@@ -150,6 +154,7 @@ impl ClusterVersionOperator {
     }
 
     fn changed(&mut self, change: &Change, now: Time) {
+        self.serving.notice(change, now);
         if change.key.is(&CLUSTER_VERSIONS) || change.key.is(&FEATURE_GATES) {
             self.worker.queue.trigger(now);
         } else if change.key.is(&CONFIG_MAPS) {
@@ -208,13 +213,14 @@ impl ClusterVersionOperator {
             }
         }
         let counted = self.worker.apply.as_mut().map(|apply| self.counts.take(apply));
-        let effects = counted.into_iter().flatten().map(Effect::Count).collect();
+        let served = self.serving.look(view, now);
+        let effects = counted.into_iter().flatten().chain(served).map(Effect::Count).collect();
         let worker = leads.then(|| self.worker.wake_at());
         let signatures = self.site.verifier.wake_at().filter(|_| leads);
         let election = self.election.as_ref().and_then(Election::wake_at);
         Step {
             writes: self.out.take(),
-            wake_at: [worker, signatures, election].into_iter().flatten().min(),
+            wake_at: [worker, signatures, election, self.serving.wake_at()].into_iter().flatten().min(),
             why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
             effects,
         }
@@ -240,6 +246,7 @@ impl Actor for ClusterVersionOperator {
             Interest::Object(LEASES.key(NAMESPACE, "version")),
             Interest::In(PODS, NAMESPACE.to_owned()),
             Interest::In(JOBS, NAMESPACE.to_owned()),
+            Interest::Object(Serving::secret()),
         ]
     }
 

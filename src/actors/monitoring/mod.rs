@@ -11,7 +11,7 @@ mod scrapes;
 mod tests;
 
 pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
-pub(super) use metrics::{PAYLOAD, PAYLOAD_ERRORS};
+pub(super) use metrics::{PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
 pub use prometheus::Prometheus;
 
 use self::metrics::Moment;
@@ -32,7 +32,7 @@ pub fn query(
     counted: Counted<'_>,
     now: Time,
 ) -> Result<Value, String> {
-    promql::evaluate(expr, &Moment { counted, given: &world.metrics, ..Moment::of(view, now) })
+    promql::evaluate(expr, &Moment { given: &world.metrics, ..Moment::scraped(view, now, counted) })
 }
 
 /// Whether a query of the cluster-version operator, which must come to one sample, comes to 1 or to 0.

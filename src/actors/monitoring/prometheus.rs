@@ -7,7 +7,11 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::metrics::{Counted, Moment, Transitions, is_touched};
+use jiff::SignedDuration;
+
+use super::metrics::{
+    Counted, Moment, Transitions, certificates_served, changes_certificates, is_exported, is_touched,
+};
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
 use crate::actors::{Actor, Effect, Input, Interest, Step};
@@ -17,9 +21,12 @@ use crate::model::alert::{Alert, AlertState};
 use crate::model::promql::{self, Labels, Selector, Value};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
-    PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
+    PROMETHEUS_RULES, SECRETS, SERVICE_MONITORS, SERVICES,
 };
 use crate::model::world::World;
+
+/// Within this time a program serves by the certificate that it was given.
+const CERTIFICATES_CHANGE: SignedDuration = SignedDuration::from_secs(120);
 
 /// An alert that is pending or fires.
 #[derive(Debug)]
@@ -41,6 +48,10 @@ pub struct Prometheus {
     active: BTreeMap<Labels, Active>,
     read_at: Option<Time>,
     evaluated_at: Option<Time>,
+    /// The keys that signed what the operator serves by.
+    served: Vec<String>,
+    /// Until when it may be that the operator comes to serve by another certificate: no change of the API tells of that.
+    watches_until: Option<Time>,
 }
 
 impl Prometheus {
@@ -58,6 +69,7 @@ impl Prometheus {
             }
             self.read_at = Some(now);
         }
+        self.notice_certificates(input);
         for change in input.changes {
             self.transitions.notice(change);
             for rule in self.rules.iter_mut().filter(|rule| rule.touched < now) {
@@ -66,6 +78,19 @@ impl Prometheus {
                 }
             }
         }
+    }
+
+    /// Looks at what the operator serves by, and watches it for a while when that is to change.
+    fn notice_certificates(&mut self, input: &Input<'_>) {
+        if input.changes.iter().any(changes_certificates) {
+            self.watches_until = Some(after(input.now, CERTIFICATES_CHANGE));
+        }
+        if certificates_served(input.counters).eq(&self.served) {
+            return;
+        }
+        self.served = certificates_served(input.counters).cloned().collect();
+        let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_exported(selector.metric()));
+        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
     }
 
     /// Whether something that happened at this moment is not in the last evaluation yet.
@@ -84,7 +109,7 @@ impl Prometheus {
         let now = input.now;
         let counted = Counted { transitions: Some(&self.transitions), counters: input.counters };
         let world = Arc::clone(&self.world);
-        let moment = Moment { counted, given: &world.metrics, ..Moment::of(input.view, now) };
+        let moment = Moment { given: &world.metrics, ..Moment::scraped(input.view, now, counted) };
         let mut scrapes = std::mem::take(&mut self.scrapes);
         self.scrape(&moment, &mut scrapes);
         self.scrapes = scrapes;
@@ -167,7 +192,8 @@ impl Prometheus {
 
     fn wake_at(&self, now: Time) -> Option<Time> {
         let next = next_scrape(now);
-        if self.rules.iter().any(|rule| self.is_due(rule, next)) {
+        let watches = self.watches_until.is_some_and(|until| until >= next);
+        if watches || self.rules.iter().any(|rule| self.is_due(rule, next)) {
             return Some(next);
         }
         let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
@@ -205,7 +231,8 @@ impl Actor for Prometheus {
         ];
         let of_target = [PODS, SERVICES, SERVICE_MONITORS]
             .map(|resource| Interest::In(resource, "openshift-cluster-version".to_owned()));
-        kinds.into_iter().map(Interest::Kind).chain(of_target).collect()
+        let certificates = Interest::In(SECRETS, "openshift-cluster-version".to_owned());
+        kinds.into_iter().map(Interest::Kind).chain(of_target).chain([certificates]).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

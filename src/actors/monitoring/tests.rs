@@ -1,6 +1,7 @@
 //! Metrics of objects, by queries of them.
 
 mod alerts;
+mod certificates;
 
 use std::collections::BTreeMap;
 

@@ -9,9 +9,11 @@ pub(crate) mod policy;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::builtin::constraints::{self, Constraint};
 use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
 use super::call::Call;
@@ -64,8 +66,10 @@ pub(crate) struct Admission {
     quotas: Option<TableId>,
     /// Whether pods run as ServiceAccounts that must be there.
     service_accounts: bool,
-    /// Whether what an OpenShift cluster cannot be without may not be deleted.
+    /// Whether OpenShift's own plugins are there.
     openshift: bool,
+    /// What pods may ask of their nodes, in the order in which it is tried; `None` until somebody asks.
+    constraints: Option<Arc<[Constraint]>>,
 }
 
 impl Admission {
@@ -185,6 +189,9 @@ impl ApiServer {
             self.admission.limit_ranges = any;
         } else if kind.is("", "resourcequotas") {
             self.admission.quotas = any;
+        }
+        if constraints::is_source(kind) {
+            self.admission.constraints = None;
         }
         let is_policy = policy::is_policy(kind);
         if !is_policy && !configuration::is_configuration(kind) {

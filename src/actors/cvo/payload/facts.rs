@@ -85,15 +85,28 @@ fn namespace(name: &str) -> What {
     object(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
 }
 
-/// What version pods run as, in releases that have it.
-fn payload_account(release: &Release) -> Option<What> {
+/// What version pods run as, and that they may be privileged, in releases that have it.
+fn payload_account(release: &Release) -> Vec<What> {
+    if !Behaviour::of(release).has_payload_account {
+        return Vec::new();
+    }
     let account = json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
         "metadata": { "name": version_pod::ACCOUNT, "namespace": NAMESPACE },
     });
-    let has_it = Behaviour::of(release).has_payload_account;
-    has_it.then(|| object(account))
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": { "name": "cluster-version-operator-payload" },
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "system:openshift:scc:privileged",
+        },
+        "subjects": [{ "kind": "ServiceAccount", "name": version_pod::ACCOUNT, "namespace": NAMESPACE }],
+    });
+    vec![object(account), object(binding)]
 }
 
 fn own_namespace() -> Option<What> {

@@ -1,11 +1,15 @@
 //! Metrics by name, made of the objects of a cluster.
 
+mod certificates;
 mod exposition;
 mod objects;
 mod operator;
 mod transitions;
 
+pub(in crate::actors) use certificates::SERVING_CERTIFICATE;
+pub(super) use certificates::{certificates_served, changes_certificates};
 pub use exposition::{EXPOSITION, exposition};
+pub(super) use operator::is_exported;
 pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS};
 pub use transitions::Transitions;
 
@@ -23,6 +27,8 @@ pub(super) struct Moment<'a> {
     pub(super) now: Time,
     /// Whether the cluster-version operator runs, and so exports metrics.
     pub(super) operator_runs: bool,
+    /// Whether it is trusted by who asks it for them.
+    pub(super) is_trusted: bool,
     /// What was counted.
     pub(super) counted: Counted<'a>,
     /// What others export.
@@ -41,7 +47,15 @@ pub struct Counted<'a> {
 impl<'a> Moment<'a> {
     /// A moment of a cluster.
     pub(super) fn of(view: &'a View, now: Time) -> Self {
-        Self { view, now, operator_runs: operator::runs(view), counted: Counted::default(), given: &[] }
+        let (counted, given) = (Counted::default(), &[]);
+        Self { view, now, operator_runs: operator::runs(view), is_trusted: true, counted, given }
+    }
+
+    /// As Prometheus sees it: what was counted, and whether who tells that is trusted.
+    pub(super) fn scraped(view: &'a View, now: Time, counted: Counted<'a>) -> Self {
+        let is_trusted = certificates::is_trusted(view, counted.counters);
+        let operator_runs = is_trusted && operator::runs(view);
+        Self { operator_runs, is_trusted, counted, ..Self::of(view, now) }
     }
 }
 

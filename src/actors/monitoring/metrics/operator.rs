@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Moment, count, number, truth};
+use super::{Moment, certificates, count, number, truth};
 use crate::base::clock::parse_rfc3339;
 use crate::model::promql::{Selector, Taken};
 use crate::model::resources::{
@@ -11,7 +11,7 @@ use crate::model::resources::{
 };
 use crate::model::{Change, ChangeKind, Object, Resource, View, condition};
 
-const NAMESPACE: &str = "openshift-cluster-version";
+pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
 
 /// What the operator counts itself: manifests of its pass, and attempts to apply one that failed.
@@ -34,13 +34,18 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
 fn up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let Some(scheme) = scheme(moment.view) else { return };
     for pod in pods(moment.view) {
-        offer(taken, &[("pod", pod.name())], truth(answers(pod, scheme)));
+        offer(taken, &[("pod", pod.name())], truth(moment.is_trusted && answers(pod, scheme)));
     }
 }
 
 /// Whether a pod of the operator is asked for its metrics, and answers.
 pub(super) fn runs(view: &View) -> bool {
     scheme(view).is_some_and(|scheme| pods(view).into_iter().any(|pod| answers(pod, scheme)))
+}
+
+/// Whether a metric is one of the operator's.
+pub(in crate::actors::monitoring) fn is_exported(metric: &str) -> bool {
+    METRICS.iter().any(|(name, ..)| *name == metric)
 }
 
 /// Whether a pod answers to who asks by this scheme: metrics are served by HTTPS alone.
@@ -87,7 +92,9 @@ fn differs(selector: &Selector, collect: CollectOf, change: &Change) -> bool {
 /// Whether a change may lead Prometheus to another pod, or to none.
 fn moves_target(change: &Change) -> bool {
     if !change.key.is(&PODS) {
-        return change.key.is(&SERVICES) || change.key.is(&SERVICE_MONITORS);
+        return change.key.is(&SERVICES)
+            || change.key.is(&SERVICE_MONITORS)
+            || certificates::is_bundle(&change.key);
     }
     let told = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
     match change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) {
