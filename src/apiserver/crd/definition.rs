@@ -32,6 +32,8 @@ pub(crate) struct Family {
     pub(crate) epoch: u64,
     /// The version that objects are stored in.
     pub(crate) storage: Arc<Version>,
+    /// Whether that is the only one.
+    pub(crate) has_one_version: bool,
     /// Whether the definition is being deleted.
     pub(crate) terminating: bool,
     /// The webhook that converts between versions, if there is one.

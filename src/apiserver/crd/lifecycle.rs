@@ -155,7 +155,10 @@ impl ApiServer {
         .is_some_and(|found| found["status"] == "True");
         let conversion = Conversion::read(crd).map(Arc::new);
         let by_webhook = conversion.is_some();
-        let family = Arc::new(Family { epoch, storage: Arc::clone(&storage), terminating, conversion });
+        let has_one_version = definition.versions.len() == 1;
+        let storage_of_all = Arc::clone(&storage);
+        let family =
+            Arc::new(Family { epoch, storage: storage_of_all, has_one_version, terminating, conversion });
         let mut kinds: Vec<Kind> = if accepted { kinds(&definition, &family, table) } else { Vec::new() };
         kinds.sort_by_key(|kind| version_order(&kind.resource.version));
         self.catalog.set(&definition.group, &definition.plural, kinds);

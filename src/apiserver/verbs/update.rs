@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::validation::Written;
 use super::{owners, validation};
 use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
@@ -81,7 +82,10 @@ impl ApiServer {
         }
         let owners = owners::settled(&object, owners, &old);
         count_generation(&kind, &mut object, &old);
-        let part = call.writes_part().then_some(status);
+        // Another version of a kind may have another schema.
+        let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
+        let was_checked = has_one_version && entry.is_of(kind.epoch());
+        let part = call.writes_part().then_some(Written { delta: status, was_checked });
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;

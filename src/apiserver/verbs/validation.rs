@@ -64,13 +64,20 @@ pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// Checks an updated object, or with `status` a written status, which is how it differs from what it was. What is
-/// tolerated goes into `warnings`.
+/// A status that is written: how it differs from what it was.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written<'a> {
+    pub(super) delta: &'a Delta,
+    /// Whether what it was was checked by the schema in force: of that, what stays as it is need not be looked at again.
+    pub(super) was_checked: bool,
+}
+
+/// Checks an updated object, or a written status. What is tolerated goes into `warnings`.
 pub(super) fn updated(
     kind: &Kind,
     object: &Value,
     old: &Value,
-    status: Option<&Delta>,
+    status: Option<Written<'_>>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Outcome<()> {
@@ -107,14 +114,14 @@ fn custom_update(
     custom: &Custom,
     object: &Value,
     old: &Value,
-    status: Option<&Delta>,
+    status: Option<Written<'_>>,
     profile: &Profile,
     warnings: &mut Vec<String>,
 ) -> Vec<FieldError> {
     let schema = &custom.version.schema;
     let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
     let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
-    let mut errors = if let Some(delta) = status_only {
+    let mut errors = if let Some(Written { delta, was_checked }) = status_only {
         let prefix = |named: bool| if named { "status" } else { "" };
         let context = validate::Context {
             profile,
@@ -123,7 +130,8 @@ fn custom_update(
         };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
-                let old = old.get("status").filter(|_| ratchets).map(|old| Before::new(old, delta));
+                let old = old.get("status").filter(|_| ratchets || was_checked);
+                let old = old.map(|old| Before::new(old, delta));
                 validate::validate(value, old, schema, context)
             }
             _ => Vec::new(),
@@ -132,7 +140,7 @@ fn custom_update(
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         validate::validate(object, ratchets.then_some(old.into()), schema, context)
     };
-    errors.extend(beyond_schema(custom, object, Some(old), status));
+    errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.delta)));
     let judged = Judged { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
     errors.extend(broken);
