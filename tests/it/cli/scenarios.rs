@@ -133,7 +133,7 @@ fn a_timeline_fits_the_width_or_is_printed_in_full() {
         output.stdout.split("\n\n").nth(1).unwrap().to_owned()
     };
     insta::assert_snapshot!(timeline("80"), @"
-        0:00:00                        cluster installed: 2...  installer
+        0:00:00                        cluster installed: 3...  installer
         0:00:00  > update to image quay.io/openshift-release-dev/ocp-release@sha256:0...
         0:00:00  ClusterVersion/ve...  requested quay.io/op...  administrator
         0:00:00  ok update to image quay.io/openshift-release-dev/ocp-release@sha256:...

@@ -103,17 +103,17 @@ const UNSIGNED: &str =
 fn a_normal_update() {
     insta::assert_snapshot!(trace(CLUSTER, "- update: {to: 4.20.2}\n- advance: 40m\n"), @r#"
         00:00 administrator: generation 2
-        00:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-        00:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
-        00:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
-        00:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 18 done (16% complete)"
-        00:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-        00:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
-        00:14 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
-        11:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
-        11:42 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
-        21:40 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-        25:33 cluster-version-operator: no Upgradeable
+        00:15 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+        00:15 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
+        00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
+        00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 18 done (16% complete)"
+        00:18 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+        00:18 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
+        00:18 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
+        11:46 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
+        11:46 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
+        21:44 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+        25:38 cluster-version-operator: no Upgradeable
         "#);
 }
 
@@ -131,11 +131,11 @@ fn a_digest_that_nobody_has_by_force_and_its_withdrawal() {
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=The update cannot be verified: unable to verify sha256:0000000000000000000000000000000000000000000000000000000000000000 against keyrings: verifier-public-key-redhat"
         01:32 cluster-version-operator: observedGeneration 2
         02:00 administrator: generation 3
-        02:02 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
+        02:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
         02:04 administrator: generation 4
-        02:04 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
-        02:04 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.1\" image=\"IMAGE-2a12\""
-        04:26 cluster-version-operator: observedGeneration 4
+        02:05 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
+        02:05 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.1\" image=\"IMAGE-2a12\""
+        04:25 cluster-version-operator: observedGeneration 4
         "#);
 }
 
@@ -148,19 +148,19 @@ fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"4.20.2\" image=\"IMAGE-c0bb\" failure=The update cannot be verified: unable to verify sha256:c0bba2cc50e1dd008543aea6b0151150d5cca63447fc543bea34b0918e859f2e against keyrings: verifier-public-key-redhat"
         01:32 cluster-version-operator: observedGeneration 2
         02:00 administrator: generation 3
-        02:12 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-        02:12 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
-        02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 18 done (16% complete)"
-        02:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-        02:15 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 18)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
-        02:15 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
-        02:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
-        02:15 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
+        02:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+        02:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
+        02:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 18 done (16% complete)"
+        02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+        02:12 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 18)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
+        02:12 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
+        02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
+        02:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
         07:00 administrator: generation 4
         07:00 cluster-version-operator: observedGeneration 4
-        13:43 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
-        13:43 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
-        23:41 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-        27:35 cluster-version-operator: no Upgradeable
+        13:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
+        13:41 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
+        23:39 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+        27:33 cluster-version-operator: no Upgradeable
         "#);
 }

@@ -122,22 +122,7 @@ impl ApiServer {
 
     /// The name of the constraints that let a pod in, or why none do.
     fn choose(&mut self, all: &[Constraint], call: &Call<'_>, pod: &Value) -> Result<String, String> {
-        let is_there = |name: &&str| all.iter().any(|constraint| constraint.name == *name);
-        let missing: Vec<&str> = STANDARD.into_iter().filter(|name| !is_there(name)).collect();
-        if !missing.is_empty() {
-            let missing = missing.join(", ");
-            return Err(format!(
-                "securitycontextconstraints.security.openshift.io cache is missing {missing}"
-            ));
-        }
-        let required = pod["metadata"]["annotations"][REQUIRED].as_str().filter(|name| !name.is_empty());
-        let tried: Vec<&Constraint> =
-            all.iter().filter(|constraint| required.is_none_or(|name| constraint.name == name)).collect();
-        if let Some(name) = required.filter(|_| tried.is_empty()) {
-            let name = quote(name);
-            let what = format!("securitycontextconstraints.security.openshift.io {name} not found");
-            return Err(format!("failed to retrieve the required SCC {name}: {what}"));
-        }
+        let tried = tried(all, pod)?;
         let namespace = &*call.path.namespace;
         let range = self.namespace_text(namespace, ["annotations", USERS]);
         let range = range.and_then(|text| Range::parse(&text));
@@ -175,6 +160,25 @@ impl ApiServer {
         };
         let mut candidates = users.account.iter().chain([users.requester]);
         candidates.any(|user| constraint.names(user) || self.may(user, &asked))
+    }
+}
+
+/// The constraints that are tried for a pod: all, unless it wants one.
+fn tried<'a>(all: &'a [Constraint], pod: &Value) -> Result<Vec<&'a Constraint>, String> {
+    let is_there = |name: &&str| all.iter().any(|constraint| constraint.name == *name);
+    let missing: Vec<&str> = STANDARD.into_iter().filter(|name| !is_there(name)).collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Err(format!("securitycontextconstraints.security.openshift.io cache is missing {missing}"));
+    }
+    let required = pod["metadata"]["annotations"][REQUIRED].as_str().filter(|name| !name.is_empty());
+    let Some(name) = required else { return Ok(all.iter().collect()) };
+    match all.iter().find(|constraint| constraint.name == name) {
+        Some(constraint) => Ok(vec![constraint]),
+        None => Err(format!(
+            "failed to retrieve the required SCC {name}: securitycontextconstraints.security.openshift.io {name} not found",
+            name = quote(name)
+        )),
     }
 }
 
