@@ -50,8 +50,9 @@ use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 /// `true`.
 pub const PROGRAM: &str = "windtunnel.dev/program";
 
-/// One component of the cluster.
-pub trait Actor: Send {
+/// One component of the cluster. A copy of it goes on from where it is by itself: it has what it knows alone, and shares nothing
+/// that changes.
+pub trait Actor: Copied + Send {
     /// The name that the record and the timeline show, such as `cluster-version-operator`.
     fn name(&self) -> &str;
 
@@ -64,12 +65,35 @@ pub trait Actor: Send {
         None
     }
 
+    /// The world that it knows, if it knows one: a copy of a cluster has a world of its own.
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        None
+    }
+
     /// The changes that wake it.
     fn interests(&self) -> Vec<Interest>;
 
     /// Looks at what it was given and decides. Called when something of interest changed, when an answer or a signal
     /// is there, and when the time it asked for has come.
     fn step(&mut self, input: &Input<'_>) -> Step;
+}
+
+/// What makes a copy of an actor; whatever can be cloned has it.
+pub trait Copied {
+    /// An actor that knows and does the same from here on.
+    fn copied(&self) -> Box<dyn Actor>;
+}
+
+impl<T: Actor + Clone + 'static> Copied for T {
+    fn copied(&self) -> Box<dyn Actor> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Actor> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
 }
 
 /// Changes that wake an actor.

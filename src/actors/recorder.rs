@@ -40,7 +40,7 @@ impl Notice {
 }
 
 /// An Event that stands in the API: its name and how often it was told.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Told {
     name: String,
     first: Time,
@@ -50,14 +50,14 @@ struct Told {
 }
 
 /// Messages of one reason, for combining.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Similar {
     messages: BTreeSet<String>,
     last: Time,
 }
 
 /// What Events are about, and who tells them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Subject {
     /// The object, as a reference to it; Events are named after it.
     pub(super) involved: Value,
@@ -68,7 +68,7 @@ pub(super) struct Subject {
 }
 
 /// The memory of what was told of one object.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Recorder {
     subject: Subject,
     told: BTreeMap<(bool, &'static str, String), Told>,

@@ -19,7 +19,7 @@ const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 ///
 /// A subject whose writes are unanswered is not handed out: looking at it before the view holds those writes would
 /// make them twice.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct WorkQueue {
     dirty: BTreeSet<Key>,
     later: BTreeMap<Key, Time>,

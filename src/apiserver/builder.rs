@@ -169,6 +169,7 @@ impl Builder {
             store,
             catalog,
             profile: Profile::of(self.minor, self.backports),
+            profile_since: 0,
             backports: self.backports,
             managed_fields: self.managed_fields,
             epoch: 0,

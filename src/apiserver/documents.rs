@@ -21,7 +21,7 @@ pub(crate) struct Document {
 pub(crate) type Stamp = (u64, u32);
 
 /// Documents by a name of their own.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Documents(BTreeMap<String, (Stamp, Arc<Document>)>);
 
 /// How many documents are kept at most; groups come and go.

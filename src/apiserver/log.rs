@@ -38,7 +38,7 @@ pub struct WriteOutcome {
 }
 
 /// The last outcomes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct WriteLog {
     outcomes: VecDeque<WriteOutcome>,
     limit: usize,

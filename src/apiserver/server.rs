@@ -19,7 +19,7 @@ use super::profile::Profile;
 use super::reply::Reply;
 use super::request::{Method, Request, Target};
 use super::status::{Outcome, Refused};
-use super::store::{Event, Store, TableId};
+use super::store::{Entry, Event, Store, TableId};
 use super::upstream::{Programs, Upstream};
 use super::verbs::PriorityClass;
 use crate::base::clock::Time;
@@ -27,12 +27,14 @@ use crate::base::rng::Stream;
 use crate::model::fault::RequestFault;
 use crate::model::{Identity, Object, Refusal, Resource, Write};
 
-/// An in-memory Kubernetes API server.
-#[derive(Debug)]
+/// An in-memory Kubernetes API server. A copy goes its own way, and shares what neither changes.
+#[derive(Debug, Clone)]
 pub struct ApiServer {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     pub(crate) profile: Profile,
+    /// The revision at which that came into force.
+    pub(super) profile_since: u64,
     pub(super) backports: bool,
     /// Whether owners of fields are kept.
     pub(crate) managed_fields: bool,
@@ -266,8 +268,14 @@ impl ApiServer {
         &self.profile
     }
 
+    /// Whether an object was last written when every fault in it was refused, also one that was there before.
+    pub(super) fn tolerated_nothing(&self, entry: &Entry) -> bool {
+        entry.is_since(self.profile_since) && !self.profile.ratchets_objects && !self.profile.ratchets_status
+    }
+
     /// Serves as Kubernetes 1.`minor` from now on; what is stored stays as it is.
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
+        self.profile_since = self.store.revision();
         self.profile = Profile::of(minor, self.backports);
         self.catalog.set_minor(minor);
     }

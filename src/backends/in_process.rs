@@ -27,6 +27,10 @@ impl Backend for Here {
     fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
         Ok(Box::new(InProcess::new(order.minor, order.seed, order.clock.clone())))
     }
+
+    fn is_always_the_same(&self) -> bool {
+        true
+    }
 }
 
 /// An API server for a simulated cluster.
@@ -126,6 +130,11 @@ impl Door for InProcess {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities::OURS
+    }
+
+    fn copied(&self, clock: Arc<dyn Clock>) -> Option<Box<dyn Door>> {
+        let server = self.shared.with(|server| server.clone());
+        Some(Box::new(Self { shared: Shared::new(server, clock), seen: self.seen }))
     }
 }
 

@@ -20,7 +20,7 @@ pub use cleanup::{Cleanups, Guard, Stop};
 #[cfg(feature = "live")]
 pub use remote::{RUN, SIMULATED};
 
-use crate::base::clock::{Time, VirtualClock};
+use crate::base::clock::{Clock, Time, VirtualClock};
 use crate::model::fault::{RequestFault, Requests};
 use crate::model::{Change, Identity, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
@@ -67,6 +67,12 @@ pub trait Door: Send {
 
     /// Has this answer what clients ask of pods through the API server. Servers that are not ours ask real pods.
     fn answer_behind(&mut self, _: Arc<dyn Upstream>) {}
+
+    /// A copy of the API server with all that is in it, for a simulation of its own with this clock; `None` where there is none to
+    /// be had.
+    fn copied(&self, _: Arc<dyn Clock>) -> Option<Box<dyn Door>> {
+        None
+    }
 
     /// Why the cluster is out of reach for good; `None`: it is not.
     fn lost(&self) -> Option<&str> {
@@ -137,6 +143,12 @@ pub trait Backend: Send + Sync {
     /// What the clock of a run shows when its cluster is installed; `None`: whatever the run likes.
     fn epoch(&self) -> Option<Time> {
         None
+    }
+
+    /// Whether a cluster that is installed by the same plan and seed is always the same, so that one may go on from a copy of
+    /// another ([`Door::copied`]).
+    fn is_always_the_same(&self) -> bool {
+        false
     }
 
     /// How many runs it can hold at a time.

@@ -42,7 +42,7 @@ impl Later {
 }
 
 /// What is done later, in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Agenda {
     items: BTreeMap<(Time, u64), Later>,
     added: u64,

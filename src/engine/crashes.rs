@@ -19,7 +19,7 @@ const AWAY: SignedDuration = SignedDuration::from_secs(1);
 const PANIC: i64 = 2;
 
 /// Who dies, and at which of its writes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Crash {
     pub(super) process: String,
     pub(super) writes: Requests,

@@ -55,7 +55,10 @@ impl Simulation {
         let now = self.now();
         let running = match program(&object, &container, &self.world, self.streams, now) {
             Program::Actor(actor) => Running::Actor(self.add(actor)),
-            Program::UpdateStatusController(identity) => Running::Task(self.spawn_insights(&identity)),
+            Program::UpdateStatusController(identity) => {
+                self.first_task.get_or_insert(now);
+                Running::Task(self.spawn_insights(&identity))
+            }
             Program::Other => Running::Idle,
         };
         let program = (!matches!(running, Running::Idle)).then(|| container.clone());

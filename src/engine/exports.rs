@@ -15,10 +15,16 @@ const METRICS_PORT: u16 = 9099;
 #[derive(Debug, Default)]
 pub(super) struct Exports(Mutex<Counts>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Counts {
     transitions: Transitions,
     counters: Arc<Vec<Counter>>,
+}
+
+impl Clone for Exports {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.lock().clone()))
+    }
 }
 
 impl Exports {

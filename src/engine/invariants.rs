@@ -15,7 +15,7 @@ use crate::record::WriteEvent;
 use crate::scenario::plan::Invariant;
 
 /// Those that a run holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Invariants {
     held: BTreeSet<Invariant>,
     epoch: Time,

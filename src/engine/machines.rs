@@ -18,7 +18,7 @@ use crate::record::Event;
 const UP_IN_LOOP: SignedDuration = SignedDuration::from_secs(12);
 
 /// One machine.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Machine {
     disk: Disk,
     /// What its kubelet runs by itself.
@@ -36,7 +36,7 @@ struct Machine {
 }
 
 /// All machines, by the names of their nodes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Machines {
     by_node: BTreeMap<String, Machine>,
     /// When machines that reboot are back.

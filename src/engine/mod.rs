@@ -22,6 +22,7 @@ mod effects;
 mod error;
 mod exports;
 mod install;
+mod installed;
 mod invariants;
 mod kept;
 mod machines;

@@ -9,7 +9,7 @@ use crate::model::{Change, ChangeKind, Object, View};
 use crate::status::nodes;
 
 /// The phases of all nodes since the run began.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Phases {
     of: BTreeMap<String, Vec<Phase>>,
     /// What comes before is the set-up, of which only the last phase counts.
@@ -17,7 +17,7 @@ pub(super) struct Phases {
 }
 
 /// A node that went from one phase to one that cannot follow it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Leap {
     pub(super) node: String,
     before: Phase,

@@ -75,6 +75,21 @@ pub(super) struct Processes {
 }
 
 impl Processes {
+    /// The same processes in another simulation; `None` where one is a task.
+    pub(super) fn copied(&self) -> Option<Self> {
+        let copy = |((pod, container), process): (&(Key, String), &Process)| {
+            let running = match process.running {
+                Running::Actor(id) => Running::Actor(id),
+                Running::Task(_) => return None,
+                Running::Idle => Running::Idle,
+            };
+            let program = process.program.clone();
+            Some(((pod.clone(), container.clone()), Process { kubelet: process.kubelet, program, running }))
+        };
+        let by_container = self.by_container.iter().map(copy).collect::<Option<_>>()?;
+        Some(Self { by_container })
+    }
+
     /// A process started.
     pub(super) fn insert(&mut self, pod: Key, container: String, process: Process) {
         self.by_container.insert((pod, container), process);

@@ -30,6 +30,7 @@ const STRIDE: usize = 3;
 const LONG: SignedDuration = SignedDuration::from_mins(90);
 
 /// An actor that lives for so many more writes.
+#[derive(Clone)]
 struct Dying {
     actor: Box<dyn Actor>,
     writes: usize,
@@ -64,6 +65,7 @@ impl Actor for Dying {
 }
 
 /// Stands where an actor was, for a moment.
+#[derive(Clone)]
 struct Nobody;
 
 impl Actor for Nobody {

@@ -11,7 +11,7 @@ use crate::model::{Change, Key, Resource};
 pub(super) type ActorId = usize;
 
 /// Who wants to know of one kind.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Readers {
     everywhere: BTreeSet<ActorId>,
     by_namespace: BTreeMap<String, BTreeSet<ActorId>>,
@@ -21,7 +21,7 @@ struct Readers {
 type Kinds = BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Readers>>;
 
 /// The index of all interests.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Router {
     kinds: Kinds,
     objects: BTreeMap<Key, BTreeSet<ActorId>>,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::error::SessionError;
+use super::installed::{Beginning, Origin};
 use super::invariants::Invariants;
 use super::simulation::{Pending, Simulation};
 use super::{act, check, check_status, command, install, kept};
@@ -32,6 +33,20 @@ struct Begin<'a> {
     ids: &'a [String],
     seed: u64,
     epoch: Time,
+    /// Whether it may go on from a cluster that was installed before.
+    remembers: bool,
+}
+
+impl Begin<'_> {
+    fn header(&self, epoch: Time) -> Header {
+        Header {
+            scenario: self.scenario.to_owned(),
+            ids: self.ids.to_vec(),
+            seed: self.seed,
+            epoch,
+            windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
 }
 
 /// One simulated cluster and its time.
@@ -66,8 +81,8 @@ impl Session {
         ids: &[String],
         seed: u64,
     ) -> Result<Self, SessionError> {
-        let begin =
-            Begin { scenario, ids, seed, epoch: backend.epoch().or(plan.past.moment).unwrap_or(EPOCH) };
+        let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
+        let begin = Begin { scenario, ids, seed, epoch, remembers: backend.is_always_the_same() };
         Self::begin(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
     }
 
@@ -82,7 +97,7 @@ impl Session {
         epoch: Time,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
     ) -> Result<Self, SessionError> {
-        let begin = Begin { scenario: "", ids: &[], seed, epoch };
+        let begin = Begin { scenario: "", ids: &[], seed, epoch, remembers: false };
         Self::begin(plan, &begin, |minor, clock| Ok(door(minor, clock)))
     }
 
@@ -98,19 +113,45 @@ impl Session {
             .start_paused(true)
             .build()
             .map_err(|_| SessionError::Ended)?;
-        let simulation = runtime.block_on(Self::install(plan, begin, door))?;
+        let simulation = runtime.block_on(Self::settled(plan, begin, door))?;
         Ok(Self { simulation, runtime })
+    }
+
+    /// The planned cluster when all that it begins with has started.
+    async fn settled(
+        plan: &ClusterPlan,
+        begin: &Begin<'_>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
+    ) -> Result<Simulation, SessionError> {
+        let origin = Origin { plan: plan.clone(), seed: begin.seed, epoch: begin.epoch };
+        let origin = Some(origin).filter(|origin| begin.remembers && origin.is_small());
+        let beginning = origin.as_ref().map(|origin| origin.begin(begin.header(begin.epoch)));
+        let (mut simulation, keep_at) = match beginning {
+            Some(Beginning::GoOn(copy)) => (*copy, None),
+            Some(Beginning::Keep(at)) => (Self::install(plan, begin, door).await?, Some(at)),
+            Some(Beginning::Install) | None => (Self::install(plan, begin, door).await?, None),
+        };
+        let epoch = simulation.record.header.epoch;
+        if let (Some(origin), Some(at)) = (&origin, keep_at) {
+            simulation.run_until(at, |_| false).await?;
+            origin.keep(&simulation, at);
+        }
+        simulation.run_until(epoch, |_| false).await?;
+        if let Some(origin) = origin {
+            origin.remember(simulation.first_task);
+        }
+        Ok(simulation)
     }
 
     async fn install(
         plan: &ClusterPlan,
-        &Begin { scenario, ids, seed, epoch }: &Begin<'_>,
+        begin: &Begin<'_>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let clock = VirtualClock::starting_at(after(epoch, -SETTLING));
+        let clock = VirtualClock::starting_at(after(begin.epoch, -SETTLING));
         let start = clock.now();
         let epoch = after(start, SETTLING);
-        let streams = Streams::new(seed);
+        let streams = Streams::new(begin.seed);
         let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
         let door = door(minor, clock.clone())?;
         let capabilities = door.capabilities();
@@ -126,14 +167,7 @@ impl Session {
             world.node_lease_stretch = capabilities.speed;
         }
         let world = Arc::new(world);
-        let header = Header {
-            scenario: scenario.to_owned(),
-            ids: ids.to_vec(),
-            seed,
-            epoch,
-            windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let record = Record { header, entries: Vec::new() };
+        let record = Record { header: begin.header(epoch), entries: Vec::new() };
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
         simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();
@@ -162,7 +196,6 @@ impl Session {
         for actor in actors::controllers(&world, &streams) {
             simulation.add(actor);
         }
-        simulation.run_until(epoch, |_| false).await?;
         Ok(simulation)
     }
 

@@ -58,6 +58,8 @@ pub(super) struct Simulation {
     pub(super) kept: BTreeMap<String, String>,
     /// What running components have counted, also for who asks pods.
     pub(super) exports: Arc<Exports>,
+    /// When the first program started that is no actor.
+    pub(super) first_task: Option<Time>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
     /// Why the API server is not the one that a release came with, where that makes a difference.
@@ -106,6 +108,7 @@ impl Simulation {
             halt: None,
             kept: BTreeMap::new(),
             exports,
+            first_task: None,
             pinned: false,
             unserved: None,
             processes: Processes::default(),
@@ -122,6 +125,19 @@ impl Simulation {
             crashes: Vec::new(),
             requests: (0, 0),
         }
+    }
+
+    /// Takes the actors of another simulation over, as they are, with all that waits for them.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        self.slots.clone_from(&other.slots);
+        for world in self.slots.values_mut().filter_map(|slot| slot.actor.world()) {
+            world.clone_from(&self.world);
+        }
+        self.next_id = other.next_id;
+        self.router = other.router.clone();
+        self.wakes.clone_from(&other.wakes);
+        self.ready.clone_from(&other.ready);
+        self.retries.clone_from(&other.retries);
     }
 
     /// The current moment.

@@ -10,6 +10,7 @@ use crate::base::clock::Time;
 use crate::model::{Answer, Change, Identity, View, Write};
 
 /// One actor with what waits for it.
+#[derive(Clone)]
 pub(super) struct Slot {
     pub(super) actor: Box<dyn Actor>,
     pub(super) identity: Identity,

@@ -9,7 +9,7 @@ use super::release::{Architecture, Release};
 use super::world::World;
 
 /// What the update service was told to answer; by default it leads to every recommended release, in every channel.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct UpdateService {
     /// What each channel answers, by its name; `None`: every channel lists every release.
     pub channels: Option<BTreeMap<String, Channel>>,
@@ -30,6 +30,12 @@ pub struct BlockedEdge {
     pub from: Regex,
     /// The risk; `None`: there are no such updates.
     pub risk: Option<Risk>,
+}
+
+impl PartialEq for BlockedEdge {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.to, self.from.as_str(), &self.risk) == (&other.to, other.from.as_str(), &other.risk)
+    }
 }
 
 impl BlockedEdge {

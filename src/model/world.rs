@@ -156,7 +156,7 @@ impl Registry {
 }
 
 /// Images that belong to no release.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Workloads {
     /// Those that are told of, by their pull specifications.
     pub named: BTreeMap<String, Image>,

@@ -79,7 +79,7 @@ pub struct Plan {
 }
 
 /// The cluster to begin with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ClusterPlan {
     /// The release that the cluster runs.
     pub release: Release,
@@ -180,7 +180,7 @@ impl Default for Platform {
 }
 
 /// An object to create at the start.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlannedObject {
     /// Line and column in the scenario's file, from 1; `None` where a feature's step asks for it.
     pub place: Option<(usize, usize)>,
@@ -189,7 +189,7 @@ pub struct PlannedObject {
 }
 
 /// A release that exists in the run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReleasePlan {
     /// Its facts.
     pub release: Release,

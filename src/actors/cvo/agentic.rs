@@ -29,7 +29,7 @@ const GOOD_FOR: SignedDuration = SignedDuration::from_hours(24);
 const OTHERS_MAX: usize = 5;
 
 /// The loop that keeps AgenticRuns: it goes with that of available updates.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct AgenticRuns {
     /// The look for updates that it followed last.
     followed: Option<Time>,

@@ -72,7 +72,7 @@ pub(super) struct Pace {
 }
 
 /// The loop.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ApplyLoop {
     pub(super) work: Work,
     pub(super) mode: Mode,

@@ -10,7 +10,7 @@ use crate::actors::monitoring::{PAYLOAD, PAYLOAD_ERRORS};
 use crate::model::counter::Counter;
 
 /// The counts of one process.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
     /// Attempts to apply a manifest that failed, by version.
     failed: BTreeMap<Version, u64>,

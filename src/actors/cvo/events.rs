@@ -13,7 +13,7 @@ use crate::model::View;
 use crate::model::resources::{CONFIG_MAPS, LEASES};
 
 /// The memory of what was told about ClusterVersion.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Events(Recorder);
 
 impl Default for Events {

@@ -27,7 +27,7 @@ pub(super) enum Mode {
 pub(super) type Node = Vec<usize>;
 
 /// Steps, one after the other, each of nodes that do not wait for one another.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Graph {
     /// The steps in order.
     pub(super) steps: Vec<Vec<Node>>,

@@ -51,7 +51,7 @@ impl Timing {
 }
 
 /// One candidate.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Candidate {
     /// Its identity, which no other process ever has.
     pub(super) holder: String,
@@ -62,7 +62,7 @@ pub(super) struct Candidate {
 }
 
 /// One candidate's part in the election.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Election {
     candidate: Candidate,
     timing: Timing,

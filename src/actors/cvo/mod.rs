@@ -80,7 +80,7 @@ const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
 const STARTUP_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// One process of the cluster-version operator.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ClusterVersionOperator {
     candidate: Option<Candidate>,
     /// When it has started up, and becomes a candidate.
@@ -234,6 +234,10 @@ impl Actor for ClusterVersionOperator {
 
     fn identity(&self) -> Identity {
         Identity::service_account(NAMESPACE, "default")
+    }
+
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        Some(&mut self.site.world)
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -41,7 +41,7 @@ pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) 
 }
 
 /// Since when each ClusterOperator has been waited for. Lost with the work, and with the process.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Watches {
     since: BTreeMap<String, Time>,
 }

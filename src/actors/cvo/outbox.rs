@@ -28,7 +28,7 @@ pub(super) enum Purpose {
 }
 
 /// Requests in order; answers come back in the same order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Outbox {
     writes: Vec<Write>,
     outstanding: VecDeque<Purpose>,

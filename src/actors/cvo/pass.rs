@@ -19,7 +19,7 @@ const RETRIES_INITIALIZING: &[SignedDuration] =
     &[SignedDuration::from_secs(1), SignedDuration::from_secs(2), SignedDuration::from_secs(4)];
 
 /// A pass, and where it stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Pass {
     mode: Mode,
     graph: Graph,
@@ -45,7 +45,7 @@ pub(super) struct Pass {
 }
 
 /// One worker with its node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Worker {
     node: Node,
     /// ClusterOperators of the node that are still to be created before anything else.

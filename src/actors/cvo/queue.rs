@@ -13,7 +13,7 @@ const NEWS_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 const NEWS_BURST: i32 = 2;
 
 /// The one-key work queue of the worker, with its error back-off.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Queue {
     due_at: Option<Time>,
     retries: u32,

@@ -64,7 +64,7 @@ impl From<String> for Trouble {
 }
 
 /// One retrieval on its way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Retrieval {
     /// What is fetched.
     pub(super) target: Target,
@@ -76,7 +76,7 @@ pub(super) struct Retrieval {
     left: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Stage {
     /// Until this moment; for ever where nobody answers and nothing limits it.
     Verify {
@@ -92,7 +92,7 @@ enum Stage {
 }
 
 /// What retrievals need to know of their process.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Site {
     /// The operator's own node.
     pub(super) node: String,

@@ -23,7 +23,7 @@ const SECRET: &str = "cluster-version-operator-serving-cert";
 const SEEN_AFTER: (u64, u64) = (30, 90);
 
 /// What a process serves by.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Serving {
     delays: Stream,
     /// The key that signed its certificate.

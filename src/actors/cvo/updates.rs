@@ -33,7 +33,7 @@ use crate::model::{Object, View};
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// What is known of updates, from one look at the update service to the next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Updates {
     /// The shortest time between two looks.
     interval: SignedDuration,

@@ -29,7 +29,7 @@ pub(super) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 const REMEMBERED_MAX: usize = 64;
 
 /// The verifier of one process, with its memory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Verifier {
     /// Signatures that were good, by digest.
     verified: BTreeMap<String, Vec<String>>,

@@ -26,7 +26,7 @@ use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Answer, Object, Operation, View, Write};
 
 /// The worker, with the two memories: what was accepted last, and the loop that applies it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Worker {
     own: Release,
     pace: Pace,

@@ -18,7 +18,7 @@ use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 /// The DaemonSet controller of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DaemonSetController {
     queue: WorkQueue,
     started: bool,

@@ -28,7 +28,7 @@ use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
 const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
 
 /// The Deployment controller of the kube-controller-manager.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DeploymentController {
     streams: Streams,
     queue: WorkQueue,

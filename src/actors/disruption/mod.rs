@@ -18,7 +18,7 @@ use crate::model::{Identity, Key, Object, Resource, View};
 pub(super) const SCALED: [Resource; 4] = [REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, REPLICATION_CONTROLLERS];
 
 /// The disruption controller of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DisruptionController {
     queue: WorkQueue,
     started: bool,

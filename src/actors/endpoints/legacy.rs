@@ -20,7 +20,7 @@ const MOST: usize = 1000;
 const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
 
 /// The endpoints controller of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EndpointsController {
     queue: WorkQueue,
     started: bool,

@@ -23,7 +23,7 @@ const SELF: &str = "endpointslice-controller.k8s.io";
 const MOST: usize = 100;
 
 /// The endpoint slice controller of kube-controller-manager, for IPv4.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EndpointSliceController {
     queue: WorkQueue,
     started: bool,

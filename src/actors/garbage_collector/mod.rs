@@ -28,7 +28,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 /// The garbage collector of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct GarbageCollector {
     queue: WorkQueue,
     /// The objects that name an owner of this uid.

@@ -11,7 +11,7 @@ const FIRST_SECONDS: i64 = 10;
 const LONGEST: SignedDuration = SignedDuration::from_mins(10);
 
 /// How pods of one Job have failed since one last succeeded. It is forgotten when the controller is restarted.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Failures {
     seen: [i64; 2],
     in_a_row: i64,

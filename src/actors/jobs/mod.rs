@@ -37,7 +37,7 @@ use crate::model::{Answer, Identity, Key, Object, View, Write, condition};
 const PAYLOAD_JOB: SignedDuration = SignedDuration::from_secs(10);
 
 /// The Job controller of the kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct JobController {
     queue: WorkQueue,
     failures: BTreeMap<Key, Failures>,

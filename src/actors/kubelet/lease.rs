@@ -15,7 +15,7 @@ const DURATION_SECONDS: i64 = 40;
 const RENEWED_EVERY: SignedDuration = SignedDuration::from_secs(DURATION_SECONDS / 4);
 
 /// The Lease of one node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct NodeLease {
     node: String,
     renewed_at: Option<Time>,

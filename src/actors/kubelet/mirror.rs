@@ -21,13 +21,13 @@ const SEEN: &str = "kubernetes.io/config.seen";
 const SOURCE: &str = "kubernetes.io/config.source";
 
 /// The pods that one kubelet runs from files, by their mirrors.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StaticPods {
     by_mirror: BTreeMap<Key, Running>,
 }
 
 /// One of them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Running {
     pod: StaticPod,
     hash: String,

@@ -51,7 +51,7 @@ use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, resources};
 const MINOR_DEFAULT: u32 = 27;
 
 /// The kubelet of one node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Kubelet {
     name: String,
     node: String,
@@ -283,6 +283,10 @@ impl Actor for Kubelet {
 
     fn identity(&self) -> Identity {
         Identity::new(format!("system:node:{}", self.node), &["system:nodes"])
+    }
+
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        Some(&mut self.world)
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -30,7 +30,7 @@ const NOT_READY: &str = "[container runtime network not ready: NetworkReady=fals
     provider started?]";
 
 /// What a kubelet knows of its node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct NodeStatus {
     /// The start of the machine that is to be told; `None` where the machine has been running all along.
     boot: Option<Boot>,

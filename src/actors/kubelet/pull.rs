@@ -33,7 +33,7 @@ pub(super) struct PullError {
 }
 
 /// The pull of one image for one pod.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Pulling {
     /// It is under way and comes to `outcome` at `until`.
     Underway { since: Time, until: Time, outcome: Outcome, failures: u32 },

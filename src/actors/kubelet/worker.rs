@@ -22,7 +22,7 @@ use crate::model::{Key, Object, View, Write, resources::PODS};
 pub(super) const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 /// What a kubelet knows beside the API.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     /// The pod that this is about; one of the same name may follow.
     pub(super) uid: String,
@@ -54,7 +54,7 @@ pub(super) struct Memory {
 }
 
 /// A patch of a pod's status that was sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Sent {
     changes: Value,
     /// The versions of the pod that it was made from and that it left behind: of any later one, somebody else has written

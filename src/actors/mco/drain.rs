@@ -42,7 +42,7 @@ const CORDONS_AGAIN: Line = (4, 18);
 const TELLS_TIMEOUT: Line = (4, 19);
 
 /// The drain controller, a part of the machine-config controller.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct DrainController {
     streams: Streams,
     queue: WorkQueue,
@@ -53,14 +53,14 @@ pub(super) struct DrainController {
 }
 
 /// The drain of one node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Drain {
     began: Time,
     attempt: Attempt,
 }
 
 /// One attempt to drain a node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Attempt {
     began: Time,
     /// The pods that were there when it began, with their UIDs; those that come later are not its business.

@@ -24,7 +24,7 @@ use crate::model::{Identity, Key, Object, View, Write};
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The render controller, a part of the machine-config controller.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct RenderController {
     queue: WorkQueue,
     events: BTreeMap<Key, Recorder>,

@@ -20,7 +20,7 @@ use crate::model::{Identity, Key, Object, View, Write};
 const TAKES: SignedDuration = SignedDuration::from_secs(2);
 
 /// The template controller, with those for kubelet and registry settings; a part of the machine-config controller.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct TemplateController {
     world: Arc<World>,
     queue: WorkQueue,
@@ -80,6 +80,10 @@ impl Actor for TemplateController {
 
     fn identity(&self) -> Identity {
         super::controller_identity()
+    }
+
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        Some(&mut self.world)
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -29,7 +29,7 @@ use crate::model::world::World;
 const CERTIFICATES_CHANGE: SignedDuration = SignedDuration::from_secs(120);
 
 /// An alert that is pending or fires.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Active {
     alert: Alert,
     /// Index of its rule; `None` while rules were read anew and none has come to it.
@@ -38,7 +38,7 @@ struct Active {
 }
 
 /// The Prometheus of the cluster's own monitoring.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Prometheus {
     world: Arc<World>,
     rules: Vec<Rule>,
@@ -217,6 +217,10 @@ impl Actor for Prometheus {
 
     fn identity(&self) -> Identity {
         Identity::service_account("openshift-monitoring", "prometheus-k8s")
+    }
+
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        Some(&mut self.world)
     }
 
     fn interests(&self) -> Vec<Interest> {

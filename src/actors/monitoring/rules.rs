@@ -11,7 +11,7 @@ use crate::model::resources::PROMETHEUS_RULES;
 use crate::model::{Object, View, alert};
 
 /// A rule for alerts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Rule {
     /// What must come to samples, each of them an alert.
     pub(super) expr: Expr,

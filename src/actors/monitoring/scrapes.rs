@@ -13,7 +13,7 @@ pub(super) const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 /// The samples of some metrics at the scrapes that came after a change. All scrapes up to the next of these found the
 /// same.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Scrapes {
     by_metric: BTreeMap<String, VecDeque<(Time, Vec<Sample>)>>,
 }

@@ -26,7 +26,7 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(5);
 const FINALIZER: &str = "kubernetes";
 
 /// The namespace controller of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct NamespaceController {
     queue: WorkQueue,
     started: bool,

@@ -25,7 +25,7 @@ use crate::model::resources::{LEASES, NODES, PODS};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Resource, View, Write, condition};
 
 /// The node lifecycle controller of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct NodeLifecycleController {
     queue: WorkQueue,
     kubelets: LastHeard,

@@ -18,13 +18,13 @@ const GRACE_SECONDS: i64 = 40;
 const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 /// When kubelets were last heard of, by the clock of who listens: theirs may be wrong.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct LastHeard {
     by_node: BTreeMap<String, Heard>,
 }
 
 /// What was last heard of one of them, and since when that says the same.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Heard {
     renewed: String,
     posted: String,

@@ -22,7 +22,7 @@ const KIND: &str = "RecentBackup";
 const SECONDS: (u64, u64) = (15, 45);
 
 /// The controller of backups in the operator of etcd.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BackupController {
     streams: Streams,
     queue: WorkQueue,

@@ -19,7 +19,7 @@ pub(super) const ABOUT: &str = "KubeletMinorVersion_";
 const NAMED_MAX: usize = 3;
 
 /// The versions of all kubelets, by what the nodes tell.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Kubelets {
     of_node: BTreeMap<String, String>,
     by_version: BTreeMap<String, BTreeSet<String>>,

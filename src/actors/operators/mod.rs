@@ -44,7 +44,7 @@ use static_pods::Operand;
 const OPERATOR: &str = "operator";
 
 /// The operator behind one `ClusterOperator`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Operator {
     name: String,
     facts: release::Operator,
@@ -301,6 +301,10 @@ impl Actor for Operator {
 
     fn identity(&self) -> Identity {
         identity(&self.facts)
+    }
+
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        Some(&mut self.world)
     }
 
     fn interests(&self) -> Vec<Interest> {

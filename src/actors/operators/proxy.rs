@@ -29,7 +29,7 @@ const NOTHING: &str = "*";
 const FIELDS: [&str; 3] = ["httpProxy", "httpsProxy", "noProxy"];
 
 /// The controller of proxies in the network operator.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ProxyController {
     name: String,
     facts: release::Operator,

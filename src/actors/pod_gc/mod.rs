@@ -17,7 +17,7 @@ const QUARANTINE: SignedDuration = SignedDuration::from_secs(40);
 const PERIOD_SECONDS: i64 = 20;
 
 /// The collector of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PodGarbageCollector {
     queue: WorkQueue,
     started: bool,

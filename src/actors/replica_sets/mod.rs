@@ -18,7 +18,7 @@ use crate::model::selector::chooses;
 use crate::model::{ChangeKind, Identity, Key, Object, View, Write};
 
 /// The ReplicaSet controller of kube-controller-manager.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReplicaSetController {
     queue: WorkQueue,
     /// What the API server said when it refused the last pod.

@@ -25,7 +25,7 @@ use crate::model::{ChangeKind, Identity, Key, Object, View, Write};
 const DEFAULT: &str = "default-scheduler";
 
 /// The kube-scheduler.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Scheduler {
     queue: WorkQueue,
     /// Pods that no node takes.

@@ -20,7 +20,7 @@ const DEFAULT: &str = "default";
 
 /// The service account controller of kube-controller-manager: a namespace has a ServiceAccount `default` for as long as it is
 /// not being deleted.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ServiceAccountsController {
     queue: WorkQueue,
     started: bool,

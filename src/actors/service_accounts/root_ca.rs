@@ -19,7 +19,7 @@ const DESCRIPTION: &str = "Contains a CA bundle that can be used to verify the k
 
 /// The root CA publisher of kube-controller-manager: the ConfigMap `kube-root-ca.crt` of a namespace has the certificate, and gets
 /// it again when somebody changes it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RootCaPublisher {
     certificate: String,
     queue: WorkQueue,

@@ -37,7 +37,7 @@ const EXPIRY: &str = "service.beta.openshift.io/expiry";
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
 
 /// Who signs the certificates of Services.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ServiceCa {
     namespace: String,
     deployment: String,

@@ -6,7 +6,7 @@ use super::policy::Subject;
 use crate::apiserver::gotext::quote;
 
 /// `RoleBinding` or `ClusterRoleBinding`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Binding {
     /// Empty for a binding of the cluster.
     pub(crate) namespace: String,
@@ -24,7 +24,7 @@ pub(crate) enum RoleKind {
 }
 
 /// `rbac.authorization.k8s.io/v1 Subject`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BoundSubject {
     kind: String,
     name: String,

@@ -22,6 +22,7 @@ mod token;
 mod token_request;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(crate) use attributes::Attributes;
 pub(crate) use authenticate::bearer_token;
@@ -49,13 +50,13 @@ pub enum AuthorizationMode {
 }
 
 /// What the server knows of its users.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Access {
     mode: AuthorizationMode,
     pub(crate) policy: policy::Policy,
     /// Bearer tokens that stand for a user.
     tokens: BTreeMap<String, Identity>,
-    issuer: token::Issuer,
+    issuer: Arc<token::Issuer>,
     /// Ids of tokens, and of the requests for them.
     token_ids: Stream,
 }
@@ -66,7 +67,7 @@ impl Access {
             mode,
             policy: policy::Policy::new(tables),
             tokens: BTreeMap::new(),
-            issuer: token::Issuer::new(key),
+            issuer: Arc::new(token::Issuer::new(key)),
             token_ids,
         }
     }

@@ -52,14 +52,14 @@ pub(crate) struct Grant {
 type Grants = Arc<[Grant]>;
 
 /// The bindings of a namespace, or those of the cluster.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Scope {
     bindings: BTreeMap<String, Arc<Binding>>,
     users: BTreeMap<String, BTreeSet<String>>,
     groups: BTreeMap<String, BTreeSet<String>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Role {
     rules: Arc<[Rule]>,
     labels: Value,
@@ -68,7 +68,7 @@ struct Role {
 }
 
 /// The index.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Policy {
     tables: Tables,
     /// The revision that it knows of each table.
@@ -83,7 +83,7 @@ pub(crate) struct Policy {
     may_be_stale: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Remembered {
     groups: Vec<String>,
     by_namespace: BTreeMap<String, Grants>,

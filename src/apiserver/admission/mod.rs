@@ -55,7 +55,7 @@ pub(crate) struct Attributes<'a> {
 }
 
 /// What is configured, read once per change.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Admission {
     mutating: Vec<Webhook>,
     validating: Vec<Webhook>,

@@ -13,7 +13,7 @@ type Name = Cow<'static, str>;
 type Versions = Vec<Arc<Kind>>;
 
 /// All kinds, and the Kubernetes minor that decides which of them are served.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     minor: u32,
     groups: BTreeMap<Name, BTreeMap<Name, Versions>>,

@@ -15,7 +15,7 @@ use crate::apiserver::store::TableId;
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Counters of requests and watches.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics {
     /// By the table of the kind, verb and code.
     requests: BTreeMap<(TableId, &'static str, u16), (u64, Arc<Kind>)>,

@@ -95,6 +95,11 @@ impl Entry {
         self.epoch == Some(epoch)
     }
 
+    /// Whether its last write came after a revision.
+    pub(crate) fn is_since(&self, revision: u64) -> bool {
+        self.revision > revision
+    }
+
     /// Whose its fields are.
     pub(crate) fn owned(&self) -> Owned {
         Owned { entries: self.stored().owners().cloned(), known: self.owners }

@@ -10,7 +10,7 @@ use super::Event;
 pub(crate) struct TooOld;
 
 /// The last events, and up to which revision they were forgotten.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct History {
     events: VecDeque<Arc<Event>>,
     forgotten: u64,

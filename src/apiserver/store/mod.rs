@@ -21,7 +21,7 @@ use super::storage::Change;
 use crate::model::Key;
 
 /// The objects of one kind by namespace and name, and what happened to them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) objects: BTreeMap<String, BTreeMap<String, Entry>>,
     pub(crate) history: History,
@@ -31,7 +31,7 @@ pub(crate) struct Table {
 pub(crate) type TableId = usize;
 
 /// All objects.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Store {
     revision: u64,
     tables: Vec<Table>,

@@ -15,7 +15,7 @@ const PRIORITY_CLASSES: Resource =
     Resource::cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
 
 /// What pods take from a PriorityClass.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PriorityClass {
     value: i64,
     preemption: String,

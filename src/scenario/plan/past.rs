@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::base::clock::Time;
 
 /// A cluster's life before the run; nothing of it: it was installed a day ago.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Past {
     /// When the run begins; `None` for the moment at which all runs do.
     pub moment: Option<Time>,

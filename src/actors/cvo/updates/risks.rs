@@ -17,7 +17,7 @@ const USABLE: SignedDuration = SignedDuration::from_hours(24);
 type Outcome = Result<bool, String>;
 
 /// What queries came to, and when.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Queries {
     answers: BTreeMap<String, (Time, Outcome)>,
     last: Option<Time>,

@@ -37,7 +37,7 @@ pub(super) enum Style {
 }
 
 /// What the last look came to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Upgradeable {
     conditions: Vec<Condition>,
     looked_at: Option<Time>,

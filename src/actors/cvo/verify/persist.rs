@@ -13,7 +13,7 @@ use crate::model::{Object, View, Write, signature};
 const NAME: &str = "signatures-managed";
 
 /// When signatures are kept.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Rhythm {
     next: Time,
     every: SignedDuration,

@@ -18,7 +18,7 @@ use crate::model::resources::{
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Resource, View, Write};
 
 /// The keeper of MachineConfigNodes, a part of the machine-config operator.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::actors::mco) struct MachineConfigNodes {
     facts: Operator,
     queue: WorkQueue,

@@ -58,7 +58,7 @@ enum Phase {
 }
 
 /// The daemon of one node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MachineConfigDaemon {
     name: String,
     node: String,

@@ -42,7 +42,7 @@ const RETRY: SignedDuration = SignedDuration::from_secs(30);
 const SAYS_AT_ONCE: Line = (4, 17);
 
 /// The operator behind the ClusterOperator `machine-config`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MachineConfigOperator {
     name: String,
     facts: release::Operator,
@@ -249,6 +249,10 @@ impl Actor for MachineConfigOperator {
 
     fn identity(&self) -> Identity {
         identity(&self.facts)
+    }
+
+    fn world(&mut self) -> Option<&mut Arc<World>> {
+        Some(&mut self.world)
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -31,7 +31,7 @@ const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
 type Members = BTreeMap<String, Member>;
 
 /// The node controller, a part of the machine-config controller.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct NodeController {
     queue: WorkQueue,
     pools: BTreeMap<String, Members>,

@@ -25,14 +25,14 @@ const VARIABLES: [&str; 7] = [
 pub(in crate::apiserver::admission) const ANY_MINOR: u32 = u32::MAX;
 
 /// An expression with its text; one that does not compile fails when it is asked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::apiserver::admission) struct Condition {
     pub(in crate::apiserver::admission) source: String,
     pub(in crate::apiserver::admission) program: Result<Program, String>,
 }
 
 /// What the expressions of a policy share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::apiserver::admission) struct Expressions {
     environment: Environment,
     /// In their order: each may use those before it.

@@ -19,7 +19,7 @@ use crate::apiserver::cel::Program;
 use crate::apiserver::kinds::Kind;
 
 /// What all policies and bindings say.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Policies {
     /// By their names.
     pub(super) validating: Vec<Policy>,
@@ -37,7 +37,7 @@ impl Policies {
 }
 
 /// A policy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Policy {
     name: String,
     /// Whether errors admit (`failurePolicy: Ignore`).
@@ -53,7 +53,7 @@ pub(super) struct Policy {
 }
 
 /// A validation of a policy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Validation {
     expression: Condition,
     message: String,
@@ -62,7 +62,7 @@ struct Validation {
 }
 
 /// A binding of a policy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Binding {
     name: String,
     policy: String,
@@ -73,7 +73,7 @@ pub(super) struct Binding {
 }
 
 /// Which writes a policy or binding is about (`MatchResources`).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Constraints {
     /// Each rule with the names that it is limited to.
     rules: Vec<(Matching, Vec<String>)>,

@@ -15,7 +15,7 @@ use crate::apiserver::status::{Outcome, Refused};
 use crate::apiserver::verbs::patched_by;
 
 /// One change that a policy makes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Mutation {
     expression: Condition,
     /// Whether it comes to operations; else to a configuration that is applied.

@@ -12,7 +12,7 @@ use crate::apiserver::status::{Outcome, Refused};
 use crate::model::resources;
 
 /// The part of a webhook that chooses.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::apiserver::admission) struct Matching {
     rules: Vec<Rule>,
     /// Whether rules for another version of the kind match as well (`matchPolicy: Equivalent`).
@@ -22,7 +22,7 @@ pub(in crate::apiserver::admission) struct Matching {
 }
 
 /// `RuleWithOperations`; `*` stands for all.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Rule {
     operations: Vec<String>,
     groups: Vec<String>,

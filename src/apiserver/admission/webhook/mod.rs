@@ -18,7 +18,7 @@ use crate::apiserver::hooks::HookTarget;
 const TIMEOUT_SECONDS: u64 = 10;
 
 /// One webhook of a configuration, read once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Webhook {
     pub(crate) name: String,
     target: HookTarget,

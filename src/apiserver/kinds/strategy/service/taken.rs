@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::apiserver::store::{EventKind, Table};
 
 /// What all services have, up to some revision.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Taken {
     seen: Option<u64>,
     by: BTreeMap<(String, String), Own>,
