@@ -81,9 +81,10 @@ impl Origin {
         begin
     }
 
-    /// Remembers that a cluster of this origin was installed, and when something else than an actor began to run, if it did.
-    pub(super) fn remember(self, first_task: Option<Time>) {
-        let until = first_task.map_or(self.epoch, |at| after(at, -GRAIN));
+    /// Remembers that a cluster of this origin was installed.
+    pub(super) fn remember(self, simulation: &Simulation) {
+        let settled_at = simulation.record.header.epoch;
+        let until = simulation.first_task.map_or(settled_at, |at| after(at, -GRAIN));
         let mut known = known();
         if known.iter().all(|known| known.origin != self) {
             known.truncate(REMEMBERED - 1);
@@ -130,9 +131,9 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use semver::Version;
 
+    use super::*;
     use crate::engine::{EPOCH, Session};
     use crate::model::release::Release;
 
@@ -149,16 +150,15 @@ mod tests {
         for insights in [false, true] {
             let plan = ClusterPlan { insights, worker_nodes: 1, ..ClusterPlan::of(release.clone()) };
             let origin = Origin { plan, seed: 1_402_776, epoch: EPOCH };
-            let is_kept = || {
-                let known = known();
-                known.iter().find(|known| known.origin == origin).map(|found| found.kept.is_some())
-            };
-            let mut hashes = Vec::new();
-            for expected in [None, Some(false), Some(true), Some(true)] {
-                assert_eq!(is_kept(), expected, "insights: {insights}");
-                hashes.push(run(&origin, "one").hash());
-            }
-            assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "insights: {insights}: {hashes:?}");
+            let is_kept = || known().iter().any(|known| known.origin == origin && known.kept.is_some());
+            let first = run(&origin, "one").hash();
+            // Other tests have clusters remembered as well, and this one forgotten.
+            let kept = (0..100).any(|_| {
+                assert_eq!(run(&origin, "one").hash(), first, "insights: {insights}");
+                is_kept()
+            });
+            assert!(kept, "insights: {insights}");
+            assert_eq!(run(&origin, "one").hash(), first, "insights: {insights}");
             assert_eq!(run(&origin, "other").header.scenario, "other");
         }
     }

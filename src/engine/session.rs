@@ -138,7 +138,7 @@ impl Session {
         }
         simulation.run_until(epoch, |_| false).await?;
         if let Some(origin) = origin {
-            origin.remember(simulation.first_task);
+            origin.remember(&simulation);
         }
         Ok(simulation)
     }

@@ -83,6 +83,10 @@ mod tests {
         let other = outages.separate();
         outages.heal(&release);
         assert_eq!(now(), Image::default());
-        assert_eq!(other.over(&pullspec, Image::default()).pull, Pull::Hangs, "another registry goes its own way");
+        assert_eq!(
+            other.over(&pullspec, Image::default()).pull,
+            Pull::Hangs,
+            "another registry goes its own way"
+        );
     }
 }
