@@ -128,8 +128,8 @@ impl Session {
         let beginning = origin.as_ref().map(|origin| origin.begin(begin.header(begin.epoch)));
         let (mut simulation, keep_at) = match beginning {
             Some(Beginning::GoOn(copy)) => (*copy, None),
-            Some(Beginning::Keep(at)) => (Self::install(plan, begin, door).await?, Some(at)),
-            Some(Beginning::Install) | None => (Self::install(plan, begin, door).await?, None),
+            Some(Beginning::Keep(at)) => (Self::install(plan, begin, door)?, Some(at)),
+            Some(Beginning::Install) | None => (Self::install(plan, begin, door)?, None),
         };
         let epoch = simulation.record.header.epoch;
         if let (Some(origin), Some(at)) = (&origin, keep_at) {
@@ -143,7 +143,7 @@ impl Session {
         Ok(simulation)
     }
 
-    async fn install(
+    fn install(
         plan: &ClusterPlan,
         begin: &Begin<'_>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
