@@ -41,10 +41,12 @@ mod router;
 mod session;
 mod simulation;
 mod slot;
+mod start;
 mod watches;
 
 pub use controllers::run;
 pub use error::SessionError;
 pub use play::{Failure, Outcome, play, play_in, play_on};
-pub use session::{EPOCH, Session};
+pub use session::Session;
 pub use simulation::Pending;
+pub use start::EPOCH;

@@ -1,53 +1,17 @@
 //! A session: one simulated cluster on its own paused runtime, driven by commands. Between two commands time stands
 //! still.
 
-use std::sync::Arc;
-
 use jiff::SignedDuration;
 
 use super::error::SessionError;
-use super::installed::{Beginning, Origin};
-use super::invariants::Invariants;
 use super::simulation::{Pending, Simulation};
-use super::{act, check, check_status, command, install, kept};
-use crate::actors::{self, Actor};
-use crate::backends::in_process::Here;
-use crate::backends::{Backend, BackendError, Door, Order};
-use crate::base::clock::{Clock as _, Time, VirtualClock, after};
-use crate::base::rng::Streams;
+use super::{act, check, check_status, command, kept};
+use crate::actors::Actor;
+use crate::base::clock::{Time, after};
 use crate::base::text::short_duration;
-use crate::model::resources::CLUSTER_VERSIONS;
-use crate::model::{Identity, View, Write};
-use crate::record::{Event, Header, INSTALLER, Record};
-use crate::scenario::plan::{Action, Attempt, ClusterPlan, Expectation, Run, Snapshot, Step, When};
-
-/// When the clock of every run starts: 2024-01-15T08:00:00Z.
-pub const EPOCH: Time = Time::constant(1_705_305_600, 0);
-
-/// How long before that the cluster is installed: its components start and settle meanwhile.
-const SETTLING: SignedDuration = SignedDuration::from_mins(2);
-
-/// What a session begins with beside its plan.
-struct Begin<'a> {
-    scenario: &'a str,
-    ids: &'a [String],
-    seed: u64,
-    epoch: Time,
-    /// Whether it may go on from a cluster that was installed before.
-    remembers: bool,
-}
-
-impl Begin<'_> {
-    fn header(&self, epoch: Time) -> Header {
-        Header {
-            scenario: self.scenario.to_owned(),
-            ids: self.ids.to_vec(),
-            seed: self.seed,
-            epoch,
-            windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
-}
+use crate::model::View;
+use crate::record::{Event, Record};
+use crate::scenario::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, When};
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -57,160 +21,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Installs the planned cluster; its clock starts when everything is installed.
-    ///
-    /// # Errors
-    /// An object of the plan that the API server refuses.
-    pub fn start(
-        plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
-        seed: u64,
-    ) -> Result<Self, SessionError> {
-        Self::start_on(&Here, plan, scenario, ids, seed)
-    }
-
-    /// The same in another place.
-    ///
-    /// # Errors
-    /// As [`Session::start`], and why there is no cluster.
-    pub fn start_on(
-        backend: &dyn Backend,
-        plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
-        seed: u64,
-    ) -> Result<Self, SessionError> {
-        let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
-        let begin = Begin { scenario, ids, seed, epoch, remembers: backend.is_always_the_same() };
-        Self::begin(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
-    }
-
-    /// Installs the planned cluster behind a door that the caller makes of the Kubernetes minor and the cluster's clock;
-    /// that shows `epoch` when everything is installed.
-    ///
-    /// # Errors
-    /// As [`Session::start`].
-    pub fn start_behind(
-        plan: &ClusterPlan,
-        seed: u64,
-        epoch: Time,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
-    ) -> Result<Self, SessionError> {
-        let begin = Begin { scenario: "", ids: &[], seed, epoch, remembers: false };
-        Self::begin(plan, &begin, |minor, clock| Ok(door(minor, clock)))
-    }
-
-    fn begin(
-        plan: &ClusterPlan,
-        begin: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
-    ) -> Result<Self, SessionError> {
-        // kube-runtime's back-off draws from this thread-local generator.
-        fastrand::seed(begin.seed);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .map_err(|_| SessionError::Ended)?;
-        let simulation = runtime.block_on(Self::settled(plan, begin, door))?;
-        Ok(Self { simulation, runtime })
-    }
-
-    /// The planned cluster when all that it begins with has started.
-    async fn settled(
-        plan: &ClusterPlan,
-        begin: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
-    ) -> Result<Simulation, SessionError> {
-        let origin = Origin { plan: plan.clone(), seed: begin.seed, epoch: begin.epoch };
-        let origin = Some(origin).filter(|origin| begin.remembers && origin.is_small());
-        let beginning = origin.as_ref().map(|origin| origin.begin(begin.header(begin.epoch)));
-        let (mut simulation, keep_at) = match beginning {
-            Some(Beginning::GoOn(copy)) => (*copy, None),
-            Some(Beginning::Keep(at)) => (Self::install(plan, begin, door)?, Some(at)),
-            Some(Beginning::Install) | None => (Self::install(plan, begin, door)?, None),
-        };
-        let epoch = simulation.record.header.epoch;
-        if let (Some(origin), Some(at)) = (&origin, keep_at) {
-            simulation.run_until(at, |_| false).await?;
-            origin.keep(&simulation, at);
-        }
-        simulation.run_until(epoch, |_| false).await?;
-        if let Some(origin) = origin {
-            origin.remember(&simulation);
-        }
-        Ok(simulation)
-    }
-
-    fn install(
-        plan: &ClusterPlan,
-        begin: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
-    ) -> Result<Simulation, SessionError> {
-        let clock = VirtualClock::starting_at(after(begin.epoch, -SETTLING));
-        let start = clock.now();
-        let epoch = after(start, SETTLING);
-        let streams = Streams::new(begin.seed);
-        let minor = plan.kubernetes_minor.unwrap_or(plan.release.kubernetes_minor);
-        let door = door(minor, clock.clone())?;
-        let capabilities = door.capabilities();
-        if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
-            return Err(SessionError::Unable(format!(
-                "the scenario is about Kubernetes 1.{minor}, and this cluster's API server cannot be chosen"
-            )));
-        }
-        let mut world = install::world(plan);
-        if capabilities.controllers {
-            // Whoever watches over nodes there does so by their Leases, in the time of the wall.
-            world.node_leases = true;
-            world.node_lease_stretch = capabilities.speed;
-        }
-        let world = Arc::new(world);
-        let record = Record { header: begin.header(epoch), entries: Vec::new() };
-        let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
-        simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);
-        simulation.pinned = plan.kubernetes_minor.is_some();
-        if !capabilities.any_kubernetes {
-            simulation.serve_kubernetes(minor);
-        }
-        simulation.take_changes();
-        let installed = install::payload(plan);
-        Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
-        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
-        let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
-        let rest = install::writes(plan, &installed, &cluster_version, start);
-        Self::install_all(&mut simulation, rest)?;
-        for (planned, write) in install::planned_writes(plan) {
-            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
-            answer.map_err(|refusal| SessionError::refused(&write, refusal).at(planned.place))?;
-        }
-        for (node, disk, static_pods) in install::machines(plan, &installed) {
-            simulation.add_machine(&node, disk, static_pods);
-        }
-        if !capabilities.controllers {
-            for actor in actors::kubernetes(&streams) {
-                simulation.add(actor);
-            }
-        }
-        for actor in actors::controllers(&world, &streams) {
-            simulation.add(actor);
-        }
-        Ok(simulation)
-    }
-
-    /// Makes the installer's writes; what is there already, such as the API server's own namespaces, stays.
-    fn install_all(simulation: &mut Simulation, writes: Vec<Write>) -> Result<(), SessionError> {
-        for write in writes {
-            if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {
-                continue;
-            }
-            let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
-            answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
-        }
-        Ok(())
-    }
-
     /// Has time stand still for good when so much of it has passed since the start: whatever goes on then ends with
     /// [`SessionError::Halted`].
     pub fn halt_after(&mut self, span: SignedDuration) {
