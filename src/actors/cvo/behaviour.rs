@@ -54,6 +54,8 @@ pub(super) struct Behaviour {
     /// Whether Recommended is told of as conditions ought to be, with a reason that names no risk where there is none and with the
     /// risk's description on lines of its own (from 4.15).
     pub(super) tells_exposure: bool,
+    /// Whether Recommended is made anew each second, with the time of it, while a risk cannot be evaluated (seen from 4.23 on).
+    pub(super) remakes_recommended: bool,
     /// Whether clusters with a preview feature set have the condition ReconciliationIssues (from 4.16 to 4.19).
     pub(super) previews_issues: bool,
     /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
@@ -90,6 +92,7 @@ impl Behaviour {
             guards_hops: at_least(19),
             allows_next_major: at_least(22),
             tells_exposure: at_least(15),
+            remakes_recommended: at_least(23),
             previews_issues: at_least(16) && !at_least(20),
             wants_backup: !at_least(15),
             tells_slow_operators: at_least(16),

@@ -32,6 +32,9 @@ use crate::model::{Object, View};
 /// How long the last good answer is kept while the service fails.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
+/// How long Recommended lasts that is made anew while a risk cannot be evaluated.
+const REMADE: SignedDuration = SignedDuration::from_secs(1);
+
 /// What is known of updates, from one look at the update service to the next.
 #[derive(Debug, Clone)]
 pub(super) struct Updates {
@@ -53,6 +56,8 @@ pub(super) struct Updates {
     /// Applies of each risk, by name, as a list of conditions; empty where risks cannot be accepted.
     applies: Vec<(Risk, Vec<Value>)>,
     queries: Queries,
+    /// When Recommended is made anew, though nobody knows more.
+    remake_at: Option<Time>,
 }
 
 /// One look at the update service: when, and what spec asked for.
@@ -88,13 +93,19 @@ impl Updates {
             accepted: None,
             applies: Vec::new(),
             queries: Queries::default(),
+            remake_at: None,
         }
     }
 
     /// When it wants to run.
     pub(super) fn wake_at(&self) -> Option<Time> {
         let look = self.last.as_ref().map(|last| last.at + self.interval);
-        [look, self.queries.retry_at()].into_iter().flatten().min()
+        [look, self.again_at()].into_iter().flatten().min()
+    }
+
+    /// When risks are to be evaluated again though nothing is new.
+    fn again_at(&self) -> Option<Time> {
+        [self.queries.retry_at(), self.remake_at].into_iter().flatten().min()
     }
 
     /// Looks at the update service and evaluates risks, if it is time. True if there is something new to tell.
@@ -121,7 +132,7 @@ impl Updates {
         let own_risks =
             if looks { self.look_around(view, alerts, cluster_version, own) } else { OwnRisks::default() };
         let changed = accepted != self.accepted || own_risks != self.own_risks;
-        if !due && !changed && self.queries.retry_at().is_none_or(|at| at > now) {
+        if !due && !changed && self.again_at().is_none_or(|at| at > now) {
             return false;
         }
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
@@ -200,17 +211,22 @@ impl Updates {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
         let query = |text: &str| monitoring::is_true(text, world, view, now);
-        let mut recommended = Vec::new();
+        let (mut recommended, mut doubted) = (Vec::new(), false);
         for (node, risks) in &self.offered.conditional {
             let exposed: Vec<_> =
                 risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
             let old = self.recommended.iter().find(|(image, _)| *image == node.image);
+            let is_doubted = exposed.iter().any(|(_, exposed)| exposed.is_err());
+            let remade = is_doubted && behaviour.remakes_recommended;
+            let old = old.filter(|_| !remade);
+            doubted |= remade;
             let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
             let found = recommend::recommended(&exposed, self.accepted.as_ref(), behaviour.tells_exposure);
             condition::set(&mut conditions, &found, now);
             recommended.push((node.image.clone(), conditions));
         }
         self.recommended = recommended;
+        self.remake_at = doubted.then(|| now + REMADE);
         self.applies = match &self.accepted {
             None => Vec::new(),
             Some(_) => accepted::applies(&self.offered.conditional, &self.applies, now, |risk| {
