@@ -17,7 +17,7 @@ const EXPONENT: &str = "at most 1.15";
 pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let six = update_of(3)?;
     let timing = table.time(|| (), |()| run::play(&six))?;
-    table.row("an update of 6 nodes, installation included", timing, String::new(), "under 50 ms");
+    table.row("an update of 6 nodes, in a copy of their cluster", timing, String::new(), "under 50 ms");
     let mut points = Vec::new();
     for &workers in if table.is_trial() { TRIAL } else { SIZES } {
         let plan = update_of(workers)?;

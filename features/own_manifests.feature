@@ -163,6 +163,7 @@ Feature: What the cluster-version operator brings for itself
     And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight
     When service-ca sees nothing new for 40 minutes
+    # A certificate that says of itself that somebody else, called `a`, has signed it.
     And I apply this object:
       """
       apiVersion: v1

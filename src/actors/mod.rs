@@ -307,7 +307,7 @@ pub fn controllers(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::release::{Account, Architecture, Component, Operator, Release};
+    use crate::model::release::{Architecture, Component, Operator, Release};
     use semver::Version;
 
     fn release(version: &str, operators: &[&str]) -> Release {
@@ -319,17 +319,7 @@ mod tests {
             crds: Vec::new(),
             previews: Vec::new(),
             objects: Vec::new(),
-            operator: Some(Operator {
-                cluster_operator: (*name).to_owned(),
-                namespace: String::new(),
-                deployment: String::new(),
-                operands: Vec::new(),
-                rollout_seconds: (1, 2),
-                says: Vec::new(),
-                versions: None,
-                related_objects: None,
-                account: Account::default(),
-            }),
+            operator: Some(Operator { cluster_operator: (*name).to_owned(), ..Operator::default() }),
         };
         Release {
             version: Version::parse(version).unwrap(),

@@ -118,7 +118,7 @@ pub(super) struct RunArgs {
     /// Write the record of the run to FILE; with several scenarios, one record each into the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
-    /// Play each scenario twice and fail when the two records differ.
+    /// Play each scenario three times and fail when the records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
     /// Play each scenario again for every write of a simulated program, which dies right after it, and fail when the cluster ends

@@ -7,6 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+/// What the certificates of those who sign others are called in the ConfigMaps of those who trust them.
+pub const BUNDLE_KEY: &str = "service-ca.crt";
+
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----\n";
 const END: &str = "-----END CERTIFICATE-----\n";
 

@@ -80,7 +80,7 @@ pub struct Component {
 }
 
 /// An operator with its ClusterOperator.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
     /// Name of the ClusterOperator.

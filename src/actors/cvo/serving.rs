@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use super::NAME;
 use super::lease::NAMESPACE;
-use crate::actors::monitoring::SERVING_CERTIFICATE;
+use crate::actors::monitoring::{CERTIFICATE, SERVING_CERTIFICATE};
 use crate::base::clock::Time;
 use crate::base::rng::Stream;
 use crate::model::certificate::Certificate;
@@ -17,8 +17,6 @@ use crate::model::counter::Counter;
 use crate::model::resources::SECRETS;
 use crate::model::{Change, Key, View};
 
-/// The Secret of the volume.
-const SECRET: &str = "cluster-version-operator-serving-cert";
 /// How long it takes until a change of a Secret is in a volume, and the process has seen it, in seconds.
 const SEEN_AFTER: (u64, u64) = (30, 90);
 
@@ -40,7 +38,7 @@ impl Serving {
 
     /// The Secret.
     pub(super) fn secret() -> Key {
-        SECRETS.key(NAMESPACE, SECRET)
+        SECRETS.key(NAMESPACE, CERTIFICATE)
     }
 
     /// Takes a change of the Secret in.

@@ -10,8 +10,8 @@ mod scrapes;
 #[cfg(test)]
 mod tests;
 
+pub(super) use metrics::{CERTIFICATE, PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
 pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
-pub(super) use metrics::{PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
 pub use prometheus::Prometheus;
 
 use self::metrics::Moment;

@@ -10,7 +10,7 @@ use super::Operator;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
 use crate::model::fault::{Fault, FaultKind};
-use crate::model::release::{self, Account, Architecture, Component, Release};
+use crate::model::release::{self, Architecture, Component, Release};
 use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS, INFRASTRUCTURES};
 use crate::model::world::World;
 use crate::model::{Object, Write, condition};
@@ -24,10 +24,7 @@ fn facts() -> release::Operator {
         deployment: "kube-apiserver-operator".to_owned(),
         operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
         rollout_seconds: (600, 900),
-        says: Vec::new(),
-        versions: None,
-        related_objects: None,
-        account: Account::default(),
+        ..release::Operator::default()
     }
 }
 

@@ -14,7 +14,7 @@ use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step};
 use crate::base::clock::{Time, after, rfc3339};
 use crate::base::rng::Streams;
-use crate::model::certificate::Certificate;
+use crate::model::certificate::{BUNDLE_KEY, Certificate};
 use crate::model::release;
 use crate::model::resources::{CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES};
 use crate::model::{Change, Identity, Key, Object, View, Write};
@@ -25,8 +25,6 @@ pub const CLUSTER_OPERATOR: &str = "service-ca";
 /// Where the signer is.
 const NAMESPACE: &str = "openshift-service-ca";
 const SIGNER: &str = "signing-key";
-/// What the key of a signed certificate's bundle is called in a ConfigMap.
-const BUNDLE: &str = "service-ca.crt";
 /// The annotation by which a Service asks for a certificate in this Secret, and a ConfigMap for the bundle.
 const WANTS_CERTIFICATE: &str = "service.beta.openshift.io/serving-cert-secret-name";
 const WANTS_BUNDLE: &str = "service.beta.openshift.io/inject-cabundle";
@@ -135,7 +133,7 @@ impl ServiceCa {
 
 /// What puts the signer's certificate into a ConfigMap, and nothing beside it.
 fn inject(map: &Object, signer: &Certificate) -> Option<Write> {
-    let data = json!({ (BUNDLE): signer.pem() });
+    let data = json!({ (BUNDLE_KEY): signer.pem() });
     if map["data"] == data {
         return None;
     }

@@ -6,7 +6,7 @@ use super::{EXPIRY, NAMESPACE, SERVICE_NAME, SERVICE_UID, SIGNER, ServiceCa};
 use crate::actors::testing::Rig;
 use crate::base::rng::Streams;
 use crate::model::certificate::Certificate;
-use crate::model::release::{Account, Operator};
+use crate::model::release::Operator;
 use crate::model::resources::{CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES};
 use crate::model::{Object, Write};
 
@@ -15,12 +15,7 @@ fn facts() -> Operator {
         cluster_operator: super::CLUSTER_OPERATOR.to_owned(),
         namespace: "openshift-service-ca-operator".to_owned(),
         deployment: "service-ca-operator".to_owned(),
-        operands: Vec::new(),
-        rollout_seconds: (1, 2),
-        says: Vec::new(),
-        versions: None,
-        related_objects: None,
-        account: Account::default(),
+        ..Operator::default()
     }
 }
 

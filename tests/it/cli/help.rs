@@ -79,7 +79,7 @@ fn the_help_of_run_tells_of_each_option() {
                   folder FILE
 
               --check-determinism
-                  Play each scenario twice and fail when the two records differ
+                  Play each scenario three times and fail when the records differ
 
               --check-restarts
                   Play each scenario again for every write of a simulated program, which dies right after

@@ -50,7 +50,7 @@ fn failures(plans: &[Plan], check: impl Fn(&Plan) -> Result<(), String> + Sync) 
     })
 }
 
-/// Of a table of runs, one: `windtunnel run scenarios/ --check-determinism` plays all of them, each twice.
+/// Of a table of runs, one: `windtunnel run scenarios/ --check-determinism` plays all of them, each three times.
 #[test]
 fn every_shipped_scenario_passes() {
     let shipped = shipped("scenarios", "yaml");

@@ -20,9 +20,8 @@ impl Worker {
     /// The first work of a process: its own release, from its own image. Where spec asks for that by force, the second
     /// look at it begins it anew.
     pub(super) fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
-        let gate = view.get(&FEATURE_GATES, "", "cluster");
-        let feature_set = gate.map_or("", |gate| gate.text("/spec/featureSet"));
-        self.capabilities = Some(Capabilities::at_start(&self.own, feature_set, cluster_version));
+        let feature_set = selection(view, &self.own).feature_set;
+        self.capabilities = Some(Capabilities::at_start(&self.own, &feature_set, cluster_version));
         self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
     }
 

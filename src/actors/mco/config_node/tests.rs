@@ -7,7 +7,7 @@ use super::*;
 use crate::actors::mco::CONTROLLER_CONFIG;
 use crate::actors::mco::annotations::RELEASE_VERSION;
 use crate::actors::testing::Rig;
-use crate::model::release::{Account, Operator};
+use crate::model::release::Operator;
 use crate::model::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, NODES};
 
 fn operator() -> Operator {
@@ -15,12 +15,7 @@ fn operator() -> Operator {
         cluster_operator: "machine-config".to_owned(),
         namespace: "mco".to_owned(),
         deployment: "machine-config-operator".to_owned(),
-        operands: Vec::new(),
-        rollout_seconds: (1, 2),
-        says: Vec::new(),
-        versions: None,
-        related_objects: None,
-        account: Account::default(),
+        ..Operator::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! By whose certificate the cluster-version operator serves, and whom Prometheus trusts to sign it.
 
 use super::operator::NAMESPACE;
-use crate::model::certificate::Certificate;
+use crate::model::certificate::{BUNDLE_KEY, Certificate};
 use crate::model::counter::Counter;
 use crate::model::resources::{CONFIG_MAPS, SECRETS};
 use crate::model::{Change, Key, View};
@@ -9,11 +9,10 @@ use crate::model::{Change, Key, View};
 /// What who connects to the operator sees of its certificate: 1 for the key that signed it. It is no metric.
 pub(in crate::actors) const SERVING_CERTIFICATE: &str = "serving_certificate";
 
-/// Where Prometheus has the certificates of those whom it trusts to sign others: the ConfigMap, and its key.
+/// The ConfigMap with the certificates of those whom Prometheus trusts to sign others.
 const BUNDLE: (&str, &str) = ("openshift-monitoring", "serving-certs-ca-bundle");
-const BUNDLE_KEY: &str = "service-ca.crt";
 /// The Secret with the operator's certificate.
-const CERTIFICATE: &str = "cluster-version-operator-serving-cert";
+pub(in crate::actors) const CERTIFICATE: &str = "cluster-version-operator-serving-cert";
 
 /// Whether Prometheus trusts the certificate by which the operator serves: whoever signed it is in its bundle. Without a certificate
 /// there is nobody in the cluster who signs, and nothing to look at.

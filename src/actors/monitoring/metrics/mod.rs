@@ -6,7 +6,7 @@ mod objects;
 mod operator;
 mod transitions;
 
-pub(in crate::actors) use certificates::SERVING_CERTIFICATE;
+pub(in crate::actors) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
 pub(super) use certificates::{certificates_served, changes_certificates};
 pub use exposition::{EXPOSITION, exposition};
 pub(super) use operator::is_exported;
@@ -53,9 +53,10 @@ impl<'a> Moment<'a> {
 
     /// As Prometheus sees it: what was counted, and whether who tells that is trusted.
     pub(super) fn scraped(view: &'a View, now: Time, counted: Counted<'a>) -> Self {
-        let is_trusted = certificates::is_trusted(view, counted.counters);
-        let operator_runs = is_trusted && operator::runs(view);
-        Self { operator_runs, is_trusted, counted, ..Self::of(view, now) }
+        let mut moment = Self { counted, ..Self::of(view, now) };
+        moment.is_trusted = certificates::is_trusted(view, counted.counters);
+        moment.operator_runs &= moment.is_trusted;
+        moment
     }
 }
 
