@@ -9,7 +9,7 @@ Feature: Every pair of adjacent minors, forward and back
 
   @own
   Scenario Outline: From <older> to <newer>
-    Given a <older> cluster
+    Given a <older> cluster with 1 control-plane node and 0 workers
     And the update channel "stable-<minor>"
     And release <newer> exists
     When I update to <newer>
@@ -41,7 +41,7 @@ Feature: Every pair of adjacent minors, forward and back
   # release#43984
   Scenario Outline: From <older> to <newer> with capabilities that become implicit
     The older operator enables what only the schema of the newer release knows, and cannot tell before it has brought it.
-    Given a <older> cluster
+    Given a <older> cluster with 1 control-plane node and 0 workers
     And the baseline capability set "<baseline>"
     And release <newer> exists
     When I update to <newer> by force
@@ -66,7 +66,7 @@ Feature: Every pair of adjacent minors, forward and back
 
   # release#43984
   Scenario Outline: From <newer> back to <older>, which refuses what it does not know
-    Given a <older> cluster
+    Given a <older> cluster with 1 control-plane node and 0 workers
     And release <newer> exists
     When I update to <newer> by force
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"
@@ -92,7 +92,7 @@ Feature: Every pair of adjacent minors, forward and back
 
   # release#43984
   Scenario Outline: From <newer> back to <older>, where nothing is in the way
-    Given a <older> cluster
+    Given a <older> cluster with 1 control-plane node and 0 workers
     And release <newer> exists
     When I update to <newer> by force
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is <newer>"

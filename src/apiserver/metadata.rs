@@ -4,9 +4,10 @@ mod check;
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use check::{check, check_maps, finalizer_warnings};
+pub(crate) use check::{check, check_maps, finalizer_warnings, has_same_maps};
 
 use super::gotext::json_type;
+use crate::model::{member, text_of};
 
 /// How each field of `metadata` is encoded in Go, in the order of their names.
 const FIELDS: [(&str, Type); 15] = [
@@ -125,7 +126,8 @@ pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
 
 /// A text of the metadata; empty where there is none.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object["metadata"][field].as_str().unwrap_or_default()
+    let metadata = object.as_object().and_then(|fields| member(fields, "metadata"));
+    metadata.map_or("", |metadata| text_of(metadata, field))
 }
 
 /// The finalizers.

@@ -26,7 +26,7 @@ use crate::base::rng::Streams;
 use crate::model::View;
 use crate::model::alert::ActiveAlert;
 use crate::model::world::World;
-use crate::record::Record;
+use crate::record::{Folding, Record};
 use crate::scenario::plan::{Invariant, Snapshot};
 
 /// What an actor is waiting for.
@@ -48,6 +48,7 @@ pub(super) struct Simulation {
     pub(super) door: Box<dyn Door>,
     pub(super) view: View,
     pub(super) record: Record,
+    folding: Folding,
     /// The alerts that are pending or fire, as Prometheus would answer; controllers beside the engine wait for changes.
     pub(super) alerts: watch::Sender<Vec<ActiveAlert>>,
     /// Texts that expectations asked to be kept, with their files.
@@ -103,6 +104,7 @@ impl Simulation {
             door,
             view: View::default(),
             record,
+            folding: Folding::default(),
             alerts: watch::Sender::new(Vec::new()),
             snapshots: Vec::new(),
             halt: None,
@@ -199,6 +201,7 @@ impl Simulation {
         let mut asked_at = None;
         loop {
             self.settle()?;
+            self.folding.keep_up(&mut self.record.entries);
             if let Some(why) = self.door.lost() {
                 return Err(SessionError::Lost(why.to_owned()));
             }

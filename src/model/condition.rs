@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::{member, text_of};
 use crate::base::clock::{Time, rfc3339};
 
 /// What a condition says, without its times.
@@ -25,24 +26,25 @@ impl Condition {
 
     /// Reads one element of a `conditions` list; missing fields are empty.
     pub fn read(value: &Value) -> Self {
-        let text = |field: &str| value[field].as_str().unwrap_or_default();
+        let text = |field: &str| text_of(value, field);
         Self::new(text("type"), text("status"), text("reason"), text("message"))
     }
 }
 
 /// The first condition of this type in a `conditions` list.
 pub fn find<'a>(conditions: &'a [Value], kind: &str) -> Option<&'a Value> {
-    conditions.iter().find(|condition| condition["type"] == kind)
+    conditions.iter().find(|condition| text_of(condition, "type") == kind)
 }
 
 /// The first condition of this type in `status.conditions` of an object.
 pub fn of<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    find(object["status"]["conditions"].as_array()?, kind)
+    let status = member(object.as_object()?, "status")?.as_object()?;
+    find(member(status, "conditions")?.as_array()?, kind)
 }
 
 /// Whether `status.conditions` has this type with status `True`.
 pub fn is_true(object: &Value, kind: &str) -> bool {
-    of(object, kind).is_some_and(|condition| condition["status"] == "True")
+    of(object, kind).is_some_and(|condition| text_of(condition, "status") == "True")
 }
 
 /// Puts a condition into a list by OpenShift's rule (`SetOperatorStatusCondition`): the order of the list is kept, a
@@ -56,7 +58,7 @@ pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
             entry[field] = json!(text);
         }
     }
-    match conditions.iter_mut().find(|old| old["type"] == condition.kind) {
+    match conditions.iter_mut().find(|old| text_of(old, "type") == condition.kind) {
         Some(old) => {
             if old["status"] == entry["status"] {
                 entry["lastTransitionTime"] = old["lastTransitionTime"].clone();

@@ -3,6 +3,7 @@
 pub mod alert;
 pub mod certificate;
 mod change;
+mod changed;
 pub mod condition;
 pub mod counter;
 pub mod fault;
@@ -13,6 +14,7 @@ pub mod manifests;
 pub mod node_phase;
 mod object;
 mod outages;
+pub(crate) mod patch;
 pub mod payload;
 pub mod pod;
 pub mod promql;
@@ -28,6 +30,7 @@ mod write;
 
 pub use change::{Change, ChangeKind};
 pub use object::Object;
+pub(crate) use object::{member, text_of};
 pub use resource::{Key, Resource};
 pub use view::View;
 pub use write::{Answer, DeleteOptions, Identity, Operation, Propagation, Refusal, Write};

@@ -3,39 +3,86 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::changed::Changed;
 use crate::base::clock::{Time, parse_rfc3339};
 
+/// The most members of a map that are gone through one by one.
+const FEW: usize = 11;
+
+/// The member of a map that has this name. Most maps of objects have few members, and of these the lengths of their names tell
+/// nearly all apart: that is quicker than to search them by order.
+pub(crate) fn member<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if fields.len() > FEW {
+        return fields.get(name);
+    }
+    fields.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value)
+}
+
+/// The text that a map has under a name; empty where there is none.
+pub(crate) fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.as_object().and_then(|fields| member(fields, name)).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// One object as it was at one moment. Cloning shares; changing means taking a copy of the JSON first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Object(Arc<Value>);
+#[derive(Debug, Clone)]
+pub struct Object(Form);
+
+#[derive(Debug, Clone)]
+enum Form {
+    Whole(Arc<Value>),
+    Changed(Arc<Changed>),
+}
 
 impl Object {
     /// Shares the JSON of an object.
     pub fn new(value: Value) -> Self {
-        Self(Arc::new(value))
+        Self(Form::Whole(Arc::new(value)))
+    }
+
+    /// The same object after a change, told by the merge patch alone: it takes little memory until somebody looks at it. `None`
+    /// where it is better told as a whole, since too many changes lead to it.
+    pub fn becomes(&self, patch: &Value) -> Option<Self> {
+        Some(Self(Form::Changed(Arc::new(Changed::of(self, patch)?))))
+    }
+
+    /// The merge patch that made it of `before`, if it is told by that.
+    pub fn patch_since(&self, before: &Self) -> Option<Value> {
+        self.changed()?.patch_of(before)
+    }
+
+    /// Whether it is told by what changed.
+    pub fn is_told_by_a_change(&self) -> bool {
+        self.changed().is_some()
+    }
+
+    /// What it is told by, unless that is the whole.
+    pub(super) fn changed(&self) -> Option<&Changed> {
+        match &self.0 {
+            Form::Whole(_) => None,
+            Form::Changed(changed) => Some(changed),
+        }
     }
 
     /// An own copy of the JSON, to be changed.
     pub fn to_value(&self) -> Value {
-        (*self.0).clone()
-    }
-
-    /// The shared JSON.
-    pub fn shared(&self) -> &Arc<Value> {
-        &self.0
+        (**self).clone()
     }
 
     /// Whether this is the very object that `other` shares: the same state, seen at no cost.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        match (&self.0, &other.0) {
+            (Form::Whole(one), Form::Whole(other)) => Arc::ptr_eq(one, other),
+            (Form::Changed(one), Form::Changed(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
     }
 
     /// The value at a JSON pointer without escapes: keys with a slash in them have accessors of their own.
     fn at(&self, pointer: &str) -> Option<&Value> {
-        pointer.split('/').skip(1).try_fold(&*self.0, |value, part| match value {
-            Value::Object(fields) => fields.get(part),
+        pointer.split('/').skip(1).try_fold(&**self, |value, part| match value {
+            Value::Object(fields) => member(fields, part),
             Value::Array(items) => items.get(part.parse::<usize>().ok()?),
             _ => None,
         })
@@ -88,12 +135,12 @@ impl Object {
 
     /// A label's value.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.0["metadata"]["labels"].get(key).and_then(Value::as_str)
+        member(self.at("/metadata/labels")?.as_object()?, key)?.as_str()
     }
 
     /// An annotation's value.
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.0["metadata"]["annotations"].get(key).and_then(Value::as_str)
+        member(self.at("/metadata/annotations")?.as_object()?, key)?.as_str()
     }
 
     /// Whether deletion was asked for but the object is still there.
@@ -106,12 +153,21 @@ impl Deref for Object {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        &self.0
+        match &self.0 {
+            Form::Whole(whole) => whole,
+            Form::Changed(changed) => changed.whole(),
+        }
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
     }
 }
 
 impl From<Arc<Value>> for Object {
     fn from(value: Arc<Value>) -> Self {
-        Self(value)
+        Self(Form::Whole(value))
     }
 }

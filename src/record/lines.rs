@@ -2,15 +2,14 @@
 //! lines before it led to.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Entry, Event, Header, Record, WriteEvent, patch};
+use super::{Entry, Event, Header, Record, WriteEvent};
 use crate::base::text::hex;
-use crate::model::{Key, Object};
+use crate::model::{Key, Object, patch};
 
 /// The last state of every object, as far as the lines tell.
 type States<'r> = BTreeMap<&'r Key, &'r Object>;
@@ -165,8 +164,8 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
         _ => false,
     };
     let patch = match (before, &write.after) {
-        (Some(before), Some(after)) if !Arc::ptr_eq(before.shared(), after.shared()) => {
-            patch::between(before, after)
+        (Some(before), Some(after)) if !before.is_same(after) => {
+            after.patch_since(before).or_else(|| patch::between(before, after))
         }
         (Some(_), Some(_)) => Some(Value::Object(serde_json::Map::new())),
         _ => None,
@@ -193,5 +192,5 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
 }
 
 fn same(one: &Object, other: &Object) -> bool {
-    Arc::ptr_eq(one.shared(), other.shared()) || one == other
+    one.is_same(other) || one == other
 }

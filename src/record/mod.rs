@@ -1,13 +1,14 @@
 //! The append-only history of a run, and its file form. Every report can be made again from the file alone.
 
+mod fold;
 mod lines;
 mod parse;
-mod patch;
 mod redact;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub(crate) use fold::Folding;
 pub use parse::RecordError;
 pub use redact::redact;
 pub use writer::Writer;

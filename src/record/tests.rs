@@ -1,7 +1,5 @@
 //! Tests of the record's file form.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::{Entry, Event, Header, Record, RecordError, WriteEvent};
@@ -106,7 +104,7 @@ fn a_parsed_record_shares_its_objects() {
     let states = states(&Record::parse(&lines).unwrap());
     let made = states[0].1.as_ref().unwrap();
     for again in [&states[1].0, &states[2].0, &states[2].1] {
-        assert!(Arc::ptr_eq(made.shared(), again.as_ref().unwrap().shared()));
+        assert!(made.is_same(again.as_ref().unwrap()));
     }
 }
 

@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use super::payload::Rule;
-use crate::model::{Object, Resource, View, Write};
+use crate::model::{Object, Resource, View, Write, text_of};
 
 /// The cluster's object of the name that `wanted` has.
 pub(super) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
-    let text = |field: &str| wanted["metadata"][field].as_str().unwrap_or_default();
+    let text = |field: &str| text_of(&wanted["metadata"], field);
     let namespace = if resource.namespaced { text("namespace") } else { "" };
     view.get(resource, namespace, text("name"))
 }

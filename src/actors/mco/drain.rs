@@ -15,9 +15,10 @@ use super::pace::{self, Pace};
 use super::{controller_line, node_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::workqueue::{Reconcile, WorkQueue};
-use crate::actors::{Actor, Input, Interest, Step, owners};
+use crate::actors::{Actor, Effect, Input, Interest, Step, owners};
 use crate::base::clock::{Time, after};
 use crate::base::rng::Streams;
+use crate::model::counter::Counter;
 use crate::model::manifests::Line;
 use crate::model::pod::MIRROR;
 use crate::model::resources::{DAEMON_SETS, NODES, PODS};
@@ -41,6 +42,11 @@ const CORDONS_AGAIN: Line = (4, 18);
 /// From this minor on a drain that has taken too long is told.
 const TELLS_TIMEOUT: Line = (4, 19);
 
+const NAME: &str = "machine-config-controller/drain";
+
+/// What it exports of nodes whose drains take too long: 1.
+pub(crate) const DRAIN_ERRORS: &str = "mcc_drain_err";
+
 /// The drain controller, a part of the machine-config controller.
 #[derive(Debug, Clone)]
 pub(super) struct DrainController {
@@ -49,6 +55,9 @@ pub(super) struct DrainController {
     drains: BTreeMap<Key, Drain>,
     pods: BTreeMap<String, BTreeSet<Key>>,
     events: BTreeMap<Key, Recorder>,
+    /// The nodes whose drains take too long, as metrics tell.
+    failing: BTreeSet<Key>,
+    counts: Vec<Effect>,
     started: bool,
 }
 
@@ -57,6 +66,8 @@ pub(super) struct DrainController {
 struct Drain {
     began: Time,
     attempt: Attempt,
+    /// Whether its last attempt failed.
+    has_failed: bool,
 }
 
 /// One attempt to drain a node.
@@ -96,8 +107,26 @@ impl DrainController {
             drains: BTreeMap::new(),
             pods: BTreeMap::new(),
             events: BTreeMap::new(),
+            failing: BTreeSet::new(),
+            counts: Vec::new(),
             started: false,
         }
+    }
+
+    /// Tells metrics which drains take too long; one that is over does so no longer.
+    fn count(&mut self, now: Time) {
+        let takes_long = |drain: &Drain| drain.has_failed && now.duration_since(drain.began) >= TIMEOUT;
+        let failing = self.drains.iter().filter(|(_, drain)| takes_long(drain));
+        let failing: BTreeSet<Key> = failing.map(|(node, _)| node.clone()).collect();
+        for node in failing.symmetric_difference(&self.failing) {
+            self.counts.push(Effect::Count(Counter {
+                by: NAME.to_owned(),
+                metric: DRAIN_ERRORS,
+                labels: BTreeMap::from([("exported_node".to_owned(), node.name.clone())]),
+                count: u64::from(failing.contains(node)),
+            }));
+        }
+        self.failing = failing;
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -174,7 +203,7 @@ impl DrainController {
         let mut progress = Vec::new();
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
             progress.push(told::cordoned());
-            Drain { began: now, attempt: Attempt::at(now) }
+            Drain { began: now, attempt: Attempt::at(now), has_failed: false }
         });
         if drain.attempt.began > now {
             self.queue.add_at(key.clone(), drain.attempt.began);
@@ -222,6 +251,7 @@ impl Drain {
         if failure.is_some() || over <= now {
             let failure = failure.unwrap_or_else(|| timed_out(left));
             self.attempt = Attempt::at(now + pause);
+            self.has_failed = true;
             return (Vec::new(), now + pause, Some(failure));
         }
         let (mut writes, mut next) = (Vec::new(), over);
@@ -346,7 +376,7 @@ impl Reconcile for DrainController {
 
 impl Actor for DrainController {
     fn name(&self) -> &'static str {
-        "machine-config-controller/drain"
+        NAME
     }
 
     fn identity(&self) -> Identity {
@@ -360,6 +390,8 @@ impl Actor for DrainController {
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
         let mut step = self.reconcile(input);
+        self.count(input.now);
+        step.effects = std::mem::take(&mut self.counts);
         if let Some(node) = self.drains.keys().next() {
             step.why = format!("drains {}", node.name).into();
         }

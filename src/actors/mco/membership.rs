@@ -43,6 +43,18 @@ pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<
     }
 }
 
+/// The names of the nodes of the control plane that are wanted by one pool of somebody's own as well (`GetPoolsForNode`).
+pub(crate) fn contested(view: &View) -> Vec<&str> {
+    let pools = pools(view);
+    let wants = |pool: &&&Object, node: &Object| selects(&pool["spec"]["nodeSelector"], node);
+    let is_own = |pool: &&&Object| ![MASTER, WORKER].contains(&pool.name());
+    let is_contested = |node: &&Object| {
+        let is_of_master = pools.iter().any(|pool| pool.name() == MASTER && wants(&pool, node));
+        is_of_master && pools.iter().filter(is_own).filter(|pool| wants(pool, node)).count() == 1
+    };
+    view.list(&NODES).filter(is_contested).map(Object::name).collect()
+}
+
 /// The pools of the cluster, by name.
 pub(super) fn pools(view: &View) -> Vec<&Object> {
     view.list(&MACHINE_CONFIG_POOLS).collect()

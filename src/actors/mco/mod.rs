@@ -34,8 +34,10 @@ use crate::model::world::World;
 use crate::model::{Identity, Object, View};
 pub use annotations::RELEASE_VERSION;
 pub use daemon::MachineConfigDaemon;
+pub(super) use daemon::PIVOT_ERRORS;
+pub(super) use drain::DRAIN_ERRORS;
 pub use install::{Installed, annotate_node};
-pub(super) use membership::control_plane;
+pub(super) use membership::{contested, control_plane};
 pub use operator::MachineConfigOperator;
 
 /// Namespace of the operator, the controller and the daemons.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::metrics::{
-    Counted, Moment, Transitions, certificates_served, changes_certificates, is_exported, is_touched,
+    Counted, Moment, Transitions, certificates_served, changes_certificates, counters, is_counted,
+    is_exported, is_touched,
 };
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
@@ -18,10 +19,11 @@ use crate::actors::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
 use crate::model::Identity;
 use crate::model::alert::{Alert, AlertState};
+use crate::model::counter::Counter;
 use crate::model::promql::{self, Labels, Selector, Value};
 use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES, PODS,
-    PROMETHEUS_RULES, SECRETS, SERVICE_MONITORS, SERVICES,
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
+    NODES, PODS, PROMETHEUS_RULES, SECRETS, SERVICE_MONITORS, SERVICES,
 };
 use crate::model::world::World;
 
@@ -50,6 +52,8 @@ pub struct Prometheus {
     evaluated_at: Option<Time>,
     /// The keys that signed what the operator serves by.
     served: Vec<String>,
+    /// What the parts of the machine-config operator have counted.
+    counted: Vec<Counter>,
     /// Until when it may be that the operator comes to serve by another certificate: no change of the API tells of that.
     watches_until: Option<Time>,
 }
@@ -70,9 +74,16 @@ impl Prometheus {
             self.read_at = Some(now);
         }
         self.notice_certificates(input);
+        self.notice_counters(input);
         for change in input.changes {
             self.transitions.notice(change);
-            for rule in self.rules.iter_mut().filter(|rule| rule.touched < now) {
+            // Of a rule that is evaluated next anyway it matters only how far it looks back.
+            let evaluated_at = self.evaluated_at;
+            let is_open = |rule: &&mut Rule| {
+                let is_due = evaluated_at.is_none_or(|evaluated| rule.touched >= evaluated);
+                rule.touched < now && !(is_due && rule.range.is_zero())
+            };
+            for rule in self.rules.iter_mut().filter(is_open) {
                 if rule.expr.selects(&|selector| is_touched(selector, change)) {
                     rule.touched = now;
                 }
@@ -93,6 +104,16 @@ impl Prometheus {
         self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
     }
 
+    /// What is counted in memory comes to something else without a change of the API.
+    fn notice_counters(&mut self, input: &Input<'_>) {
+        if counters(input.counters).eq(&self.counted) {
+            return;
+        }
+        self.counted = counters(input.counters).cloned().collect();
+        let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_counted(selector.metric()));
+        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
+    }
+
     /// Whether something that happened at this moment is not in the last evaluation yet.
     fn is_news(&self, at: Time) -> bool {
         self.evaluated_at.is_none_or(|evaluated| at >= evaluated)
@@ -102,7 +123,7 @@ impl Prometheus {
     /// looks at the time, or at a past in which that was.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
         let looks = || rule.range.is_zero() || after(rule.touched, rule.range + INTERVAL) >= now;
-        self.is_news(rule.touched) || rule.expr.depends_on_time() && looks()
+        self.is_news(rule.touched) || rule.counts_time && looks()
     }
 
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
@@ -141,7 +162,7 @@ impl Prometheus {
         let mut told =
             self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
         let fires_at = after(now, self.rules[rule].hold);
-        let counts_time = self.rules[rule].expr.depends_on_time();
+        let counts_time = self.rules[rule].counts_time;
         for (labels, annotations) in found {
             match self.active.entry(labels) {
                 Entry::Vacant(vacant) => {
@@ -230,6 +251,7 @@ impl Actor for Prometheus {
             CONFIG_MAPS,
             FEATURE_GATES,
             INFRASTRUCTURES,
+            MACHINE_CONFIG_POOLS,
             NODES,
             PROMETHEUS_RULES,
         ];

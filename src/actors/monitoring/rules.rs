@@ -19,6 +19,8 @@ pub(super) struct Rule {
     pub(super) hold: SignedDuration,
     /// The longest that it looks back.
     pub(super) range: SignedDuration,
+    /// Whether it may come to something else although nothing that it selects changed.
+    pub(super) counts_time: bool,
     /// When what it selects became something else last.
     pub(super) touched: Time,
     labels: Labels,
@@ -71,7 +73,8 @@ fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
     let range = expr.selectors().into_iter().filter_map(Selector::range).max().unwrap_or_default();
     let mut labels = texts(&rule["labels"]);
     labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
-    Ok(Rule { expr, hold, range, touched: now, labels, annotations: texts(&rule["annotations"]) })
+    let annotations = texts(&rule["annotations"]);
+    Ok(Rule { counts_time: expr.depends_on_time(), expr, hold, range, touched: now, labels, annotations })
 }
 
 fn texts(values: &Json) -> BTreeMap<String, String> {

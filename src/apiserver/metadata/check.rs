@@ -30,6 +30,14 @@ pub(crate) fn check(object: &Value, rule: NameRule, profile: &Profile) -> Vec<Fi
     errors
 }
 
+/// Whether all that is checked of an update is as it was.
+pub(crate) fn has_same_maps(object: &Value, old: &Value) -> bool {
+    let (new, old) = (&object["metadata"], &old["metadata"]);
+    ["labels", "annotations", "ownerReferences", "finalizers"]
+        .iter()
+        .all(|name| new.get(name) == old.get(name))
+}
+
 /// Checks what may be wrong in updates as well.
 pub(crate) fn check_maps(object: &Value, profile: &Profile) -> Vec<FieldError> {
     let metadata = &object["metadata"];

@@ -85,7 +85,7 @@ impl ApiServer {
         // Another version of a kind may have another schema.
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked = has_one_version && entry.is_of(kind.epoch()) && self.tolerated_nothing(&entry);
-        let part = call.writes_part().then_some(Written { delta: status, was_checked });
+        let part = call.writes_part().then_some(Written { object: &delta, status, was_checked });
         validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
         if call.path.subresource.is_empty() {
             self.allocate(&kind, &mut object)?;

@@ -64,10 +64,13 @@ pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     finish(kind, object, &errors, profile)
 }
 
-/// A status that is written: how it differs from what it was.
+/// A status that is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written<'a> {
-    pub(super) delta: &'a Delta,
+    /// How its object differs from what it was.
+    pub(super) object: &'a Delta,
+    /// How it differs itself.
+    pub(super) status: &'a Delta,
     /// Whether what it was was checked by the schema in force: of that, what stays as it is need not be looked at again.
     pub(super) was_checked: bool,
 }
@@ -121,7 +124,7 @@ fn custom_update(
     let schema = &custom.version.schema;
     let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
     let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
-    let mut errors = if let Some(Written { delta, was_checked }) = status_only {
+    let mut errors = if let Some(Written { status: delta, was_checked, .. }) = status_only {
         let prefix = |named: bool| if named { "status" } else { "" };
         let context = validate::Context {
             profile,
@@ -138,9 +141,11 @@ fn custom_update(
         }
     } else {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
-        validate::validate(object, ratchets.then_some(old.into()), schema, context)
+        let checked = status.filter(|status| status.was_checked);
+        let old = checked.map(|status| Before::new(old, status.object)).or(ratchets.then_some(old.into()));
+        validate::validate(object, old, schema, context)
     };
-    errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.delta)));
+    errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
     let judged = Judged { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
     errors.extend(broken);
@@ -189,7 +194,10 @@ fn metadata_of_update(object: &Value, old: &Value, profile: &Profile) -> Vec<Fie
     }
     // The server checks this twice, and shows both in the causes.
     errors.extend(errors.clone());
-    errors.extend(metadata::check_maps(object, profile));
+    // What stays as it was has been checked.
+    if !metadata::has_same_maps(object, old) {
+        errors.extend(metadata::check_maps(object, profile));
+    }
     errors
 }
 

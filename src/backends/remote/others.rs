@@ -47,7 +47,7 @@ fn is_worked_on(change: &Change) -> bool {
 }
 
 fn has_selector(service: &Object) -> bool {
-    service.shared()["spec"]["selector"].is_object()
+    service["spec"]["selector"].is_object()
 }
 
 #[cfg(test)]

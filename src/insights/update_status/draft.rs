@@ -36,7 +36,7 @@ impl Draft<'_> {
     /// The operations of a JSON patch that make `old` at a path this.
     pub(in crate::insights) fn changes(&self, path: &str, old: &Value) -> Vec<Value> {
         let mut operations = Vec::new();
-        self.add_changes(path, old, &mut operations);
+        self.add_changes_at(|| path.to_owned(), old, &mut operations);
         operations
     }
 
@@ -65,21 +65,30 @@ impl Draft<'_> {
     }
 
     fn add_changes(&self, path: &str, old: &Value, operations: &mut Vec<Value>) {
-        if let Self::Value(new) = self {
-            if **new == *old {
-                return;
-            }
-            if let Some(inner) = opened(new) {
-                return inner.add_changes(path, old, operations);
-            }
+        if let Self::Value(new) = self
+            && let Some(inner) = opened(new)
+        {
+            return inner.add_changes(path, old, operations);
         }
         match (old, self) {
             (Value::Object(old), Self::Map(new)) => of_members(path, old, new, operations),
+            (Value::Array(old), Self::List(new)) if in_place(old, new) => {
+                for (place, (was, is)) in old.iter().zip(new).enumerate() {
+                    is.add_changes_at(|| format!("{path}/{place}"), was, operations);
+                }
+            }
             (Value::Array(old), Self::List(new)) if in_order(old, new) => {
                 of_items(path, old, new, operations);
             }
             (Value::Null, _) => operations.push(json!({"op": "add", "path": path, "value": self.value()})),
             _ => operations.push(json!({"op": "replace", "path": path, "value": self.value()})),
+        }
+    }
+
+    /// The same, unless it is as it was: then nobody needs its path.
+    fn add_changes_at(&self, path: impl FnOnce() -> String, old: &Value, operations: &mut Vec<Value>) {
+        if !matches!(self, Self::Value(new) if **new == *old) {
+            self.add_changes(&path(), old, operations);
         }
     }
 
@@ -105,7 +114,7 @@ fn of_members(path: &str, old: &Map<String, Value>, new: &Members<'_>, operation
         operations.push(json!({"op": "remove", "path": below(name)}));
     }
     for (name, is) in new {
-        is.add_changes(&below(name), old.get(*name).unwrap_or(&Value::Null), operations);
+        is.add_changes_at(|| below(name), old.get(*name).unwrap_or(&Value::Null), operations);
     }
 }
 
@@ -123,12 +132,18 @@ fn of_items(path: &str, old: &[Value], new: &[Draft<'_>], operations: &mut Vec<V
     let mut left = left.into_iter().peekable();
     for (place, item) in new.iter().enumerate() {
         let was = left.next_if(|was| key_of(was) == item.key()).unwrap_or(&Value::Null);
-        item.add_changes(&format!("{path}/{place}"), was, operations);
+        item.add_changes_at(|| format!("{path}/{place}"), was, operations);
     }
 }
 
 fn key_of(item: &Value) -> Option<&str> {
     KEYS.iter().find_map(|name| item.get(name)?.as_str())
+}
+
+/// Whether each item of a list has the key that stood in its place, which is how most lists are.
+fn in_place(old: &[Value], new: &[Draft<'_>]) -> bool {
+    let mut pairs = old.iter().zip(new);
+    old.len() == new.len() && pairs.all(|(was, is)| key_of(was).is_some_and(|key| is.key() == Some(key)))
 }
 
 /// Whether the items of both lists have keys, and those that stay follow each other as they did.

@@ -83,6 +83,9 @@ pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
             if let Some(filtered) = filtered(binary, metrics) {
                 return distinct(filtered).map(Value::Vector);
             }
+            if counts_no_change(binary, metrics) {
+                return Ok(Value::Vector(Vec::new()));
+            }
             let left = evaluate(&binary.left, metrics)?;
             if binary.operator == "and" && matches!(&left, Value::Vector(samples) if samples.is_empty()) {
                 return Ok(left);
@@ -139,28 +142,58 @@ fn absent(of: &Expr, samples: &[Sample]) -> Vec<Sample> {
     vec![Sample { labels: labels.collect(), value: 1.0 }]
 }
 
+/// What scrapes found of each series, one after the other.
+#[derive(Default)]
+struct Series<'a> {
+    places: BTreeMap<&'a Labels, usize>,
+    values: Vec<(&'a Labels, Vec<f64>)>,
+}
+
+impl<'a> Series<'a> {
+    /// Adds those of one scrape, in which series mostly stand where they stood in the one before.
+    fn add(&mut self, scrape: impl Iterator<Item = &'a Sample>) {
+        for (place, Sample { labels, value }) in scrape.enumerate() {
+            let stays = self.values.get(place).is_some_and(|(known, _)| *known == labels);
+            let known = if stays { Some(place) } else { self.places.get(labels).copied() };
+            match known.and_then(|place| self.values.get_mut(place)) {
+                Some((_, values)) => values.push(*value),
+                None => {
+                    self.places.insert(labels, self.values.len());
+                    self.values.push((labels, vec![*value]));
+                }
+            }
+        }
+    }
+
+    fn in_order(self) -> impl Iterator<Item = (&'a Labels, Vec<f64>)> {
+        let mut values = self.values;
+        values.sort_unstable_by_key(|(labels, _)| *labels);
+        values.into_iter()
+    }
+}
+
 /// The samples of each series in a range, made one.
 fn over_time(
     selector: &Selector,
     metrics: &dyn Metrics,
     make: impl Fn(&[f64]) -> f64,
 ) -> Result<Value, String> {
-    let mut series: BTreeMap<&Labels, Vec<f64>> = BTreeMap::new();
     let span = selector.range.unwrap_or_default();
     let wanted = |sample: &&Sample| {
         let of = |matcher: &Matcher| sample.labels.get(&matcher.label).map_or("", String::as_str);
         selector.matchers.iter().all(|matcher| fits(matcher, of(matcher)))
     };
-    let earlier = metrics.earlier(&selector.metric, span).into_iter().flatten().filter(wanted);
     let mut now = select(selector, None, metrics);
     for sample in &mut now {
         sample.labels.remove(NAME);
     }
-    for sample in earlier.chain(&now) {
-        series.entry(&sample.labels).or_default().push(sample.value);
+    let mut series = Series::default();
+    for scrape in metrics.earlier(&selector.metric, span) {
+        series.add(scrape.iter().filter(wanted));
     }
+    series.add(now.iter());
     let made =
-        series.into_iter().map(|(labels, values)| Sample { labels: labels.clone(), value: make(&values) });
+        series.in_order().map(|(labels, values)| Sample { labels: labels.clone(), value: make(&values) });
     distinct(made.collect()).map(Value::Vector)
 }
 
@@ -176,6 +209,23 @@ fn filtered(binary: &Binary, metrics: &dyn Metrics) -> Option<Vec<Sample>> {
     let (Expr::Select(selector), Expr::Number(number)) = (&binary.left, &binary.right) else { return None };
     let filters = binary::is_comparison(&binary.operator) && !binary.returns_bool && selector.range.is_none();
     filters.then(|| select(selector, Some((&binary.operator, *number)), metrics))
+}
+
+/// Whether a comparison looks for more than so many changes of series of which none changes: then nothing is left of it, and
+/// the labels of all of them need not be found out.
+fn counts_no_change(binary: &Binary, metrics: &dyn Metrics) -> bool {
+    let (Expr::Call(name, arguments), Expr::Number(number)) = (&binary.left, &binary.right) else {
+        return false;
+    };
+    let [Expr::Select(selector)] = arguments.as_slice() else { return false };
+    if name != "changes" || binary.operator != ">" || *number < 0.0 || binary.returns_bool {
+        return false;
+    }
+    let earlier = metrics.earlier(&selector.metric, selector.range.unwrap_or_default());
+    let mut values = earlier.into_iter().flatten().map(|sample| sample.value);
+    let Some(value) = values.next() else { return true };
+    values.all(|other| other.to_bits() == value.to_bits())
+        && select(selector, Some(("!=", value)), metrics).is_empty()
 }
 
 fn select<'a>(selector: &'a Selector, filter: Option<(&'a str, f64)>, metrics: &dyn Metrics) -> Vec<Sample> {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::model::payload::Selection;
 use crate::model::release::Release;
 use crate::model::resources::{self, CLUSTER_OPERATORS};
-use crate::model::{Object, Resource, View};
+use crate::model::{Object, Resource, View, text_of as text};
 
 pub use facts::update_status_controller_objects;
 pub use installed::{Installed, installed_cluster_operator};
@@ -152,7 +152,8 @@ impl Task {
 
     /// Whether it is a Job, of which the operator waits for the end.
     pub(super) fn is_job(&self) -> bool {
-        self.object().is_some_and(|object| object["kind"] == "Job" && object["apiVersion"] == "batch/v1")
+        self.object()
+            .is_some_and(|object| text(object, "kind") == "Job" && text(object, "apiVersion") == "batch/v1")
     }
 
     /// `kind "namespace/name"` as error messages name a manifest; a component's name for those that are counted.
@@ -201,10 +202,6 @@ impl Wanted {
 /// The cluster's ClusterOperator of a task.
 pub(super) fn existing_operator<'v>(view: &'v View, operator: &ClusterOperatorTask) -> Option<&'v Object> {
     view.get(&CLUSTER_OPERATORS, "", text(&operator.object["metadata"], "name"))
-}
-
-fn text<'v>(object: &'v Value, field: &str) -> &'v str {
-    object[field].as_str().unwrap_or_default()
 }
 
 /// `namespace/name`, or the name alone.

@@ -25,6 +25,7 @@ use crate::base::rng::Streams;
 use crate::model::machine::Disk;
 use crate::model::resources::NODES;
 use crate::model::{Identity, Key, Object, View, Write};
+pub(in crate::actors) use trouble::PIVOT_ERRORS;
 
 /// How much of a reason is kept, in bytes.
 const REASON_MAX: usize = 2000;
@@ -72,6 +73,8 @@ pub struct MachineConfigDaemon {
     /// Whether its last writes are unanswered.
     asked: bool,
     events: Option<Recorder>,
+    /// How often it could not change the operating system.
+    pivot_errors: u64,
 }
 
 /// What one look at the node comes to.
@@ -109,6 +112,7 @@ impl MachineConfigDaemon {
             back_off: BACK_OFF.0,
             asked: false,
             events: None,
+            pivot_errors: 0,
         }
     }
 

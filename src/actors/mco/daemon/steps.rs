@@ -266,6 +266,7 @@ impl MachineConfigDaemon {
         let (os, keys) = changes(from, to);
         // The same operating system is not pulled again.
         if let Some(why) = os_failure(node, view, &self.target).filter(|_| os) {
+            out.effects.push(self.count_pivot_error());
             return self.fail(&why, node, now, out);
         }
         let through = told::succeeded(node.name());

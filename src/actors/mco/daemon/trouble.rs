@@ -1,13 +1,17 @@
 //! What goes wrong on the way of a node: a disk that is not as it should be, an operating system that cannot be had, a change that
 //! there is no way to.
 
+use std::collections::BTreeMap;
+
 use super::steps::annotation;
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, cut, degrade};
+use crate::actors::Effect;
 use crate::actors::mco::annotations::{REASON, STATE};
 use crate::actors::mco::config_node::told;
 use crate::actors::mco::controller_line;
 use crate::actors::recorder::Notice;
 use crate::base::clock::Time;
+use crate::model::counter::Counter;
 use crate::model::fault::{Fault, FaultKind};
 use crate::model::manifests::Line;
 use crate::model::resources::MACHINE_CONFIGS;
@@ -15,6 +19,9 @@ use crate::model::{Object, View};
 
 /// From this minor on an update of the operating system that failed is told in lower case.
 const LOWER_CASE: Line = (4, 22);
+
+/// What it exports of changes of the operating system that failed.
+pub(crate) const PIVOT_ERRORS: &str = "mcd_pivot_errors_total";
 
 /// What the node is told to fail with, if it is that.
 pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
@@ -59,6 +66,17 @@ impl Drift {
 }
 
 impl MachineConfigDaemon {
+    /// Counts that the operating system could not be changed.
+    pub(super) fn count_pivot_error(&mut self) -> Effect {
+        self.pivot_errors += 1;
+        Effect::Count(Counter {
+            by: self.name.clone(),
+            metric: PIVOT_ERRORS,
+            labels: BTreeMap::from([("node".to_owned(), self.node.clone())]),
+            count: self.pivot_errors,
+        })
+    }
+
     /// What is wrong on the disk, or whatever else the node is told to fail with.
     pub(super) fn drift(&self, node: &Object) -> Option<Drift> {
         if let Some(fault) = fault(node, FaultKind::Degraded) {

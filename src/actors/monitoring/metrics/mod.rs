@@ -2,6 +2,7 @@
 
 mod certificates;
 mod exposition;
+mod machine_config;
 mod objects;
 mod operator;
 mod transitions;
@@ -9,6 +10,7 @@ mod transitions;
 pub(in crate::actors) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
 pub(super) use certificates::{certificates_served, changes_certificates};
 pub use exposition::{EXPOSITION, exposition};
+pub(super) use machine_config::{counters, is_counted};
 pub(super) use operator::is_exported;
 pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS};
 pub use transitions::Transitions;
@@ -62,7 +64,7 @@ impl<'a> Moment<'a> {
 
 impl Metrics for Moment<'_> {
     fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
-        if !operator::collect(metric, self, taken) {
+        if !operator::collect(metric, self, taken) && !machine_config::collect(metric, self, taken) {
             objects::collect(metric, self.view, taken);
         }
         for sample in self.given.iter().filter(|sample| sample.labels[NAME] == metric) {
@@ -79,7 +81,9 @@ impl Metrics for Moment<'_> {
 
 /// Whether a change of the cluster may lead to other samples that a selector takes.
 pub(super) fn is_touched(selector: &Selector, change: &Change) -> bool {
-    operator::is_touched(selector, change).unwrap_or_else(|| objects::is_touched(selector.metric(), change))
+    let metric = selector.metric();
+    operator::is_touched(selector, change)
+        .unwrap_or_else(|| machine_config::is_touched(metric, change) || objects::is_touched(metric, change))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and seconds are far below 2^52")]

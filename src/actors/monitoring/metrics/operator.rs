@@ -9,7 +9,7 @@ use crate::model::promql::{Selector, Taken};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use crate::model::{Change, ChangeKind, Object, Resource, View, condition};
+use crate::model::{Change, ChangeKind, Object, Resource, View, condition, text_of as text};
 
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
@@ -160,10 +160,6 @@ pub(super) fn is_operator(pod: &Object) -> bool {
 
 fn the_cluster_version<'a>(moment: &Moment<'a>) -> Option<&'a Object> {
     moment.view.get(&CLUSTER_VERSIONS, "", "version")
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_default()
 }
 
 fn seconds(value: &Value, field: &str) -> f64 {

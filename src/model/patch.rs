@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// The merge patch that makes `after` of `before`; empty where they are the same. `None` where no merge patch can:
 /// it cannot set a field to null, nor change a value that is no object.
-pub(super) fn between(before: &Value, after: &Value) -> Option<Value> {
+pub(crate) fn between(before: &Value, after: &Value) -> Option<Value> {
     let (Value::Object(before), Value::Object(after)) = (before, after) else { return None };
     let mut patch = Map::new();
     for (field, new) in after {
@@ -23,6 +23,11 @@ pub(super) fn between(before: &Value, after: &Value) -> Option<Value> {
         patch.insert(field.clone(), Value::Null);
     }
     Some(Value::Object(patch))
+}
+
+/// Makes of a value what a merge patch says.
+pub(crate) fn apply(value: &mut Value, patch: &Value) {
+    json_patch::merge(value, patch);
 }
 
 /// Whether a new value holds a null that a merge patch would take for "remove". Lists are taken over as they are.

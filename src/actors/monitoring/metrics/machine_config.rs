@@ -1,0 +1,68 @@
+//! What the parts of the machine-config operator export, as far as their alerts ask for it.
+
+use super::{Moment, count};
+use crate::actors::mco::{DRAIN_ERRORS, PIVOT_ERRORS, contested};
+use crate::model::counter::Counter;
+use crate::model::promql::Taken;
+use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
+use crate::model::{Change, ChangeKind};
+
+/// Nodes that have the labels of several pools, of which one was chosen: 1.
+const POOL_ALERT: &str = "mcc_pool_alert";
+
+/// What a scrape adds to the samples of the controller.
+const CONTROLLER: &[(&str, &str)] = &[
+    ("job", "machine-config-controller"),
+    ("namespace", "openshift-machine-config-operator"),
+    ("endpoint", "metrics"),
+];
+/// The same of daemons.
+const DAEMON: &[(&str, &str)] = &[
+    ("job", "machine-config-daemon"),
+    ("namespace", "openshift-machine-config-operator"),
+    ("endpoint", "metrics"),
+];
+
+/// Hands out the samples of a metric; false if they have no such metric.
+pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
+    match metric {
+        POOL_ALERT => {
+            for node in contested(moment.view) {
+                taken.offer_of(&[("exported_node", node)], CONTROLLER, 1.0);
+            }
+        }
+        DRAIN_ERRORS => counted(metric, CONTROLLER, moment, taken),
+        PIVOT_ERRORS => counted(metric, DAEMON, moment, taken),
+        _ => return false,
+    }
+    true
+}
+
+fn counted(metric: &str, target: &[(&str, &str)], moment: &Moment<'_>, taken: &mut Taken<'_>) {
+    for counter in moment.counted.counters.iter().filter(|counter| counter.metric == metric) {
+        let labels: Vec<(&str, &str)> =
+            counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        taken.offer_of(&labels, target, count(usize::try_from(counter.count).unwrap_or(usize::MAX)));
+    }
+}
+
+/// Whether a change may lead to other samples of a metric; what is counted in memory is told by [`counters`].
+pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
+    let differs = |pointer: &str| {
+        let old = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified);
+        old.is_none_or(|old| old.pointer(pointer) != change.object.pointer(pointer))
+    };
+    metric == POOL_ALERT
+        && (change.key.is(&NODES) && differs("/metadata/labels")
+            || change.key.is(&MACHINE_CONFIG_POOLS) && differs("/spec/nodeSelector"))
+}
+
+/// What of the counters is theirs.
+pub(in crate::actors::monitoring) fn counters(all: &[Counter]) -> impl Iterator<Item = &Counter> {
+    all.iter().filter(|counter| is_counted(counter.metric))
+}
+
+/// Whether a metric of theirs is kept in memory.
+pub(in crate::actors::monitoring) fn is_counted(metric: &str) -> bool {
+    metric == DRAIN_ERRORS || metric == PIVOT_ERRORS
+}

@@ -1,0 +1,133 @@
+//! Records of long runs: states that were left long ago are kept as what changed, which is all that the file form tells of them.
+
+use std::collections::BTreeMap;
+
+use super::{Entry, Event, WriteEvent};
+use crate::model::{Key, Object, patch};
+
+/// Records with fewer entries stay as they are.
+const MANY: usize = 15_000;
+/// How many entries stay so in others: what happened lately is looked at, by expectations and while a failure is explained.
+const RECENT: usize = 2_000;
+/// How many are folded at once.
+const BATCH: usize = 1_000;
+
+/// How far a record is folded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Folding {
+    /// Entries that were.
+    done: usize,
+    /// The last state of each object among them.
+    states: BTreeMap<Key, State>,
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    /// As it was.
+    whole: Object,
+    /// As it is told.
+    told: Object,
+}
+
+impl Folding {
+    /// Folds entries that are old enough by now.
+    pub(crate) fn keep_up(&mut self, entries: &mut [Entry]) {
+        if entries.len() >= MANY {
+            self.fold_up_to(entries, RECENT, BATCH);
+        }
+    }
+
+    fn fold_up_to(&mut self, entries: &mut [Entry], recent: usize, batch: usize) {
+        // Attempts that failed are taken out of a record again.
+        self.done = self.done.min(entries.len());
+        if entries.len() < self.done + recent + batch {
+            return;
+        }
+        let end = entries.len() - recent;
+        for entry in &mut entries[self.done..end] {
+            if let Event::Write(write) = &mut entry.event {
+                self.fold(write);
+            }
+        }
+        self.done = end;
+    }
+
+    fn fold(&mut self, write: &mut WriteEvent) {
+        let state = write.leaves().cloned();
+        let known = self.states.get(&write.key);
+        let known =
+            known.filter(|known| write.before.as_ref().is_some_and(|before| before.is_same(&known.whole)));
+        let patch = match (&write.before, &write.after) {
+            (Some(before), Some(after)) if !before.is_same(after) => patch::between(before, after),
+            _ => None,
+        };
+        if let Some(known) = known {
+            write.before = Some(known.told.clone());
+        }
+        if let (Some(before), Some(patch)) = (&write.before, patch)
+            && let Some(after) = before.becomes(&patch)
+        {
+            write.after = Some(after);
+        }
+        match (state, write.leaves()) {
+            (Some(whole), Some(told)) => {
+                self.states.insert(write.key.clone(), State { whole, told: told.clone() });
+            }
+            _ => drop(self.states.remove(&write.key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::clock::Time;
+    use crate::model::resources::NODES;
+    use crate::record::{Header, Record};
+
+    #[test]
+    fn a_folded_record_is_the_same() {
+        let state = |n: u32| {
+            Object::new(json!({"metadata": {"name": "a", "resourceVersion": n.to_string()}, "l": [n]}))
+        };
+        let states: Vec<Object> = (0..90).map(state).collect();
+        let write = |(n, after): (usize, &Object)| {
+            let event = WriteEvent {
+                by: "b".to_owned(),
+                verb: "update".to_owned(),
+                kind: "Node".to_owned(),
+                key: NODES.key("", "a"),
+                subresource: String::new(),
+                code: if n % 7 == 3 { 409 } else { 200 },
+                message: String::new(),
+                before: n.checked_sub(1).map(|n| states[n - usize::from(n > 0 && n % 7 == 3)].clone()),
+                after: Some(after.clone()).filter(|_| n % 7 != 3),
+            };
+            Entry { at: Time::UNIX_EPOCH, event: Event::Write(Box::new(event)) }
+        };
+        let entries = states.iter().enumerate().map(write).collect();
+        let header = Header {
+            scenario: String::new(),
+            ids: Vec::new(),
+            seed: 1,
+            epoch: Time::UNIX_EPOCH,
+            windtunnel: String::new(),
+        };
+        let mut record = Record { header, entries };
+        let lines = record.to_lines();
+        let mut folding = Folding::default();
+        for end in [30, 60, 90] {
+            folding.fold_up_to(&mut record.entries[..end], 5, 5);
+        }
+        let is_told = |entry: &&Entry| match &entry.event {
+            Event::Write(write) => write.after.as_ref().is_some_and(Object::is_told_by_a_change),
+            _ => false,
+        };
+        assert!(record.entries.iter().filter(is_told).count() > 50);
+        assert_eq!(record.to_lines(), lines);
+        let parsed = Record::parse(&lines).unwrap();
+        assert_eq!(parsed.to_lines(), lines);
+    }
+}
