@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::base::clock::{Time, rfc3339};
 use crate::model::Write;
-use crate::model::resources::EVENTS;
+use crate::model::resources::{EVENT_TTL, EVENTS};
 
 /// Different messages of one reason that are told one by one; later ones are combined.
 const SIMILAR_MAX: usize = 10;
@@ -44,6 +44,8 @@ impl Notice {
 struct Told {
     name: String,
     first: Time,
+    /// When it was written last.
+    last: Time,
     count: u32,
     /// Whether it was really written: it may have been left out.
     exists: bool,
@@ -94,6 +96,7 @@ impl Recorder {
         let told = self.told.entry((warns, reason, key)).or_insert_with(|| Told {
             name: format!("{}.{unique:x}", self.subject.involved["name"].as_str().unwrap_or_default()),
             first: now,
+            last: now,
             count: 0,
             exists: false,
         });
@@ -101,7 +104,10 @@ impl Recorder {
         if !allowed {
             return None;
         }
-        if told.exists {
+        // One that has gone meanwhile is made again.
+        let stands = told.exists && now.duration_since(told.last) < EVENT_TTL;
+        told.last = now;
+        if stands {
             let patch = json!({ "count": told.count, "lastTimestamp": rfc3339(now), "message": message });
             return Some(Write::merge_patch(&EVENTS, &self.subject.namespace, &told.name, patch));
         }
@@ -178,6 +184,8 @@ mod tests {
         assert_eq!(tell(&mut events, "a", 5), "2");
         assert_eq!(tell(&mut events, "b", 6), "new b");
         assert_eq!(tell(&mut events, "a", 7), "3");
+        assert_eq!(tell(&mut events, "a", 6 + 3 * 3600), "4");
+        assert_eq!(tell(&mut events, "a", 6 + 6 * 3600), "new a", "the one that was there is gone");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::access::{self, Access, AuthorizationMode};
 use super::admission::Admission;
 use super::crd::DefinitionPace;
 use super::documents::Documents;
+use super::expiry::Expiry;
 use super::hooks::{Caller, Hooks};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
@@ -44,6 +46,7 @@ pub struct Builder {
     pace: DefinitionPace,
     pub(crate) service_accounts: bool,
     pub(crate) openshift_admission: bool,
+    event_ttl: SignedDuration,
     answers: BTreeMap<String, String>,
 }
 
@@ -62,6 +65,7 @@ impl Default for Builder {
             pace: DefinitionPace::default(),
             service_accounts: false,
             openshift_admission: false,
+            event_ttl: SignedDuration::from_hours(1),
             answers: BTreeMap::new(),
         }
     }
@@ -119,6 +123,12 @@ impl Builder {
         Self { saved: Some(saved), ..self }
     }
 
+    /// How long Events stay after they were written last (`--event-ttl`); an hour unless told otherwise.
+    #[must_use]
+    pub fn event_ttl(self, event_ttl: SignedDuration) -> Self {
+        Self { event_ttl, ..self }
+    }
+
     /// How long it takes until what a definition says is in force; no time unless told otherwise.
     #[must_use]
     pub fn definition_pace(self, pace: DefinitionPace) -> Self {
@@ -166,6 +176,8 @@ impl Builder {
         let mut server = ApiServer {
             crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
             namespace_table: table(&resources::NAMESPACES),
+            event_table: table(&resources::EVENTS),
+            expiry: Expiry::after(self.event_ttl),
             store,
             catalog,
             profile: Profile::of(self.minor, self.backports),
@@ -194,6 +206,7 @@ impl Builder {
         };
         if let Some(saved) = self.saved {
             server.restore(saved);
+            server.events_restored(now);
             server.store.keep_changes();
         }
         server.bootstrap_access(now);

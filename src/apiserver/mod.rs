@@ -62,6 +62,7 @@ mod duplicates;
 mod encode;
 mod endpoint;
 mod etcd;
+mod expiry;
 mod faults;
 mod field;
 mod gotext;

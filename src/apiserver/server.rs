@@ -10,6 +10,7 @@ use super::builder::Builder;
 use super::call::Call;
 use super::crd::DefinitionPace;
 use super::documents::Documents;
+use super::expiry::Expiry;
 use super::hooks::{Attempt, Caller, Step};
 use super::kinds::catalog::Catalog;
 use super::kinds::strategy::service;
@@ -42,6 +43,9 @@ pub struct ApiServer {
     pub(crate) epoch: u64,
     pub(crate) crd_table: TableId,
     pub(crate) namespace_table: TableId,
+    pub(crate) event_table: TableId,
+    /// Until when Events stay.
+    pub(super) expiry: Expiry,
     pub(crate) pace: DefinitionPace,
     /// Since when the storage of kinds is being made anew, where that takes time.
     pub(crate) storage_changed: BTreeMap<TableId, Time>,
@@ -108,6 +112,7 @@ impl ApiServer {
 
     /// The same for the user that the request names.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        self.expire(now);
         let mut access = self.check_access(request);
         let path = match &request.target {
             Target::Path(path) => {

@@ -10,14 +10,15 @@ use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
 use crate::base::clock::{Clock, Time};
 use crate::model::fault::{RequestFault, Requests};
+use crate::model::resources::EVENT_TTL;
 use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
 
 /// Outcomes of writes that are kept until the engine takes them, which it does at each moment.
 const LOG_LIMIT: usize = 100_000;
 
-/// Events of each kind that a controller may lag behind: more than a cluster writes in one moment.
-const HISTORY: usize = 10_000;
+/// Events of each kind that a controller may lag behind: more than a cluster writes in one moment. Who lags further lists anew.
+const HISTORY: usize = 4_000;
 
 /// Clusters in this process, one for each run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +42,7 @@ pub(super) fn server(minor: u32, seed: u64, now: Time) -> ApiServer {
         .history(HISTORY)
         .status_ratcheting_backports(true)
         .openshift_admission(true)
+        .event_ttl(EVENT_TTL)
         // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
         // its writes stay fast, and its records as they are.
         .managed_fields(false)

@@ -1,8 +1,12 @@
 //! The kinds that simulated components read and write, by their plural.
 
+use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::Resource;
+
+/// How long the kube-apiservers of OpenShift keep Events (`event-ttl` in their configuration).
+pub const EVENT_TTL: SignedDuration = SignedDuration::from_hours(3);
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $scope:ident($group:literal, $version:literal, $kind:literal, $plural:literal $(,)?);)*) => {

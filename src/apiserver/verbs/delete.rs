@@ -159,6 +159,8 @@ impl ApiServer {
         let removed = self.store.remove(kind.table, key, kind.epoch());
         if kind.custom.is_some() {
             self.definition_emptied(kind, now);
+        } else if kind.table == self.event_table {
+            self.event_written(key, now);
         }
         self.derive(kind);
         removed

@@ -193,6 +193,8 @@ impl ApiServer {
     pub(crate) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
         if kind.table == self.crd_table {
             self.definition_written(key, old, now);
+        } else if kind.table == self.event_table {
+            self.event_written(key, now);
         }
         self.derive(kind);
     }

@@ -15,12 +15,13 @@ use crate::model::Identity;
 use crate::scenario::plan::KUBERNETES_MINORS;
 
 /// Flags that are obeyed.
-const OBEYED: [&str; 9] = [
+const OBEYED: [&str; 10] = [
     "authorization-mode",
     "bind-address",
     "cert-dir",
     "client-ca-file",
     "disable-admission-plugins",
+    "event-ttl",
     "secure-port",
     "tls-cert-file",
     "tls-private-key-file",
@@ -106,7 +107,14 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
         Some(modes) if modes.split(',').any(|mode| mode == "Node") => AuthorizationMode::NodeRbac,
         Some(_) => AuthorizationMode::Rbac,
     };
-    let server = ApiServer::builder()
+    let mut builder = ApiServer::builder();
+    if let Some(text) = flags.get("event-ttl") {
+        let ttl = text
+            .parse()
+            .map_err(|_| format!("--event-ttl: expected a duration such as 1h0m0s, found `{text}`"))?;
+        builder = builder.event_ttl(ttl);
+    }
+    let server = builder
         .kubernetes_minor(minor)
         .hooks(Webhooks)
         .service_account_admission(!disabled.split(',').any(|plugin| plugin == "ServiceAccount"))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::apiserver::https::{Serving, Webhooks};
@@ -50,7 +51,9 @@ impl Files {
     }
 
     fn builder(&self, minor: u32) -> Builder {
-        let builder = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks);
+        // Of a dump nothing goes.
+        let stay = SignedDuration::MAX;
+        let builder = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks).event_ttl(stay);
         match &self.0.alerts {
             Some(body) => builder.document(ALERTS, body.clone()),
             None => builder,

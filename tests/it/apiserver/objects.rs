@@ -80,6 +80,24 @@ fn all_annotations_together_have_a_quarter_of_a_mebibyte() {
     assert_eq!((code, text.contains("metadata.annotations: Too long")), (422, true), "{text}");
 }
 
+/// How many causes a server gives for a label that cannot be, in an update of an object that was made of `body`.
+fn causes(server: &mut ApiServer, path: &str, body: &Value) -> usize {
+    assert_eq!(answer(server, Method::Post, path, body).0, 201);
+    let patch = json!({ "metadata": { "labels": { "-bad": "x" } } });
+    let reply = ask(server, Method::Patch, &format!("{path}/a"), &patch).json().unwrap();
+    assert_eq!(reply["message"].as_str().unwrap().matches("-bad").count(), 1, "{reply}");
+    reply["details"]["causes"].as_array().unwrap().len()
+}
+
+#[test]
+fn what_is_wrong_with_labels_of_an_update_is_told_as_often_as_they_are_looked_at() {
+    let mut server = server(36);
+    let object = |api: &str, kind: &str| json!({ "apiVersion": api, "kind": kind, "metadata": { "name": "a" } });
+    assert_eq!(causes(&mut server, MAPS, &object("v1", "ConfigMap")), 4);
+    define(&mut server, definition(&["A"], false));
+    assert_eq!(causes(&mut server, CUSTOM, &object("example.io/v1", "Version")), 3);
+}
+
 /// The names that a server makes first of a prefix.
 fn generated(count: usize) -> Vec<String> {
     let mut server = server(36);
