@@ -1,5 +1,6 @@
 //! The drain controller: it cordons, drains and uncordons nodes as their daemons wish.
 
+mod attempt;
 #[cfg(test)]
 mod tests;
 
@@ -8,15 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use self::attempt::{Attempt, Drain, TIMEOUT, failure_of};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
 use super::config_node::Teller;
 use super::config_node::told::{self, Told};
 use super::pace::{self, Pace};
 use super::{controller_line, node_events};
-use crate::actors::recorder::{Notice, Recorder};
+use crate::actors::recorder::Recorder;
 use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Effect, Input, Interest, Step, owners};
-use crate::base::clock::{Time, after};
+use crate::base::clock::Time;
 use crate::base::rng::Streams;
 use crate::model::counter::Counter;
 use crate::model::manifests::Line;
@@ -26,21 +28,9 @@ use crate::model::{Answer, ChangeKind, Identity, Key, Object, View, Write};
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
-/// How long one attempt may take.
-const ATTEMPT: SignedDuration = SignedDuration::from_secs(90);
-/// How long after an attempt that failed the next one begins.
-const PAUSE: SignedDuration = SignedDuration::from_mins(1);
-/// The same after attempts have been failing for [`THRESHOLD`].
-const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(5);
-/// After this long failures are told.
-const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
-/// After this long a drain is taken for failed, though it goes on.
-const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 
 /// From this minor on a node that somebody uncordons while it is drained is cordoned again.
 const CORDONS_AGAIN: Line = (4, 18);
-/// From this minor on a drain that has taken too long is told.
-const TELLS_TIMEOUT: Line = (4, 19);
 
 const NAME: &str = "machine-config-controller/drain";
 
@@ -61,43 +51,6 @@ pub(super) struct DrainController {
     started: bool,
 }
 
-/// The drain of one node.
-#[derive(Debug, Clone)]
-struct Drain {
-    began: Time,
-    attempt: Attempt,
-    /// Whether its last attempt failed.
-    has_failed: bool,
-}
-
-/// One attempt to drain a node.
-#[derive(Debug, Clone)]
-struct Attempt {
-    began: Time,
-    /// The pods that were there when it began, with their UIDs; those that come later are not its business.
-    pods: Option<BTreeMap<Key, String>>,
-    /// When a pod whose eviction was refused is asked again.
-    again: BTreeMap<Key, Time>,
-    /// An answer with which the attempt is over.
-    failure: Option<String>,
-}
-
-impl Attempt {
-    fn at(began: Time) -> Self {
-        Self { began, pods: None, again: BTreeMap::new(), failure: None }
-    }
-
-    /// Those of `here` that it is about: at its beginning all of them.
-    fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
-        let told = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
-        let pods = self.pods.get_or_insert_with(|| here.iter().map(told).collect());
-        let is_listed = |pod: &&Object| {
-            pods.get(&PODS.key(pod.namespace(), pod.name())).is_some_and(|uid| uid == pod.uid())
-        };
-        here.into_iter().filter(is_listed).collect()
-    }
-}
-
 impl DrainController {
     /// One that has not seen any node yet.
     pub(super) fn new(streams: Streams) -> Self {
@@ -113,20 +66,23 @@ impl DrainController {
         }
     }
 
-    /// Tells metrics which drains take too long; one that is over does so no longer.
-    fn count(&mut self, now: Time) {
-        let takes_long = |drain: &Drain| drain.has_failed && now.duration_since(drain.began) >= TIMEOUT;
-        let failing = self.drains.iter().filter(|(_, drain)| takes_long(drain));
-        let failing: BTreeSet<Key> = failing.map(|(node, _)| node.clone()).collect();
-        for node in failing.symmetric_difference(&self.failing) {
+    /// Tells metrics whether the drain of a node takes too long.
+    fn count(&mut self, node: &Key, takes_long: bool) {
+        let is_news = if takes_long { self.failing.insert(node.clone()) } else { self.failing.remove(node) };
+        if is_news {
             self.counts.push(Effect::Count(Counter {
                 by: NAME.to_owned(),
                 metric: DRAIN_ERRORS,
                 labels: BTreeMap::from([("exported_node".to_owned(), node.name.clone())]),
-                count: u64::from(failing.contains(node)),
+                count: u64::from(takes_long),
             }));
         }
-        self.failing = failing;
+    }
+
+    /// The drain of a node is over, if there was one.
+    fn end(&mut self, node: &Key) {
+        self.drains.remove(node);
+        self.count(node, false);
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -169,7 +125,7 @@ impl DrainController {
         if wish(node).is_some() {
             self.queue.add_by(key, now + DEBOUNCE);
         } else {
-            self.drains.remove(&key);
+            self.end(&key);
         }
     }
 
@@ -203,7 +159,7 @@ impl DrainController {
         let mut progress = Vec::new();
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
             progress.push(told::cordoned());
-            Drain { began: now, attempt: Attempt::at(now), has_failed: false }
+            Drain { began: now, attempt: Attempt::at(now) }
         });
         if drain.attempt.began > now {
             self.queue.add_at(key.clone(), drain.attempt.began);
@@ -223,7 +179,7 @@ impl DrainController {
                 self.queue.add_at(key.clone(), least);
                 return (tell(node, &progress, view, now), false);
             }
-            self.drains.remove(key);
+            self.end(key);
             progress.push(told::drained(desired));
             return (tell(node, &progress, view, now), true);
         }
@@ -231,55 +187,18 @@ impl DrainController {
         progress.extend(failure.as_ref().map(|failure| told::drain_failed(failure, desired, applied)));
         writes.extend(tell(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
+        let takes_long = failure.is_some() && now.duration_since(drain.began) >= TIMEOUT;
         let notices =
             failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
+        if takes_long {
+            self.count(key, true);
+        }
         let events = self
             .events
             .entry(key.clone())
             .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
         let told = notices.into_iter().filter_map(|notice| events.tell(notice, now));
         (writes.into_iter().chain(told).collect(), false)
-    }
-}
-
-impl Drain {
-    /// What to ask now, when to look again, and why the attempt failed, if it just did.
-    fn go_on(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
-        let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
-        let over = after(self.attempt.began, ATTEMPT);
-        let failure = self.attempt.failure.take();
-        if failure.is_some() || over <= now {
-            let failure = failure.unwrap_or_else(|| timed_out(left));
-            self.attempt = Attempt::at(now + pause);
-            self.has_failed = true;
-            return (Vec::new(), now + pause, Some(failure));
-        }
-        let (mut writes, mut next) = (Vec::new(), over);
-        for pod in left.iter().filter(|pod| !pod.is_terminating()) {
-            let key = PODS.key(pod.namespace(), pod.name());
-            match self.attempt.again.get(&key).filter(|at| **at > now) {
-                Some(at) => next = next.min(*at),
-                None => writes.push(Write::evict(pod.namespace(), pod.name())),
-            }
-        }
-        (writes, next, None)
-    }
-
-    /// What is told of an attempt that failed.
-    fn failed(&self, node: &str, failure: &str, line: Line, now: Time) -> Vec<Notice> {
-        let since = now.duration_since(self.began);
-        let mut notices = Vec::new();
-        if since >= TIMEOUT && line >= TELLS_TIMEOUT {
-            let said = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
-            notices.push(Notice::warning("DrainFailed", said));
-        }
-        if since >= THRESHOLD {
-            let said = format!(
-                "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {failure}"
-            );
-            notices.push(Notice::warning("DrainThresholdExceeded", said));
-        }
-        notices
     }
 }
 
@@ -318,29 +237,6 @@ fn must_go(pod: &Object) -> bool {
     pod.annotation(MIRROR).is_none() && owners::controller_of(pod, &DAEMON_SETS).is_none()
 }
 
-fn failure_of(pod: &Key, why: &str) -> String {
-    format!("error when evicting pods/{:?} -n {:?}: {why}", pod.name, pod.namespace)
-}
-
-fn timed_out(left: &[&Object]) -> String {
-    let mut failures: Vec<String> = left
-        .iter()
-        .map(|pod| {
-            let why = "global timeout reached: 1m30s";
-            if pod.is_terminating() {
-                let (name, namespace) = (pod.name(), pod.namespace());
-                format!("error when waiting for pod {name:?} in namespace {namespace:?} to terminate: {why}")
-            } else {
-                failure_of(&PODS.key(pod.namespace(), pod.name()), why)
-            }
-        })
-        .collect();
-    match failures.len() {
-        1 => failures.remove(0),
-        _ => format!("[{}]", failures.join(", ")),
-    }
-}
-
 impl Reconcile for DrainController {
     fn queue(&mut self) -> &mut WorkQueue {
         &mut self.queue
@@ -348,7 +244,7 @@ impl Reconcile for DrainController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, wish(node)?))) else {
-            self.drains.remove(key);
+            self.end(key);
             return Vec::new();
         };
         let applied = Write::merge_patch(
@@ -390,7 +286,6 @@ impl Actor for DrainController {
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
         let mut step = self.reconcile(input);
-        self.count(input.now);
         step.effects = std::mem::take(&mut self.counts);
         if let Some(node) = self.drains.keys().next() {
             step.why = format!("drains {}", node.name).into();

@@ -133,8 +133,9 @@ fn custom_update(
         };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
+                let before = if was_checked { Before::checked } else { Before::new };
                 let old = old.get("status").filter(|_| ratchets || was_checked);
-                let old = old.map(|old| Before::new(old, delta));
+                let old = old.map(|old| before(old, delta));
                 validate::validate(value, old, schema, context)
             }
             _ => Vec::new(),
@@ -142,7 +143,8 @@ fn custom_update(
     } else {
         let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
         let checked = status.filter(|status| status.was_checked);
-        let old = checked.map(|status| Before::new(old, status.object)).or(ratchets.then_some(old.into()));
+        let old =
+            checked.map(|status| Before::checked(old, status.object)).or(ratchets.then_some(old.into()));
         validate::validate(object, old, schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));

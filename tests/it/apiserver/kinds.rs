@@ -189,10 +189,13 @@ fn events_are_watched_in_the_form_of_the_group_that_asks() {
     let list = get(&mut server, "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dp");
     assert_eq!(list["items"][0]["note"], "m");
     assert_eq!(list["items"][0].get("message"), None);
-    let patch = json!({ "note": "other" });
     let path = "/apis/events.k8s.io/v1/namespaces/default/events/e";
-    assert_eq!(answer(&mut server, Method::Patch, path, &patch).0, 200);
-    assert_eq!(get(&mut server, &format!("{core}/e"))["message"], "other");
+    let (code, said) = answer(&mut server, Method::Patch, path, &json!({ "note": "other" }));
+    assert_eq!(code, 422);
+    assert!(said.contains("message: Invalid value: \"other\": field is immutable"), "{said}");
+    let patch = json!({ "message": "other" });
+    assert_eq!(answer(&mut server, Method::Patch, &format!("{core}/e"), &patch).0, 200);
+    assert_eq!(get(&mut server, path)["note"], "other");
     assert_eq!(server.objects().filter(|(key, _)| key.plural == "events").count(), 1);
 }
 

@@ -92,7 +92,8 @@ fn causes(server: &mut ApiServer, path: &str, body: &Value) -> usize {
 #[test]
 fn what_is_wrong_with_labels_of_an_update_is_told_as_often_as_they_are_looked_at() {
     let mut server = server(36);
-    let object = |api: &str, kind: &str| json!({ "apiVersion": api, "kind": kind, "metadata": { "name": "a" } });
+    let object =
+        |api: &str, kind: &str| json!({ "apiVersion": api, "kind": kind, "metadata": { "name": "a" } });
     assert_eq!(causes(&mut server, MAPS, &object("v1", "ConfigMap")), 4);
     define(&mut server, definition(&["A"], false));
     assert_eq!(causes(&mut server, CUSTOM, &object("example.io/v1", "Version")), 3);
