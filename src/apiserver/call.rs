@@ -51,6 +51,8 @@ pub(crate) struct Call<'a> {
     pub(crate) owners: Owners,
     /// What the body is held against while it is decoded: the object that is updated, of the schema in force.
     pub(crate) known: Option<Stored>,
+    /// The fields of the object that a patch can have changed; `None`: all of them.
+    pub(crate) touched: Option<Vec<String>>,
     /// How the decoded body differs from that.
     pub(crate) delta: Option<Delta>,
     /// What webhooks said to this request.
@@ -81,6 +83,7 @@ impl<'a> Call<'a> {
             new_name: None,
             owners: Owners::Given(None),
             known: None,
+            touched: None,
             delta: None,
             attempt,
         }

@@ -59,7 +59,9 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let altered = numbers.rounded || filled || has_nulls || schema.has_embedded || !unknown.is_empty();
         call.delta = known.filter(|_| !altered);
     } else {
-        unknown.extend(typed::decode(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?);
+        let touched = call.touched.take();
+        let dropped = typed::decode_some(&kind, &mut value, touched.as_deref());
+        unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
         defaults::fill(&kind, &mut value, profile.minor);
         kind.store_form(&mut value);
     }

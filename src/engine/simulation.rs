@@ -263,10 +263,13 @@ impl Simulation {
     /// # Errors
     /// A fault that cannot begin or end.
     pub(super) fn wake(&mut self) -> Result<(), SessionError> {
+        let now = self.now();
+        if self.due().is_none_or(|at| at > now) {
+            return Ok(());
+        }
         self.keep_agenda()?;
         self.boot();
         self.retry();
-        let now = self.now();
         while let Some((at, id)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
             self.wakes.remove(&(at, id));
             if let Some(slot) = self.slots.get_mut(&id) {

@@ -51,6 +51,10 @@ pub fn is_true(object: &Value, kind: &str) -> bool {
 /// new type goes last, and `lastTransitionTime` moves only when the status changes. Empty reason and message are left
 /// out, as `omitempty` does.
 pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
+    let known = find(conditions, &condition.kind);
+    if known.is_some_and(|known| is_entry(known, condition)) {
+        return;
+    }
     let mut entry =
         json!({ "type": condition.kind, "status": condition.status, "lastTransitionTime": rfc3339(now) });
     for (field, text) in [("reason", &condition.reason), ("message", &condition.message)] {
@@ -67,6 +71,18 @@ pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
         }
         None => conditions.push(entry),
     }
+}
+
+/// Whether an entry of a list says this condition and nothing else, whenever that became so.
+fn is_entry(entry: &Value, condition: &Condition) -> bool {
+    let texts = [&condition.reason, &condition.message].into_iter().filter(|text| !text.is_empty());
+    entry.as_object().is_some_and(|fields| {
+        fields.len() == 3 + texts.count()
+            && fields.get("lastTransitionTime").is_some_and(|time| !time.is_null())
+            && text_of(entry, "status") == condition.status
+            && text_of(entry, "reason") == condition.reason
+            && text_of(entry, "message") == condition.message
+    })
 }
 
 /// Gives conditions that have the status which they had `before` their transition times back, however often they were set since.

@@ -5,6 +5,7 @@ mod changes;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -274,8 +275,9 @@ impl ApplyLoop {
 
     /// What a task needs.
     fn need(&mut self, index: usize, view: &View, now: Time) -> Need {
-        let task = &self.payload.tasks[index];
-        let refused = |reason| Failure::of_manifest(&task.name(), task.index, self.payload.total, reason);
+        let (tasks, total) = (Arc::clone(&self.payload.tasks), self.payload.total);
+        let task = &tasks[index];
+        let refused = |reason| Failure::of_manifest(&task.name(), task.index, total, reason);
         match &task.what {
             What::Counted(count) => Need::Time(*count),
             What::Object(wanted) => {
@@ -298,7 +300,7 @@ impl ApplyLoop {
                 {
                     return Need::Write(Box::new(write));
                 }
-                self.operator_need(object, &operator.versions.clone(), now)
+                self.operator_need(object, &operator.versions, now)
             }
         }
     }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::failure::{Effect, Failure};
 use super::payload::place_of;
-use crate::model::Object;
 use crate::model::condition::{self, Condition};
+use crate::model::{Object, text_of};
 
 /// How an applied object is.
 pub(super) enum Health {
@@ -28,7 +28,7 @@ pub(super) fn of(kind: &str, object: &Object) -> Health {
 }
 
 fn said(object: &Object, kind: &str, status: &str) -> Option<Condition> {
-    condition::of(object, kind).map(Condition::read).filter(|condition| condition.status == status)
+    condition::of(object, kind).filter(|found| text_of(found, "status") == status).map(Condition::read)
 }
 
 fn bad(reason: &str, name: String, message: String) -> Failure {
@@ -36,13 +36,14 @@ fn bad(reason: &str, name: String, message: String) -> Failure {
 }
 
 fn deployment(object: &Object) -> Option<Failure> {
-    let name = place_of(object);
     if let Some(failure) = said(object, "ReplicaFailure", "True") {
+        let name = place_of(object);
         let message =
             format!("deployment {name} has a replica failure {}: {}", failure.reason, failure.message);
         return Some(bad("WorkloadNotProgressing", name, message));
     }
     let progressing = said(object, "Progressing", "False")?;
+    let name = place_of(object);
     if let Some(available) = said(object, "Available", "False") {
         let message = format!(
             "deployment {name} is not available {} ({}) and not progressing {} ({})",
@@ -61,8 +62,10 @@ fn deployment(object: &Object) -> Option<Failure> {
 
 fn definition(object: &Object) -> Option<Failure> {
     let name = object.name();
+    if condition::is_true(object, "Established") {
+        return None;
+    }
     let message = match condition::of(object, "Established").map(Condition::read) {
-        Some(established) if established.status == "True" => return None,
         Some(Condition { reason, message, .. }) => {
             format!("CustomResourceDefinition {name} is not established: {reason}: {message}")
         }

@@ -90,7 +90,7 @@ fn write(
     conditions::put_available(&mut list, counts.available >= least, now);
     conditions::put_progress(&mut list, deployment, set, counts.rolled(deployment), now);
     conditions::put_failure(&mut list, failure);
-    status["conditions"] = json!(list);
+    status["conditions"] = Value::Array(list);
     if deployment["status"] == status {
         return None;
     }

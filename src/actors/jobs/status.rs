@@ -98,7 +98,7 @@ fn set(status: &mut Value, told: &Condition, now: Time) {
     for entry in list.iter_mut().filter(|entry| is_news && entry["type"] == *told.kind) {
         entry["lastProbeTime"] = json!(rfc3339(now));
     }
-    status["conditions"] = json!(list);
+    status["conditions"] = Value::Array(list);
 }
 
 /// The Kubernetes minor that the `ClusterOperator` of the kube-controller-manager reports.

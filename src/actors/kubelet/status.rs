@@ -192,7 +192,7 @@ impl Container {
             )
         };
         let created = !matches!(self.state, State::Waiting { .. });
-        let own = id(self.restarts);
+        let own = if created { id(self.restarts) } else { String::new() };
         let mut value = json!({
             "name": self.name,
             "image": self.image,
@@ -265,11 +265,11 @@ impl Status {
         let mut wanted = vec![
             ("phase", json!(self.phase)),
             ("startTime", json!(self.start.map(rfc3339))),
-            ("conditions", json!(self.conditions(pod, site.now, site.minor))),
-            ("containerStatuses", json!(list(false))),
+            ("conditions", Value::Array(self.conditions(pod, site.now, site.minor))),
+            ("containerStatuses", Value::Array(list(false))),
         ];
         if self.containers.iter().any(|container| container.init) {
-            wanted.push(("initContainerStatuses", json!(list(true))));
+            wanted.push(("initContainerStatuses", Value::Array(list(true))));
         }
         for (field, text) in [("reason", &self.reason), ("message", &self.message)] {
             if !text.is_empty() {

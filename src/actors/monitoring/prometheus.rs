@@ -84,7 +84,7 @@ impl Prometheus {
                 rule.touched < now && !(is_due && rule.range.is_zero())
             };
             for rule in self.rules.iter_mut().filter(is_open) {
-                if rule.expr.selects(&|selector| is_touched(selector, change)) {
+                if rule.expr.reads(&|selector, labels| is_touched(selector, labels, change)) {
                     rule.touched = now;
                 }
             }

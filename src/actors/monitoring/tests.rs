@@ -280,7 +280,7 @@ fn a_selector_is_touched_by_what_changes_its_samples() {
     };
     let is_touched = |query: &str, change: &Change| {
         let expr = parse(query).unwrap();
-        expr.selectors().into_iter().any(|selector| super::metrics::is_touched(selector, change))
+        expr.reads(&|selector, labels| super::metrics::is_touched(selector, labels, change))
     };
     let degraded = "cluster_operator_conditions{condition=\"Degraded\"} == 1";
     assert!(is_touched(degraded, &modified("False", "True")));
@@ -289,6 +289,11 @@ fn a_selector_is_touched_by_what_changes_its_samples() {
     assert!(!is_touched("cluster_operator_up", &modified("True", "True")), "it is as available as before");
     let gone = change(&CLUSTER_OPERATORS, ChangeKind::Deleted, None, operator("False", "False"));
     assert!(is_touched("cluster_operator_up", &gone));
+    let grouped = "group by (name) (cluster_operator_conditions{condition=\"Degraded\"})";
+    assert!(!is_touched(grouped, &modified("False", "True")), "it is there as before, whatever it is");
+    assert!(is_touched(grouped, &modified("False", "Unknown")), "of what is unknown there is no sample");
+    assert!(is_touched(&grouped.replace("name", "condition"), &gone));
+    assert!(is_touched(&grouped.replace("group", "max"), &modified("False", "True")));
 
     let pod = |app: &str, phase: &str| {
         let labels = json!({ "k8s-app": app });

@@ -10,7 +10,7 @@ mod content;
 mod tests;
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::content::Content;
 use super::workqueue::{Reconcile, WorkQueue};
@@ -78,7 +78,7 @@ fn told(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write
         return None;
     }
     let mut value = namespace.to_value();
-    value["status"]["conditions"] = json!(list);
+    value["status"]["conditions"] = Value::Array(list);
     Some(Write::update_status(&NAMESPACES, value))
 }
 

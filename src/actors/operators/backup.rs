@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 use semver::Version;
-use serde_json::json;
+use serde_json::Value;
 
 use super::reported_version;
 use crate::actors::mco::control_plane;
@@ -127,12 +127,14 @@ fn told(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> 
     let mut value = etcd.to_value();
     let mut list = etcd.list("/status/conditions").to_vec();
     condition::set(&mut list, &Condition::new(KIND, status, reason, message), now);
-    value["status"]["conditions"] = json!(list);
+    value["status"]["conditions"] = Value::Array(list);
     Write::update_status(&CLUSTER_OPERATORS, value)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::actors::testing::Rig;
     use crate::model::resources::NODES;

@@ -1,7 +1,7 @@
 //! The operator that stands in the way of another minor while the cluster has a feature set that no other release promises to
 //! know.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::health::{WELL, WELL_MESSAGE};
 use super::kubelet_skew;
@@ -55,7 +55,7 @@ pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time)
         None => return false,
     };
     condition::set(&mut list, &wanted, now);
-    let list = json!(list);
+    let list = Value::Array(list);
     let changed = object["status"]["conditions"] != list;
     object["status"]["conditions"] = list;
     changed

@@ -108,7 +108,7 @@ impl Health {
                 condition::set(&mut list, &condition, now);
             }
         }
-        let list = json!(list);
+        let list = Value::Array(list);
         let changed = object["status"]["conditions"] != list;
         object["status"]["conditions"] = list;
         changed

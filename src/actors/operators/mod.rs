@@ -387,5 +387,5 @@ fn set_conditions(value: &mut Value, progressing: &Condition, others: &[(&str, &
             condition::set(&mut list, &Condition::new(kind, status, health::WELL, health::WELL_MESSAGE), now);
         }
     }
-    value["status"]["conditions"] = json!(list);
+    value["status"]["conditions"] = Value::Array(list);
 }

@@ -60,7 +60,7 @@ pub(super) fn told(set: &Object, counts: &Counts, refusal: Option<&str>, now: Ti
         None => conditions.retain(|condition| condition["type"] != "ReplicaFailure"),
     }
     if !conditions.is_empty() {
-        status["conditions"] = json!(conditions);
+        status["conditions"] = Value::Array(conditions);
     }
     if set["status"] == status {
         return None;

@@ -56,6 +56,7 @@ impl ApiServer {
         } else {
             call.duplicates = repeated;
         }
+        call.touched = touched(kind, &patch, &call.kind);
         let object = decode::object(call, object, &self.profile).map_err(|refused| {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(&patch),
@@ -66,6 +67,14 @@ impl ApiServer {
         })?;
         self.update_object(call, object)
     }
+}
+
+/// The fields of an object that a patch can change, where that is easily told; the others are as they were stored.
+fn touched(kind: PatchType, patch: &Value, of: &Kind) -> Option<Vec<String>> {
+    let fields = patch.as_object().filter(|_| kind != PatchType::Json && of.is_storage())?;
+    let names: Vec<String> = fields.keys().cloned().collect();
+    // Directives say something of all of it.
+    (!names.iter().any(|name| name.starts_with('$'))).then_some(names)
 }
 
 /// Whether a patch says something of the owners of fields.

@@ -95,6 +95,21 @@ impl Expr {
         self.has(&|part| matches!(part, Self::Select(selector) if holds(selector)))
     }
 
+    /// Whether this holds for something that it selects, given with the labels that alone count of it where it only groups by them.
+    pub fn reads(&self, holds: &impl Fn(&Selector, Option<&[String]>) -> bool) -> bool {
+        match self {
+            Self::Number(_) | Self::Text(_) => false,
+            Self::Select(selector) => holds(selector, None),
+            Self::Binary(binary) => binary.left.reads(holds) || binary.right.reads(holds),
+            Self::Aggregate(of) => match of.grouped() {
+                Some(selector) => holds(selector, Some(&of.labels)),
+                None => of.of.reads(holds),
+            },
+            Self::Call(_, arguments) => arguments.iter().any(|argument| argument.reads(holds)),
+            Self::Negative(of) => of.reads(holds),
+        }
+    }
+
     /// Whether it may come to something else although no metric changed: it looks at the time, or back.
     pub fn depends_on_time(&self) -> bool {
         self.has(&|part| match part {
@@ -114,6 +129,16 @@ impl Expr {
                 Self::Call(_, arguments) => arguments.iter().any(|argument| argument.has(holds)),
                 Self::Negative(of) => of.has(holds),
             }
+    }
+}
+
+impl Aggregate {
+    /// The selector of which it keeps these labels alone.
+    fn grouped(&self) -> Option<&Selector> {
+        match &self.of {
+            Expr::Select(selector) if self.operator == "group" && !self.without => Some(selector),
+            _ => None,
+        }
     }
 }
 

@@ -79,10 +79,11 @@ impl Metrics for Moment<'_> {
     }
 }
 
-/// Whether a change of the cluster may lead to other samples that a selector takes.
-pub(super) fn is_touched(selector: &Selector, change: &Change) -> bool {
+/// Whether a change of the cluster may lead to other samples that a selector takes, of which these labels alone count where
+/// some are given.
+pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, change: &Change) -> bool {
     let metric = selector.metric();
-    operator::is_touched(selector, change)
+    operator::is_touched(selector, labels, change)
         .unwrap_or_else(|| machine_config::is_touched(metric, change) || objects::is_touched(metric, change))
 }
 

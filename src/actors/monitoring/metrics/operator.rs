@@ -67,24 +67,31 @@ fn scheme(view: &View) -> Option<&str> {
 
 /// Whether a change may lead to other samples that a selector takes of a metric of the operator; `None` if it has no such
 /// metric.
-pub(super) fn is_touched(selector: &Selector, change: &Change) -> Option<bool> {
+pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, change: &Change) -> Option<bool> {
     let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is(kind));
     let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == selector.metric())?;
     let touches = match source {
         Source::Memory => true,
         Source::Kinds(kinds) => is_of(kinds),
-        Source::Each(kinds, collect) => is_of(kinds) && differs(selector, *collect, change),
+        Source::Each(kinds, collect) => is_of(kinds) && differs(selector, labels, *collect, change),
     };
     Some(touches || moves_target(change))
 }
 
-/// Whether a selector takes other samples of an object than before.
-fn differs(selector: &Selector, collect: CollectOf, change: &Change) -> bool {
+/// Whether a selector takes other samples of an object than before. Where labels are given, nothing else of samples counts.
+fn differs(selector: &Selector, labels: Option<&[String]>, collect: CollectOf, change: &Change) -> bool {
     let Some(old) = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) else { return true };
     let samples = |object: &Object| {
         let mut taken = Taken::of(selector);
         collect(object, &mut taken);
-        taken.into_samples()
+        let mut samples = taken.into_samples();
+        if let Some(kept) = labels {
+            for sample in &mut samples {
+                sample.labels.retain(|name, _| kept.contains(name));
+                sample.value = 1.0;
+            }
+        }
+        samples
     };
     samples(old) != samples(&change.object)
 }

@@ -43,8 +43,20 @@ struct Findings {
 /// # Errors
 /// The words of Go's decoder for the first value of a wrong type.
 pub(crate) fn decode(kind: &Kind, object: &mut Value) -> Result<Vec<String>, String> {
+    decode_some(kind, object, None)
+}
+
+/// The same of these fields of the object alone, of which the others have been read before.
+///
+/// # Errors
+/// As [`decode`].
+pub(crate) fn decode_some(
+    kind: &Kind,
+    object: &mut Value,
+    fields: Option<&[String]>,
+) -> Result<Vec<String>, String> {
     let resource = &kind.resource;
-    decode_as(&resource.group, &resource.version, &resource.kind, object)
+    read_as((&resource.group, &resource.version, &resource.kind), object, fields)
 }
 
 /// The same for a type of a group and version that is no kind of its own, such as `Scale`.
@@ -57,13 +69,21 @@ pub(crate) fn decode_as(
     kind: &str,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
+    read_as((group, version, kind), object, None)
+}
+
+fn read_as(
+    (group, version, kind): (&str, &str, &str),
+    object: &mut Value,
+    fields: Option<&[String]>,
+) -> Result<Vec<String>, String> {
     let plan = plan();
     let (Some(index), Value::Object(map)) = (plan.of_kind(group, version, kind), object) else {
         return Ok(Vec::new());
     };
     let mut findings = Findings::default();
     let root = At { parent: None, step: Step::Root };
-    structure(plan, plan.get(index), map, &root, &mut findings);
+    structure(plan, plan.get(index), map, &root, fields, &mut findings);
     match findings.error {
         Some(error) => Err(error),
         None => Ok(findings.unknown),
@@ -78,9 +98,19 @@ pub(crate) fn zero(kind: &Kind, field: &str) -> Option<Value> {
     of.field(field).map(|field| plan.zero(&field.shape))
 }
 
-fn structure(plan: &Plan, of: &Struct, map: &mut Map<String, Value>, at: &At<'_>, findings: &mut Findings) {
+fn structure(
+    plan: &Plan,
+    of: &Struct,
+    map: &mut Map<String, Value>,
+    at: &At<'_>,
+    fields: Option<&[String]>,
+    findings: &mut Findings,
+) {
     let is_root = matches!(at.step, Step::Root);
     map.retain(|name, value| {
+        if fields.is_some_and(|fields| !fields.contains(name)) {
+            return true;
+        }
         let Some(field) = of.field(name) else {
             if is_root && (name == "apiVersion" || name == "kind") {
                 return true;
@@ -130,7 +160,9 @@ fn is_empty(value: &Value) -> bool {
 
 fn read(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &mut Findings) {
     match (shape, value) {
-        (Shape::Struct(index), Value::Object(map)) => structure(plan, plan.get(*index), map, at, findings),
+        (Shape::Struct(index), Value::Object(map)) => {
+            structure(plan, plan.get(*index), map, at, None, findings);
+        }
         (Shape::List(inside), Value::Array(items)) => {
             for (index, item) in items.iter_mut().enumerate() {
                 if item.is_null() {
