@@ -205,13 +205,7 @@ mod tests {
 
     /// A record of status writes of ClusterVersion, each with its second since the run began and what Progressing is.
     fn record(writes: &[(i64, &str)]) -> Record {
-        let header = Header {
-            scenario: String::new(),
-            ids: Vec::new(),
-            seed: 1,
-            epoch: Time::UNIX_EPOCH,
-            windtunnel: String::new(),
-        };
+        let header = Header::default();
         let entry = |(second, status): &(i64, &str)| {
             let conditions = json!([{ "type": "Progressing", "status": status }]);
             let write = WriteEvent {

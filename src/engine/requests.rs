@@ -230,13 +230,7 @@ mod tests {
         let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
         let door = InProcess::new(33, 1, clock.clone());
         let shared = door.shared().clone();
-        let header = Header {
-            scenario: String::new(),
-            ids: Vec::new(),
-            seed: 1,
-            epoch: Time::UNIX_EPOCH,
-            windtunnel: String::new(),
-        };
+        let header = Header::default();
         let record = Record { header, entries: Vec::new() };
         let mut simulation =
             Simulation::new(Box::new(door), clock, Arc::new(World::default()), Streams::new(1), record);

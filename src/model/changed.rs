@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::{Object, patch};
+use super::Object;
 
 /// How many changes a state may be away from the next whole one.
 const CHAIN_MAX: u32 = 32;
@@ -49,7 +49,7 @@ impl Changed {
                 before = &changed.before;
             }
             let mut value = before.to_value();
-            patches.into_iter().rev().for_each(|text| patch::apply(&mut value, &read(text)));
+            patches.into_iter().rev().for_each(|text| json_patch::merge(&mut value, &read(text)));
             value
         })
     }
@@ -65,6 +65,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::patch;
 
     #[test]
     fn a_state_that_is_told_by_changes_is_what_it_was() {

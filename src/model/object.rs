@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::changed::Changed;
 use crate::base::clock::{Time, parse_rfc3339};
 
-/// The most members of a map that are gone through one by one.
+/// The most members of a map that are gone through one by one: those of one node of a [`BTreeMap`](std::collections::BTreeMap),
+/// which lie side by side.
 const FEW: usize = 11;
 
 /// The member of a map that has this name. Most maps of objects have few members, and of these the lengths of their names tell
@@ -43,17 +44,18 @@ impl Object {
 
     /// The same object after a change, told by the merge patch alone: it takes little memory until somebody looks at it. `None`
     /// where it is better told as a whole, since too many changes lead to it.
-    pub fn becomes(&self, patch: &Value) -> Option<Self> {
+    pub(crate) fn becomes(&self, patch: &Value) -> Option<Self> {
         Some(Self(Form::Changed(Arc::new(Changed::of(self, patch)?))))
     }
 
     /// The merge patch that made it of `before`, if it is told by that.
-    pub fn patch_since(&self, before: &Self) -> Option<Value> {
+    pub(crate) fn patch_since(&self, before: &Self) -> Option<Value> {
         self.changed()?.patch_of(before)
     }
 
     /// Whether it is told by what changed.
-    pub fn is_told_by_a_change(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_told_by_a_change(&self) -> bool {
         self.changed().is_some()
     }
 

@@ -25,11 +25,6 @@ pub(crate) fn between(before: &Value, after: &Value) -> Option<Value> {
     Some(Value::Object(patch))
 }
 
-/// Makes of a value what a merge patch says.
-pub(crate) fn apply(value: &mut Value, patch: &Value) {
-    json_patch::merge(value, patch);
-}
-
 /// Whether a new value holds a null that a merge patch would take for "remove". Lists are taken over as they are.
 fn sets_null(value: &Value) -> bool {
     match value {

@@ -108,13 +108,7 @@ mod tests {
             Entry { at: Time::UNIX_EPOCH, event: Event::Write(Box::new(event)) }
         };
         let entries = states.iter().enumerate().map(write).collect();
-        let header = Header {
-            scenario: String::new(),
-            ids: Vec::new(),
-            seed: 1,
-            epoch: Time::UNIX_EPOCH,
-            windtunnel: String::new(),
-        };
+        let header = Header::default();
         let mut record = Record { header, entries };
         let lines = record.to_lines();
         let mut folding = Folding::default();

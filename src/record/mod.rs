@@ -76,7 +76,7 @@ impl Record {
 }
 
 /// What was run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {
     /// Name of the scenario.
     pub scenario: String,

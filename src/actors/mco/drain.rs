@@ -169,6 +169,7 @@ impl DrainController {
         let begins = drain.attempt.pods.is_none();
         let left = drain.attempt.left(here.filter(|pod| must_go(pod)).collect());
         let (desired, applied) = wishes(node);
+        let takes_long = begins && now.duration_since(drain.began) > TIMEOUT;
         if begins {
             progress.push(told::draining(desired, applied));
         }
@@ -187,7 +188,6 @@ impl DrainController {
         progress.extend(failure.as_ref().map(|failure| told::drain_failed(failure, desired, applied)));
         writes.extend(tell(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
-        let takes_long = failure.is_some() && now.duration_since(drain.began) >= TIMEOUT;
         let notices =
             failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
         if takes_long {

@@ -1,6 +1,6 @@
 //! What the parts of the machine-config operator export, as far as their alerts ask for it.
 
-use super::{Moment, count};
+use super::Moment;
 use crate::actors::mco::{DRAIN_ERRORS, PIVOT_ERRORS, contested};
 use crate::model::counter::Counter;
 use crate::model::promql::Taken;
@@ -31,19 +31,11 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
                 taken.offer_of(&[("exported_node", node)], CONTROLLER, 1.0);
             }
         }
-        DRAIN_ERRORS => counted(metric, CONTROLLER, moment, taken),
-        PIVOT_ERRORS => counted(metric, DAEMON, moment, taken),
+        DRAIN_ERRORS => moment.counted.collect(metric, CONTROLLER, taken),
+        PIVOT_ERRORS => moment.counted.collect(metric, DAEMON, taken),
         _ => return false,
     }
     true
-}
-
-fn counted(metric: &str, target: &[(&str, &str)], moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    for counter in moment.counted.counters.iter().filter(|counter| counter.metric == metric) {
-        let labels: Vec<(&str, &str)> =
-            counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        taken.offer_of(&labels, target, count(usize::try_from(counter.count).unwrap_or(usize::MAX)));
-    }
 }
 
 /// Whether a change may lead to other samples of a metric; what is counted in memory is told by [`counters`].

@@ -46,6 +46,17 @@ pub struct Counted<'a> {
     pub counters: &'a [Counter],
 }
 
+impl Counted<'_> {
+    /// Hands out what components keep in their memory of one metric; a scrape adds the labels of the target.
+    fn collect(&self, metric: &str, target: &[(&str, &str)], taken: &mut Taken<'_>) {
+        for counter in self.counters.iter().filter(|counter| counter.metric == metric) {
+            let labels: Vec<(&str, &str)> =
+                counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            taken.offer_of(&labels, target, number(i64::try_from(counter.count).unwrap_or(i64::MAX)));
+        }
+    }
+}
+
 impl<'a> Moment<'a> {
     /// A moment of a cluster.
     pub(super) fn of(view: &'a View, now: Time) -> Self {

@@ -250,7 +250,7 @@ fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 
 /// How many manifests of the payload the pass over it has applied, and how many it has not.
 fn payload(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    counted(PAYLOAD, moment, taken);
+    moment.counted.collect(PAYLOAD, TARGET, taken);
 }
 
 /// Whether risks of updates apply: 1 and 0, and -1 where that is not known.
@@ -297,16 +297,7 @@ fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 
 /// How many attempts to apply a manifest failed, by the version of the payload.
 fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    counted(PAYLOAD_ERRORS, moment, taken);
-}
-
-/// What the operator keeps in its memory of one metric.
-fn counted(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) {
-    for counter in moment.counted.counters.iter().filter(|counter| counter.metric == metric) {
-        let labels: Vec<(&str, &str)> =
-            counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        offer(taken, &labels, number(i64::try_from(counter.count).unwrap_or(i64::MAX)));
-    }
+    moment.counted.collect(PAYLOAD_ERRORS, TARGET, taken);
 }
 
 /// Those of ClusterVersion count as an operator's called `version`.

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{Errors, Path, absent, immutable, text};
 use crate::apiserver::names;
 
-/// What an update in `events.k8s.io` leaves as it was, in the order in which that is looked at.
+/// What an update in `events.k8s.io` leaves as it was, in the order in which the server looks at it: at the reason it does so twice,
+/// which shows in the causes.
 const IMMUTABLE: [&str; 12] = [
     "involvedObject",
     "reason",
