@@ -35,7 +35,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     }
     let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
     let told: Vec<(&ScenarioResult, Option<&Record>)> =
-        results.iter().zip(&played).map(|(result, played)| (result, played.record.as_ref())).collect();
+        results.iter().zip(&played).map(|(result, played)| (result, played.record.as_deref())).collect();
     let reports = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
@@ -132,7 +132,7 @@ fn play(
 /// `why` tells of a scenario that was not begun why that is so.
 fn result(played: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResult {
     let ids: Vec<String> = played.ids.iter().filter(|id| is_id(id)).cloned().collect();
-    let record = played.record.as_ref();
+    let record = played.record.as_deref();
     let mut result = if played.begun {
         record.map_or_else(
             || ScenarioResult::unplayed(&played.name, &played.file, &[], seed),

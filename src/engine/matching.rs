@@ -46,10 +46,16 @@ pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value>
     // A document that does not even hold the words is not worth reading; a large cluster has a thousand of them.
     let name = wanted.name.trim_end_matches('*');
     published::documents(config_map)
-        .filter(|(_, document)| document.contains(&wanted.kind) && document.contains(name))
+        .filter(|(_, document)| has_word(document, &wanted.kind) && document.contains(name))
         .filter_map(|(_, document)| documents::read(document))
         .filter_map(|insight| about(&insight, wanted).cloned())
         .collect()
+}
+
+/// Whether a text has a word that is not a part of a longer one: operators are `Healthy`, which is no insight on health.
+fn has_word(text: &str, word: &str) -> bool {
+    let goes_on = |end: usize| text[end..].starts_with(|next: char| next.is_alphanumeric());
+    text.match_indices(word).any(|(at, word)| !goes_on(at + word.len()))
 }
 
 /// What a published insight says, if it is about the wanted subject.
@@ -157,6 +163,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_word_is_none_where_it_goes_on() {
+        let told = ["type: Health", "type: \"Health\"\nx", "Healthy, Health", "type: Healthy", "Healthä", ""];
+        let told = told.map(|text| has_word(text, "Health"));
+        assert_eq!(told, [true, true, true, false, false, false]);
+    }
 
     #[test]
     fn a_condition_that_is_missing_is_told_with_the_nearest_one() {

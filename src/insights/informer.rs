@@ -170,9 +170,22 @@ impl Informer {
         fresh: impl IntoIterator<Item = Insight>,
         now: Time,
     ) -> Result<(), YamlError> {
-        let mut gone: BTreeSet<String> = self.known.iter().flatten().map(|(key, _)| key.clone()).collect();
+        self.replace_those(|_| true, fresh, now)
+    }
+
+    /// Makes `fresh` all that it knows of those insights that `are_meant`, and of them as [`Informer::replace`] does.
+    ///
+    /// # Errors
+    /// An insight that cannot be written as YAML; the others are known all the same.
+    pub(super) fn replace_those(
+        &mut self,
+        are_meant: impl Fn(&Detail) -> bool,
+        fresh: impl IntoIterator<Item = Insight>,
+        now: Time,
+    ) -> Result<(), YamlError> {
+        let meant = self.by_key().filter(|(_, insight)| are_meant(&insight.detail));
+        let mut gone: BTreeSet<String> = meant.map(|(key, _)| key.clone()).collect();
         let mut outcome = Ok(());
-        self.published = false;
         self.known.get_or_insert_default();
         for insight in fresh {
             gone.remove(&self.key(&insight.uid));

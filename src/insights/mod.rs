@@ -14,6 +14,7 @@ mod informer;
 mod mirror;
 mod nodes;
 mod observer;
+mod operators;
 mod publisher;
 mod settle;
 mod singleton;
@@ -23,6 +24,7 @@ mod uid;
 mod update_status;
 mod watched;
 mod watches;
+mod woken;
 
 pub use controller::{ControllerError, Look, Parts, once, run};
 pub use election::{Election, LEASE, Terms};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube::runtime::watcher::Event;
 use serde_json::Value;
 
-use super::assess::cluster_operator::{self, Operator};
+use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator};
 use super::assess::node::{Node, Pool};
 use super::assess::progress::Progress;
 use super::assess::{self, health};
@@ -13,6 +13,7 @@ use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::mirror::Mirror;
 use super::nodes::Nodes;
+use super::operators::{Goal, Operators};
 use super::singleton::{Singleton, StatusWrite};
 use super::uid;
 use crate::base::clock::Time;
@@ -33,7 +34,7 @@ pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.i
 pub(super) struct State {
     cluster_versions: Cache<Object>,
     crds: Cache<Value>,
-    operators: Cache<Operator>,
+    operators: Operators,
     /// The machine-config operator's image, by its Deployment.
     operator_images: Cache<Option<String>>,
     /// What the pods that fetch payloads suffer from; `None`: nothing.
@@ -65,7 +66,7 @@ impl Default for State {
         Self {
             cluster_versions: Cache::default(),
             crds: Cache::default(),
-            operators: Cache::default(),
+            operators: Operators::default(),
             operator_images: Cache::default(),
             version_pods: Cache::default(),
             alerts: None,
@@ -106,7 +107,7 @@ impl State {
 
     /// Takes in what the watch of ClusterOperators tells.
     pub(super) fn operator(&mut self, event: Event<(String, Operator)>) {
-        self.stale |= self.operators.take(event) != Change::Nothing;
+        self.stale |= self.operators.take(event);
     }
 
     /// Takes in what the watch of the machine-config operator's Deployment tells: its image.
@@ -206,12 +207,23 @@ impl State {
         }
         if std::mem::take(&mut self.stale) || self.look_again.is_some_and(|at| at <= now) {
             begin(&mut self.control_plane_informer, &self.config_map, &self.singleton);
-            let insights = self.insights(now);
-            outcome = outcome.and(self.control_plane_informer.replace(insights, now));
+            outcome = outcome.and(self.assess_control_plane(now));
         }
         self.control_plane_informer.expire(now);
         self.node_informer.expire(now);
         outcome
+    }
+
+    /// Assesses the ClusterVersion, what the control plane suffers from, and the operators that are out of date.
+    fn assess_control_plane(&mut self, now: Time) -> Result<(), YamlError> {
+        let insights = self.insights(now);
+        let is_of_operator = |detail: &Detail| matches!(detail, Detail::ClusterOperator(_));
+        let informer = &mut self.control_plane_informer;
+        let outcome = informer.replace_those(|detail| !is_of_operator(detail), insights, now);
+        let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
+        let version = cluster_version.map(|one| assess::cluster_version::desired(one));
+        let goal = Goal { version, image: image(&self.operator_images) };
+        outcome.and(self.operators.assess(informer, goal, now))
     }
 
     /// Whether everything is known that conclusions are drawn from.
@@ -271,7 +283,7 @@ impl State {
         [self.control_plane_informer.revision(), self.node_informer.revision()]
     }
 
-    /// All insights on the control plane at this moment.
+    /// All insights on the control plane at this moment, but for those on operators.
     fn insights(&mut self, now: Time) -> Vec<Insight> {
         let earlier = |uid: &str| self.control_plane_informer.started(uid);
         let mut findings = health::Findings::new(health::Sight { now, earlier: &earlier });
@@ -297,11 +309,10 @@ impl State {
                 health::of_alerts(alerts, since, &mut findings);
             }
         }
-        for operator in self.operators_of_payload() {
+        for operator in self.operators.of_payload() {
             health::of_operator(operator, &mut findings);
         }
         let health::Outcome { insights: health, look_again } = findings.done();
-        insights.extend(self.operator_insights(now));
         insights.extend(health);
         self.look_again = look_again;
         insights
@@ -310,30 +321,14 @@ impl State {
     /// How far the operators are, if it is them that this ClusterVersion tells of.
     fn progress(&self, cluster_version: &Object, now: Time) -> Option<Progress> {
         let is_it = cluster_version.name() == CLUSTER_VERSION;
-        let image = self.operator_image_now().unwrap_or_default();
-        is_it.then(|| Progress::of(cluster_version, self.operators.objects().values(), image, now))?
+        let image = image(&self.operator_images).unwrap_or_default();
+        is_it.then(|| Progress::of(cluster_version, self.operators.all(), image, now))?
     }
+}
 
-    fn operators_of_payload(&self) -> impl Iterator<Item = &Operator> {
-        self.operators.objects().values().filter(|operator| operator.is_of_payload)
-    }
-
-    fn operator_image_now(&self) -> Option<&str> {
-        self.operator_images.get(cluster_operator::MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref)
-    }
-
-    /// Insights on the operators of the payload. That on the machine-config operator needs to know its image.
-    fn operator_insights(&self, now: Time) -> impl Iterator<Item = Insight> {
-        let target =
-            self.cluster_versions.get(CLUSTER_VERSION).map(|one| assess::cluster_version::desired(one));
-        let image = self.operator_image_now();
-        self.operators_of_payload().filter_map(move |operator| {
-            let image = if operator.name == cluster_operator::MACHINE_CONFIG { image? } else { "" };
-            let status = cluster_operator::assess(operator, target?, image, now);
-            let uid = uid::of_object("co", &operator.name);
-            Some(Insight { uid, acquired_at: now, detail: Detail::ClusterOperator(status) })
-        })
-    }
+/// The image of the machine-config operator, by its Deployment.
+fn image(deployments: &Cache<Option<String>>) -> Option<&str> {
+    deployments.get(MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref)
 }
 
 /// Has an informer take over what an earlier process left.

@@ -19,6 +19,7 @@ use super::observer::{Note, Observer};
 use super::singleton::UPDATE_STATUS_CRD;
 use super::state::{CLUSTER_VERSION_CRD, Data};
 use super::watched::Watched;
+use super::woken::Woken;
 use crate::base::go_quote::quote;
 use crate::model::alert::ActiveAlert;
 use crate::model::condition::is_true;
@@ -217,10 +218,8 @@ fn told<K: 'static>(
             [None, Some(Told::Failure(failure))]
         }
     };
-    watch
-        .default_backoff()
-        .flat_map(move |event| futures::stream::iter(tell(event).into_iter().flatten()))
-        .boxed()
+    let watch = watch.default_backoff().boxed();
+    Woken::new(watch).flat_map(move |event| futures::stream::iter(tell(event).into_iter().flatten())).boxed()
 }
 
 fn failure(resource: &str, error: &watcher::Error) -> Failure {

@@ -21,6 +21,17 @@ pub(crate) fn member<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&
     fields.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value)
 }
 
+/// The parts of a JSON pointer. They are short: to look for slashes byte by byte is quicker than a search for long texts.
+fn parts(pointer: &str) -> impl Iterator<Item = &str> {
+    let mut rest = pointer.strip_prefix('/');
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let Some(end) = text.bytes().position(|byte| byte == b'/') else { return Some(text) };
+        rest = Some(&text[end + 1..]);
+        Some(&text[..end])
+    })
+}
+
 /// The text that a map has under a name; empty where there is none.
 pub(crate) fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
     value.as_object().and_then(|fields| member(fields, name)).and_then(Value::as_str).unwrap_or_default()
@@ -83,7 +94,7 @@ impl Object {
 
     /// The value at a JSON pointer without escapes: keys with a slash in them have accessors of their own.
     fn at(&self, pointer: &str) -> Option<&Value> {
-        pointer.split('/').skip(1).try_fold(&**self, |value, part| match value {
+        parts(pointer).try_fold(&**self, |value, part| match value {
             Value::Object(fields) => member(fields, part),
             Value::Array(items) => items.get(part.parse::<usize>().ok()?),
             _ => None,

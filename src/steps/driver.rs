@@ -20,8 +20,9 @@ enum Command {
 /// What is left of a session.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Everything that happened.
-    pub(super) record: Record,
+    /// Everything that happened. The session's thread lets go of it last, if it can: what it made is given back there at half the
+    /// price.
+    pub(super) record: Arc<Record>,
     /// Texts to be kept, with their files.
     pub(super) snapshots: Vec<Snapshot>,
 }
@@ -64,7 +65,7 @@ impl Driver {
     }
 
     /// Ends the session and gives what is left of it.
-    pub(super) async fn finish(self) -> Option<Ended> {
+    pub(super) async fn finish(&self) -> Option<Ended> {
         let (answer, ended) = oneshot::channel();
         self.commands.send(Command::Finish(answer)).ok()?;
         ended.await.ok()
@@ -83,7 +84,10 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
             }
             Command::Finish(answer) => {
                 let snapshots = session.take_snapshots();
-                let _ = answer.send(Ended { record: session.into_record(), snapshots });
+                let record = Arc::new(session.into_record());
+                let _ = answer.send(Ended { record: Arc::clone(&record), snapshots });
+                // Comes to nothing as soon as nobody has the driver any more.
+                let _ = inbox.recv();
                 return;
             }
         }

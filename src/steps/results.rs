@@ -1,6 +1,7 @@
 //! How the scenarios of features came out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use cucumber::event::{ScenarioFinished, StepError};
 use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
@@ -23,7 +24,7 @@ pub struct ScenarioResult {
     /// Line of the scenario in the file.
     pub line: usize,
     /// Everything that happened; `None` when no cluster was installed.
-    pub record: Option<Record>,
+    pub record: Option<Arc<Record>>,
     /// Texts to be kept, with their files.
     pub snapshots: Vec<Snapshot>,
     /// The step that failed, and why; `None`: it passed.
@@ -113,7 +114,7 @@ pub(super) fn result(
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
         ScenarioFinished::StepFailed(_, _, error) => {
             let (why, step) =
-                (in_words(error), record.as_ref().and_then(|r| last_step(feature, rule, scenario, r)));
+                (in_words(error), record.as_ref().and_then(|record| last_step(feature, rule, scenario, record)));
             (
                 Some(step.map_or_else(
                     || why.clone(),

@@ -262,8 +262,8 @@ impl ClusterWorld {
     }
 
     /// Ends the session, if there is one, and gives what is left of it.
-    pub(super) async fn finish(&mut self) -> Option<Ended> {
-        self.driver.take()?.finish().await
+    pub(super) async fn finish(&self) -> Option<Ended> {
+        self.driver.as_ref()?.finish().await
     }
 }
 

@@ -32,7 +32,9 @@ pub(super) struct Capabilities {
     known: BTreeSet<String>,
     /// What of that stands behind feature gates: of the frozen sets, `vCurrent` alone has it.
     gated: BTreeSet<String>,
-    /// What spec asks for.
+    /// `spec.capabilities` as it was last seen.
+    spec: Option<Value>,
+    /// What it asks for.
     asked: BTreeSet<String>,
     /// What is enabled although spec does not ask for it.
     implicit: BTreeSet<String>,
@@ -46,6 +48,7 @@ impl Capabilities {
         let mut capabilities = Self {
             known: release.known_capabilities.iter().chain(gated).cloned().collect(),
             gated: gated.iter().cloned().collect(),
+            spec: None,
             asked: BTreeSet::new(),
             implicit: texts(&cluster_version["status"]["capabilities"]["enabledCapabilities"]),
         };
@@ -54,8 +57,12 @@ impl Capabilities {
         capabilities
     }
 
-    /// Takes `spec.capabilities` in.
-    pub(super) fn ask(&mut self, release: &Release, spec: &Value) {
+    /// Takes `spec.capabilities` in. Whether anything is enabled by that which was not.
+    pub(super) fn ask(&mut self, release: &Release, spec: &Value) -> bool {
+        if self.spec.as_ref() == Some(spec) {
+            return false;
+        }
+        self.spec = Some(spec.clone());
         let enabled = self.enabled();
         let set = spec["baselineCapabilitySet"].as_str().unwrap_or(CURRENT);
         self.asked = release.capability_sets.get(set).into_iter().flatten().cloned().collect();
@@ -64,6 +71,7 @@ impl Capabilities {
         }
         self.asked.extend(texts(&spec["additionalEnabledCapabilities"]));
         self.implicit = enabled.difference(&self.asked).cloned().collect();
+        !self.asked.is_subset(&enabled)
     }
 
     /// Whether a manifest that needs these capabilities is applied: all are enabled, and known to the running operator.

@@ -30,9 +30,7 @@ impl Worker {
         let Some(apply) = &mut self.apply else { return };
         let mut changed = apply.set_overrides(Overrides::of(cluster_version));
         if let Some(capabilities) = &mut self.capabilities {
-            let before = capabilities.clone();
-            capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
-            changed |= before.status() != capabilities.status();
+            changed |= capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
         }
         let selection = selection(view, &apply.work.release);
         if selection != apply.payload.selection {

@@ -1,5 +1,7 @@
 //! Times as Go parses them (`time.Parse`) and as the API writes them: in UTC, with seconds or with microseconds.
 
+use std::borrow::Cow;
+
 use crate::base::clock::{Time, rfc3339, rfc3339_micro};
 
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
@@ -19,7 +21,7 @@ const SEPARATORS: [&str; 5] = ["-", "-", "T", ":", ":"];
 ///
 /// # Errors
 /// Go's words for a time of another form.
-pub(super) fn canonical(text: &str, micro: bool) -> Result<String, String> {
+pub(super) fn canonical(text: &str, micro: bool) -> Result<Cow<'_, str>, String> {
     let layout = if micro { MICROSECONDS } else { SECONDS };
     let fail = |rest: &str, part: &str| {
         format!("parsing time {text:?} as \"{layout}\": cannot parse {rest:?} as \"{part}\"")
@@ -36,6 +38,10 @@ pub(super) fn canonical(text: &str, micro: bool) -> Result<String, String> {
             return Err(format!("parsing time {text:?}: {name} out of range"));
         }
         rest = &rest[digits..];
+    }
+    // Most times come as they are written, and every month has so many days.
+    if rest == "Z" && !micro && text[8..10] <= *"28" {
+        return Ok(Cow::Borrowed(text));
     }
     let fraction = rest.bytes().skip(1).take_while(u8::is_ascii_digit).count();
     if rest.starts_with('.') && fraction > 0 {
@@ -54,7 +60,7 @@ pub(super) fn canonical(text: &str, micro: bool) -> Result<String, String> {
         return Err(fail(rest, "Z07:00"));
     }
     let time: Time = text.parse().map_err(|_| format!("parsing time {text:?}: day out of range"))?;
-    Ok(if micro { rfc3339_micro(time) } else { rfc3339(time) })
+    Ok(Cow::Owned(if micro { rfc3339_micro(time) } else { rfc3339(time) }))
 }
 
 /// Whether a text is an offset such as `+02:00`.

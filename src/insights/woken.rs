@@ -1,0 +1,91 @@
+//! A stream that is asked only when it has something to tell: of a dozen watches in one task mostly one has, and to ask a
+//! watch takes long.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use futures::task::{ArcWake, AtomicWaker, waker};
+use futures::{Stream, StreamExt as _};
+
+/// A stream that is not polled again before it has woken somebody.
+pub(super) struct Woken<S> {
+    stream: S,
+    signal: Arc<Signal>,
+}
+
+struct Signal {
+    /// Whether the stream asked to be polled since it last was.
+    is_due: AtomicBool,
+    /// Who polls it.
+    task: AtomicWaker,
+}
+
+impl ArcWake for Signal {
+    fn wake_by_ref(signal: &Arc<Self>) {
+        signal.is_due.store(true, Ordering::Release);
+        signal.task.wake();
+    }
+}
+
+impl<S> Woken<S> {
+    /// The same stream, due from the start.
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, signal: Arc::new(Signal { is_due: AtomicBool::new(true), task: AtomicWaker::new() }) }
+    }
+}
+
+impl<S: Stream + Unpin> Stream for Woken<S> {
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        // First, so that whatever becomes due from here on wakes whoever asks now.
+        self.signal.task.register(context.waker());
+        if !self.signal.is_due.swap(false, Ordering::AcqRel) {
+            return Poll::Pending;
+        }
+        let waker = waker(Arc::clone(&self.signal));
+        let told = self.stream.poll_next_unpin(&mut Context::from_waker(&waker));
+        if told.is_ready() {
+            // There may be more, of which it tells nobody before it is asked.
+            self.signal.is_due.store(true, Ordering::Release);
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use futures::FutureExt as _;
+    use futures::channel::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_is_polled_when_it_woke_somebody_and_nothing_is_lost() {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let (sender, mut receiver) = mpsc::unbounded();
+        let counted = Arc::clone(&polls);
+        let counting = futures::stream::poll_fn(move |context| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            receiver.poll_next_unpin(context)
+        });
+        let mut woken = Woken::new(counting);
+        for _ in 0..3 {
+            assert_eq!(woken.next().now_or_never(), None);
+        }
+        assert_eq!(polls.load(Ordering::Relaxed), 1);
+        sender.unbounded_send(1).unwrap();
+        sender.unbounded_send(2).unwrap();
+        assert_eq!([woken.next().now_or_never(), woken.next().now_or_never()], [Some(Some(1)), Some(Some(2))]);
+        // The task that asks last is the one that is woken, though the stream was polled for another.
+        assert_eq!(woken.next().now_or_never(), None);
+        let waiting = tokio::spawn(async move { woken.next().await });
+        tokio::task::yield_now().await;
+        sender.unbounded_send(3).unwrap();
+        assert_eq!(waiting.await.unwrap(), Some(3));
+    }
+}
