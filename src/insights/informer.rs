@@ -102,6 +102,7 @@ impl Informer {
         if self.known.is_some() {
             return;
         }
+        self.published = false;
         self.known = Some(BTreeMap::new());
         for (key, text) in data.into_iter().flatten() {
             let Some(uid) = key.strip_prefix(&self.prefix) else { continue };
@@ -115,6 +116,7 @@ impl Informer {
     /// Takes over, once, what an earlier process left in the UpdateStatus, where there is no ConfigMap.
     pub(super) fn adopt(&mut self, insights: Vec<Insight>) {
         if self.known.is_none() {
+            self.published = false;
             self.known = Some(BTreeMap::new());
             for insight in insights {
                 // One that cannot be written will not be published either.
