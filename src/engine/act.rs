@@ -66,8 +66,8 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 
 /// Creates an object, or merges it into the one that is there.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
-    let kind = object["kind"].as_str().unwrap_or_default();
-    let resource = resources::by_kind(kind).ok_or_else(|| {
+    let resource = resources::of(object).ok_or_else(|| {
+        let kind = object["kind"].as_str().unwrap_or_default();
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         SessionError::UnknownKind { kind: kind.to_owned(), hint }
     })?;

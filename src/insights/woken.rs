@@ -80,7 +80,10 @@ mod tests {
         assert_eq!(polls.load(Ordering::Relaxed), 1);
         sender.unbounded_send(1).unwrap();
         sender.unbounded_send(2).unwrap();
-        assert_eq!([woken.next().now_or_never(), woken.next().now_or_never()], [Some(Some(1)), Some(Some(2))]);
+        assert_eq!(
+            [woken.next().now_or_never(), woken.next().now_or_never()],
+            [Some(Some(1)), Some(Some(2))]
+        );
         // The task that asks last is the one that is woken, though the stream was polled for another.
         assert_eq!(woken.next().now_or_never(), None);
         let waiting = tokio::spawn(async move { woken.next().await });

@@ -146,6 +146,8 @@ kinds! {
     PRIORITY_LEVELS = cluster(
         "flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations"
     );
+    /// What kubelets and kernels of all nodes have in common. Who says no more than `Node` means none of these.
+    NODE_SETTINGS = cluster("config.openshift.io", "v1", "Node", "nodes");
 }
 
 /// The kind of this group and kind, in the version that is asked for.
@@ -175,12 +177,26 @@ pub fn defined<'a>(
     })
 }
 
-/// The kind that objects call by this name in their `kind` field.
+/// The kind that objects call by this name in their `kind` field, or that has this name in a group, such as
+/// `Node.config.openshift.io`.
 pub fn by_kind(kind: &str) -> Option<&'static Resource> {
-    ALL.iter().find(|resource| resource.kind == kind)
+    let (kind, group) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
+    ALL.iter().find(|resource| resource.kind == kind && group.is_none_or(|group| resource.group == group))
 }
 
-/// The kind of an object.
+/// What [`by_kind`] takes for each of the kinds.
+pub fn names() -> impl Iterator<Item = String> {
+    ALL.iter().map(|resource| match by_kind(&resource.kind) {
+        Some(first) if first != resource => format!("{}.{}", resource.kind, resource.group),
+        _ => resource.kind.to_string(),
+    })
+}
+
+/// The kind of an object: that of its group, else one that is called so in another.
 pub fn of(object: &Value) -> Option<&'static Resource> {
-    by_kind(object["kind"].as_str()?)
+    let kind = object["kind"].as_str()?;
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    let is_it = |resource: &&Resource| resource.group == group && resource.kind == kind;
+    ALL.iter().find(is_it).or_else(|| by_kind(kind))
 }

@@ -54,8 +54,8 @@ fn shape(resource: &Resource) -> String {
 
 fn resource(kind: &str) -> Result<&'static Resource, String> {
     resources::by_kind(kind).ok_or_else(|| {
-        let kinds: Vec<&str> = resources::ALL.iter().map(|resource| resource.kind.as_ref()).collect();
-        let hint = did_you_mean(kind, kinds.iter().copied());
+        let kinds: Vec<String> = resources::names().collect();
+        let hint = did_you_mean(kind, kinds.iter().map(String::as_str));
         let hint = if hint.is_empty() { format!("; there are `{}`", kinds.join("`, `")) } else { hint };
         format!("unknown kind `{kind}`{hint}")
     })
@@ -68,7 +68,7 @@ pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     let (at, kind) = field(reader, node, "kind")?;
     let resource = resource(&kind).map_err(|message| reader.problem(at, message)).ok()?;
     if let Some((at, version)) = version
-        && version != resource.api_version()
+        && !resources::ALL.iter().any(|one| one.kind == kind && one.api_version() == version)
     {
         let right = resource.api_version();
         reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));

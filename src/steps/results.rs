@@ -113,8 +113,10 @@ pub(super) fn result(
         ScenarioFinished::StepPassed => (None, None),
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
         ScenarioFinished::StepFailed(_, _, error) => {
-            let (why, step) =
-                (in_words(error), record.as_ref().and_then(|record| last_step(feature, rule, scenario, record)));
+            let (why, step) = (
+                in_words(error),
+                record.as_ref().and_then(|record| last_step(feature, rule, scenario, record)),
+            );
             (
                 Some(step.map_or_else(
                     || why.clone(),

@@ -138,7 +138,7 @@ impl Installed {
     /// Everything of `release`.
     pub fn of(release: &Release) -> Self {
         let rendered = ROLES.map(|role| {
-            let sources = templates::machine_configs(role, release, None);
+            let sources = templates::machine_configs(role, release, None, "");
             Rendered::of(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
         });
         Self { release: release.clone(), rendered }
@@ -158,7 +158,7 @@ impl Installed {
         let mut objects = access();
         objects.push((CONTROLLER_CONFIGS, controller_config(&self.release)));
         for role in ROLES {
-            let configs = templates::machine_configs(role, &self.release, None);
+            let configs = templates::machine_configs(role, &self.release, None, "");
             objects
                 .extend(configs.into_iter().map(|config| (crate::model::resources::MACHINE_CONFIGS, config)));
         }

@@ -29,7 +29,7 @@ use super::Actor;
 use super::recorder::{Recorder, Subject};
 use crate::base::rng::Streams;
 use crate::model::manifests::Line;
-use crate::model::resources::CONTROLLER_CONFIGS;
+use crate::model::resources::{CONTROLLER_CONFIGS, NODE_SETTINGS};
 use crate::model::world::World;
 use crate::model::{Identity, Object, View};
 pub use annotations::RELEASE_VERSION;
@@ -73,6 +73,12 @@ pub fn operator(
         Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams)),
         Box::new(config_node::keeper::MachineConfigNodes::new(facts)),
     ]
+}
+
+/// The version of Linux control groups that all nodes are to have (`spec.cgroupMode` of the cluster's settings of nodes); empty: that
+/// of the release.
+fn cgroup_mode(view: &View) -> &str {
+    view.get(&NODE_SETTINGS, "", "cluster").map_or("", |settings| settings.text("/spec/cgroupMode"))
 }
 
 fn controller_identity() -> Identity {

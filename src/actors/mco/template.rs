@@ -12,9 +12,9 @@ use super::annotations::GENERATED_BY;
 use super::{CONTROLLER_CONFIG, membership, templates};
 use crate::actors::workqueue::WorkQueue;
 use crate::actors::{Actor, Input, Interest, Step};
-use crate::model::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIGS};
+use crate::model::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIGS, NODE_SETTINGS};
 use crate::model::world::World;
-use crate::model::{Identity, Key, Object, View, Write};
+use crate::model::{Identity, Key, Object, View, Write, patch};
 
 /// How long filling the templates takes.
 const TAKES: SignedDuration = SignedDuration::from_secs(2);
@@ -41,8 +41,9 @@ impl TemplateController {
             return Vec::new();
         };
         let configs = [membership::MASTER, membership::WORKER].into_iter();
-        let configs =
-            configs.flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid())));
+        let cgroup_mode = super::cgroup_mode(view);
+        let configs = configs
+            .flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid()), cgroup_mode));
         configs.filter_map(|wanted| write(wanted, view)).collect()
     }
 }
@@ -65,7 +66,8 @@ fn write(wanted: Value, view: &View) -> Option<Write> {
         return None;
     }
     let metadata = json!({ "annotations": { (GENERATED_BY): generated_by }, "ownerReferences": owners });
-    let patch = json!({ "metadata": metadata, "spec": wanted["spec"] });
+    let spec = patch::between(&there["spec"], &wanted["spec"]);
+    let patch = json!({ "metadata": metadata, "spec": spec });
     Some(Write::merge_patch(&MACHINE_CONFIGS, "", name, patch))
 }
 
@@ -87,7 +89,7 @@ impl Actor for TemplateController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Object(key())]
+        vec![Interest::Object(key()), Interest::Object(NODE_SETTINGS.key("", "cluster"))]
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

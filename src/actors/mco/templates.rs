@@ -9,9 +9,17 @@ use super::annotations::{GENERATED_BY, ROLE};
 use crate::model::release::Release;
 use crate::model::resources::MACHINE_CONFIGS;
 
+/// The MachineConfig of the kubelet settings, of which kernels are told too.
+const KUBELET: &str = "97-R-generated-kubelet";
+
 /// The MachineConfigs of `role`: those of the templates, those of the kubelet and registry settings, and the keys that
 /// the installer was given.
-pub(super) fn machine_configs(role: &str, release: &Release, controller_config: Option<&str>) -> Vec<Value> {
+pub(super) fn machine_configs(
+    role: &str,
+    release: &Release,
+    controller_config: Option<&str>,
+    cgroup_mode: &str,
+) -> Vec<Value> {
     let (_, minor) = release.line();
     let kubernetes = release.kubernetes_minor;
     let file = |path: &str, text: &str| json!({ "path": path, "mode": 420, "contents": { "source": format!("data:,{text}") } });
@@ -24,10 +32,7 @@ pub(super) fn machine_configs(role: &str, release: &Release, controller_config: 
         ("01-R-kubelet", file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}"))),
     ];
     let generated = [
-        (
-            "97-R-generated-kubelet",
-            file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-cgroups")),
-        ),
+        (KUBELET, file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-cgroups"))),
         (
             "98-R-generated-kubelet",
             file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-features-{minor}")),
@@ -50,10 +55,24 @@ pub(super) fn machine_configs(role: &str, release: &Release, controller_config: 
     for (name, file) in generated {
         let mut config = machine_config(&name.replace('R', role), role, &json!({ "files": [file] }));
         config["metadata"]["annotations"] = json!({ (GENERATED_BY): commit });
+        let arguments = kernel_arguments(cgroup_mode);
+        if name == KUBELET && !arguments.is_empty() {
+            config["spec"]["kernelArguments"] = json!(arguments);
+        }
         configs.push(config);
     }
     configs.push(machine_config(&format!("99-{role}-ssh"), role, &Value::Null));
     configs
+}
+
+/// What the kernel is told for this version of control groups (`kernelArgsv1` and `kernelArgsv2` of the kubelet-config
+/// controller).
+fn kernel_arguments(cgroup_mode: &str) -> &'static [&'static str] {
+    match cgroup_mode {
+        "v1" => &["systemd.unified_cgroup_hierarchy=0", "systemd.legacy_systemd_cgroup_controller=1"],
+        "v2" => &["systemd.unified_cgroup_hierarchy=1", "cgroup_no_v1=\"all\"", "psi=0"],
+        _ => &[],
+    }
 }
 
 fn machine_config(name: &str, role: &str, storage: &Value) -> Value {

@@ -24,7 +24,7 @@ use crate::model::condition;
 use crate::model::manifests::Line;
 use crate::model::release::{self, Release};
 use crate::model::resources::{
-    CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
+    CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS, NODE_SETTINGS,
 };
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
@@ -119,7 +119,7 @@ impl MachineConfigOperator {
     ) -> Option<serde_json::Value> {
         let version = release.version.to_string();
         let line = release.line();
-        let report = |report: &Report<'_>| Some(status::status(object, report, &version, line, view, now));
+        let report = |report: &Report<'_>| Some(status::status(object, report, release, view, now));
         let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
         let (commit, os_image) = (release.machine_config_commit(), release.os_image());
         let is_configured = controller.is_some_and(|config| {
@@ -261,6 +261,7 @@ impl Actor for MachineConfigOperator {
             Interest::Object(self.key()),
             Interest::Object(CLUSTER_OPERATORS.key("", "kube-apiserver")),
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
+            Interest::Object(NODE_SETTINGS.key("", "cluster")),
             Interest::Kind(MACHINE_CONFIG_POOLS),
         ]
     }

@@ -1,12 +1,15 @@
 //! What the operator reports in its ClusterOperator.
 
+use semver::Version;
 use serde_json::{Value, json};
 
 use super::{pools, skew};
+use crate::actors::mco::cgroup_mode;
 use crate::actors::operators::health::WORKING_TOWARDS;
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
 use crate::model::manifests::Line;
+use crate::model::release::Release;
 use crate::model::resources::MACHINE_CONFIG_POOLS;
 use crate::model::{Object, View};
 
@@ -19,6 +22,8 @@ const EVALUATES: Line = (4, 16);
 /// The name in `status.versions` that tells which release the operator has reached.
 pub(super) const OPERATOR: &str = "operator";
 const WELL: &str = "AsExpected";
+const ON_CGROUP_V1: &str = "Cluster is using cgroup v1 and is not upgradable. Please update the `CgroupMode` in the `nodes.config.openshift.io` \
+                            object to 'v2'. Once upgraded, the cluster cannot be changed back to cgroup v1";
 
 /// How far the operator is with a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +42,7 @@ pub(super) enum Report<'a> {
 pub(super) fn status(
     object: &Object,
     report: &Report<'_>,
-    version: &str,
-    line: Line,
+    release: &Release,
     view: &View,
     now: Time,
 ) -> Value {
@@ -47,7 +51,7 @@ pub(super) fn status(
         status = json!({});
     }
     let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
-    for condition in conditions(object, report, version, line, view) {
+    for condition in conditions(object, report, release, view) {
         condition::set(&mut list, &condition, now);
     }
     status["conditions"] = Value::Array(list);
@@ -66,16 +70,11 @@ pub(super) fn status(
     status
 }
 
-fn conditions(
-    object: &Object,
-    report: &Report<'_>,
-    version: &str,
-    line: Line,
-    view: &View,
-) -> Vec<Condition> {
-    let changes = reported_version(object) != Some(version);
+fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &View) -> Vec<Condition> {
+    let (version, line) = (release.version.to_string(), release.line());
+    let changes = reported_version(object) != Some(&version);
     let progressing = |status: &str, message: String| Condition::new("Progressing", status, "", message);
-    let mut all = vec![upgradeable(view, line)];
+    let mut all = vec![upgradeable(view, &release.version, line)];
     match report {
         Report::Working | Report::Waiting(_) if changes => {
             all.push(progressing("True", format!("{WORKING_TOWARDS}{version}")));
@@ -112,10 +111,22 @@ fn conditions(
     all
 }
 
+/// Whether a release keeps clusters with control groups of version 1 from the next minor: 4.18 does since 4.18.6, and 4.19.
+fn refuses_old_cgroups(version: &Version) -> bool {
+    match (version.major, version.minor) {
+        (4, 18) => version.patch >= 6,
+        (4, minor) => minor == 19,
+        _ => false,
+    }
+}
+
 /// Paused pools do not stand in the way.
-fn upgradeable(view: &View, line: Line) -> Condition {
+fn upgradeable(view: &View, version: &Version, line: Line) -> Condition {
     let any = |kind: &str| view.list(&MACHINE_CONFIG_POOLS).any(|pool| condition::is_true(pool, kind));
     let refuse = |reason: &str, message: &str| Condition::new("Upgradeable", "False", reason, message);
+    if refuses_old_cgroups(version) && cgroup_mode(view) == "v1" {
+        return refuse("ClusterOnCgroupV1", ON_CGROUP_V1);
+    }
     if any("Degraded") {
         return refuse(
             "DegradedPool",

@@ -223,6 +223,21 @@ fn a_pool_that_is_paused_without_a_release_fails_at_once_and_does_not_stand_in_t
 }
 
 #[test]
+fn old_control_groups_stand_in_the_way_where_the_next_minor_has_none() {
+    for (version, refuses) in [("4.18.5", false), ("4.18.6", true), ("4.19.2", true), ("4.20.1", false)] {
+        for (mode, status) in
+            [("v1", if refuses { "False ClusterOnCgroupV1" } else { "True" }), ("v2", "True")]
+        {
+            let mut rig = rig(version, version);
+            let spec = json!({ "cgroupMode": mode });
+            rig.put(&NODE_SETTINGS, json!({ "metadata": { "name": "cluster" }, "spec": spec }));
+            rig.run(2);
+            assert!(said(&rig, "Upgradeable").starts_with(status), "{version} {mode}");
+        }
+    }
+}
+
+#[test]
 fn a_single_node_has_its_lease_later() {
     assert_eq!(lease_seconds(&View::default()), LEASE_SECONDS);
     for (topology, seconds) in [("HighlyAvailable", LEASE_SECONDS), ("SingleReplica", LEASE_SECONDS_SINGLE)] {

@@ -76,6 +76,33 @@ fn what_somebody_added_to_the_keys_of_the_installer_stays() {
 }
 
 #[test]
+fn kernels_are_told_the_version_of_control_groups_that_is_asked_for() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    let without = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    let settings = |mode: &str| json!({ "metadata": { "name": "cluster" }, "spec": { "cgroupMode": mode } });
+    let told = |rig: &Rig| {
+        let config = rig.view.get(&MACHINE_CONFIGS, "", "97-worker-generated-kubelet").unwrap();
+        config.list("/spec/kernelArguments").len()
+    };
+    let mut counts = vec![told(&rig)];
+    rig.put(&NODE_SETTINGS, settings("v1"));
+    rig.run(10);
+    counts.push(told(&rig));
+    for mode in ["v2", ""] {
+        rig.write(&Write::merge_patch(&NODE_SETTINGS, "", "cluster", settings(mode)));
+        rig.run(10);
+        counts.push(told(&rig));
+    }
+    assert_eq!(counts, [0, 2, 3, 0]);
+    let specs = |configs: &[Object]| configs.iter().map(|config| config["spec"].clone()).collect::<Vec<_>>();
+    let now = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    assert_eq!(specs(&now), specs(&without), "nothing of it is left");
+}
+
+#[test]
 fn a_controller_that_is_restarted_at_any_write_ends_with_the_same() {
     let story = |rig: &mut Rig| {
         prepare(rig);
