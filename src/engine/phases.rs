@@ -49,6 +49,9 @@ impl Phases {
                 self.of.remove(&change.key.name);
                 return None;
             };
+            if change.old.as_ref().is_some_and(|old| !nodes::moves(old, node)) {
+                return None;
+            }
             self.look(node, view, now)
         } else if nodes::moves_all(&change.key, change.old.as_ref(), new) {
             let leaps: Vec<Leap> = view.list(&NODES).filter_map(|node| self.look(node, view, now)).collect();

@@ -201,6 +201,11 @@ pub fn in_view(node: &Object, view: &View) -> Option<NodeStatus> {
     find(node, view.list(&MACHINE_CONFIG_POOLS), &Target::of(cluster_version, configs))
 }
 
+/// Whether a node that became another may be in another phase, or in another pool: annotations tell the one, labels the other.
+pub fn moves(old: &Object, new: &Object) -> bool {
+    ["annotations", "labels"].iter().any(|field| old["metadata"][*field] != new["metadata"][*field])
+}
+
 /// Whether a change of an object that is no node may change how nodes are judged: where the cluster goes to, what a pool
 /// wants, or the version of a MachineConfig. `old` is `None` where it came, `new` where it went.
 pub fn moves_all(key: &Key, old: Option<&Object>, new: Option<&Object>) -> bool {

@@ -81,6 +81,9 @@ pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, change:
 /// Whether a selector takes other samples of an object than before. Where labels are given, nothing else of samples counts.
 fn differs(selector: &Selector, labels: Option<&[String]>, collect: CollectOf, change: &Change) -> bool {
     let Some(old) = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) else { return true };
+    if says_the_same(old, &change.object) {
+        return false;
+    }
     let samples = |object: &Object| {
         let mut taken = Taken::of(selector);
         collect(object, &mut taken);
@@ -94,6 +97,15 @@ fn differs(selector: &Selector, labels: Option<&[String]>, collect: CollectOf, c
         samples
     };
     samples(old) != samples(&change.object)
+}
+
+/// Whether two states of an object agree in all that samples of each object are made of.
+fn says_the_same(old: &Object, new: &Object) -> bool {
+    fn told(object: &Object) -> impl Iterator<Item = [&str; 3]> {
+        let conditions = object.list("/status/conditions").iter();
+        conditions.map(|condition| ["type", "status", "reason"].map(|field| text(condition, field)))
+    }
+    told(old).eq(told(new)) && old.list("/status/versions") == new.list("/status/versions")
 }
 
 /// Whether a change may lead Prometheus to another pod, or to none.
