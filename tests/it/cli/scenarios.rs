@@ -1,5 +1,6 @@
 //! `windtunnel run` on scenarios that can be played.
 
+use std::path::Path;
 use std::process::Stdio;
 
 use super::environment::{TestEnvironment, check};
@@ -44,6 +45,24 @@ fn without_a_command_the_help_is_an_error() {
     let output = TestEnvironment::new().run(&[]);
     assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
     assert!(output.stderr.contains("Usage: windtunnel <COMMAND>"), "{}", output.stderr);
+}
+
+/// Some lines are left out there, and most of the record's hash.
+#[test]
+fn the_readme_shows_what_its_scenario_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let file = shown.split(':').next().unwrap();
+    let arguments = ["run", file, "--width", "132"];
+    let output = TestEnvironment::new().command(&arguments).current_dir(root).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let mut rest = printed.lines();
+    for line in shown.lines() {
+        let start = line.strip_suffix("...").filter(|line| line.contains(", record "));
+        let is_it = |printed: &str| start.map_or(printed == line, |start| printed.starts_with(start));
+        assert!(rest.any(is_it), "the README has `{line}`, which is not printed there:\n{printed}");
+    }
 }
 
 #[test]
