@@ -192,10 +192,13 @@ pub fn names() -> impl Iterator<Item = String> {
     })
 }
 
-/// The kind of an object: that of its group, else one that is called so in another.
+/// The kind of an object.
 pub fn of(object: &Value) -> Option<&'static Resource> {
-    let kind = object["kind"].as_str()?;
-    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    nearest(object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?)
+}
+
+/// The kind of this name in the group of that version, else one that is called so in another.
+pub fn nearest(api_version: &str, kind: &str) -> Option<&'static Resource> {
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     let is_it = |resource: &&Resource| resource.group == group && resource.kind == kind;
     ALL.iter().find(is_it).or_else(|| by_kind(kind))

@@ -67,11 +67,11 @@ pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     let version = field(reader, node, "apiVersion");
     let (at, kind) = field(reader, node, "kind")?;
     let resource = resource(&kind).map_err(|message| reader.problem(at, message)).ok()?;
-    if let Some((at, version)) = version
-        && !resources::ALL.iter().any(|one| one.kind == kind && one.api_version() == version)
-    {
-        let right = resource.api_version();
-        reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
+    if let Some((at, version)) = version {
+        let right = resources::nearest(&version, &kind).unwrap_or(resource).api_version();
+        if version != right {
+            reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
+        }
     }
     let Some(metadata) = node.get("metadata") else {
         reader.problem(node, "a Kubernetes object needs `metadata`");

@@ -272,3 +272,15 @@ fn an_update_service_is_read_whole() {
     );
     wrong("  edges: [{from: 4.14.1}]\n", "s.yaml:6:11: an edge needs `to`: the release that it leads to");
 }
+
+#[test]
+fn of_two_kinds_of_one_name_the_group_tells_which_is_meant() {
+    check_step(
+        "  - apply: {apiVersion: config.openshift.io/v2, kind: Node, metadata: {name: a}}",
+        "s.yaml:5:25: expected `config.openshift.io/v1`, which serves Node, found `config.openshift.io/v2`",
+    );
+    check_step(
+        "  - delete: Node.config.openshft.io/a",
+        "s.yaml:5:13: unknown kind `Node.config.openshft.io`; did you mean `Node.config.openshift.io`?",
+    );
+}

@@ -60,6 +60,7 @@ const NOT_AT_HAND: &[&str] = &[
     "controllerconfigs",
     "infrastructures",
     "machineconfignodes",
+    "nodes",
     "prometheusrules",
     "proxies",
     "securitycontextconstraints",

@@ -234,7 +234,7 @@ fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what
     let (outcome, failure) = play(&stalled_update(wrong), 1);
     insta::assert_snapshot!(redacted(&failure), @r#"
         canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
-          pending: kubelet/master-0 waits for: making the sandbox of pods/openshift-cluster-version/version--xxxxx
+          pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
           pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
         "#);
     assert_eq!(outcome.virtual_time.as_secs(), 40, "a wait ends when its time is over");
@@ -388,7 +388,7 @@ mod features {
         let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
         insta::assert_snapshot!(redacted(&failure), @r#"
             within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
-              pending: kubelet/master-0 waits for: making the sandbox of pods/openshift-cluster-version/version--xxxxx
+              pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
               pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
             "#);
     }
