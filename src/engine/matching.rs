@@ -52,7 +52,7 @@ pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value>
         .collect()
 }
 
-/// Whether a text has a word that is not a part of a longer one: operators are `Healthy`, which is no insight on health.
+/// Whether a text has a word that does not go on there as a longer one: operators are `Healthy`, which is no insight on health.
 fn has_word(text: &str, word: &str) -> bool {
     let goes_on = |end: usize| text[end..].starts_with(|next: char| next.is_alphanumeric());
     text.match_indices(word).any(|(at, word)| !goes_on(at + word.len()))

@@ -13,7 +13,7 @@ use super::cache::{Cache, Change};
 use super::informer::Informer;
 use super::mirror::Mirror;
 use super::nodes::Nodes;
-use super::operators::{Goal, Operators};
+use super::operators::{Operators, is_of_operator};
 use super::singleton::{Singleton, StatusWrite};
 use super::uid;
 use crate::base::clock::Time;
@@ -217,13 +217,12 @@ impl State {
     /// Assesses the ClusterVersion, what the control plane suffers from, and the operators that are out of date.
     fn assess_control_plane(&mut self, now: Time) -> Result<(), YamlError> {
         let insights = self.insights(now);
-        let is_of_operator = |detail: &Detail| matches!(detail, Detail::ClusterOperator(_));
         let informer = &mut self.control_plane_informer;
         let outcome = informer.replace_those(|detail| !is_of_operator(detail), insights, now);
         let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
         let version = cluster_version.map(|one| assess::cluster_version::desired(one));
-        let goal = Goal { version, image: image(&self.operator_images) };
-        outcome.and(self.operators.assess(informer, goal, now))
+        self.operators.goal(version, image(&self.operator_images));
+        outcome.and(self.operators.assess(informer, now))
     }
 
     /// Whether everything is known that conclusions are drawn from.

@@ -66,12 +66,17 @@ pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     reader.entries(node, "a Kubernetes object")?;
     let version = field(reader, node, "apiVersion");
     let (at, kind) = field(reader, node, "kind")?;
-    let resource = resource(&kind).map_err(|message| reader.problem(at, message)).ok()?;
-    if let Some((at, version)) = version {
-        let right = resources::nearest(&version, &kind).unwrap_or(resource).api_version();
-        if version != right {
-            reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
-        }
+    let named = resource(&kind).map_err(|message| reader.problem(at, message)).ok()?;
+    let resource =
+        version.as_ref().and_then(|(_, version)| resources::nearest(version, &kind)).unwrap_or(named);
+    if resource.kind != kind {
+        reader.problem(at, format!("expected `{}`, found `{kind}`", resource.kind));
+    }
+    if let Some((at, version)) = version
+        && version != resource.api_version()
+    {
+        let right = resource.api_version();
+        reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
     }
     let Some(metadata) = node.get("metadata") else {
         reader.problem(node, "a Kubernetes object needs `metadata`");

@@ -280,6 +280,10 @@ fn of_two_kinds_of_one_name_the_group_tells_which_is_meant() {
         "s.yaml:5:25: expected `config.openshift.io/v1`, which serves Node, found `config.openshift.io/v2`",
     );
     check_step(
+        "  - apply: {apiVersion: config.openshift.io/v1, kind: Node.config.openshift.io, metadata: {name: a}}",
+        "s.yaml:5:55: expected `Node`, found `Node.config.openshift.io`",
+    );
+    check_step(
         "  - delete: Node.config.openshft.io/a",
         "s.yaml:5:13: unknown kind `Node.config.openshft.io`; did you mean `Node.config.openshift.io`?",
     );

@@ -20,8 +20,8 @@ enum Command {
 /// What is left of a session.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Everything that happened. The session's thread lets go of it last, if it can: what it made is given back there at half the
-    /// price.
+    /// Everything that happened. The session's thread lets go of it last, if it can: the allocator takes longer for what another
+    /// thread made.
     pub(super) record: Arc<Record>,
     /// Texts to be kept, with their files.
     pub(super) snapshots: Vec<Snapshot>,

@@ -66,7 +66,8 @@ fn write(wanted: Value, view: &View) -> Option<Write> {
         return None;
     }
     let metadata = json!({ "annotations": { (GENERATED_BY): generated_by }, "ownerReferences": owners });
-    let spec = patch::between(&there["spec"], &wanted["spec"]);
+    // What is wanted no longer has to be taken away by name.
+    let spec = patch::between(&there["spec"], &wanted["spec"]).unwrap_or_else(|| wanted["spec"].clone());
     let patch = json!({ "metadata": metadata, "spec": spec });
     Some(Write::merge_patch(&MACHINE_CONFIGS, "", name, patch))
 }

@@ -76,6 +76,17 @@ fn what_somebody_added_to_the_keys_of_the_installer_stays() {
 }
 
 #[test]
+fn one_that_lost_its_spec_gets_it_again() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "00-worker" } }));
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    let config = rig.view.get(&MACHINE_CONFIGS, "", "00-worker").unwrap();
+    assert_eq!(config.list("/spec/config/storage/files").len(), 1);
+}
+
+#[test]
 fn kernels_are_told_the_version_of_control_groups_that_is_asked_for() {
     let mut rig = Rig::new();
     prepare(&mut rig);

@@ -132,7 +132,7 @@ type CollectOf = fn(&Object, &mut Taken<'_>);
 pub(super) enum Source {
     /// The objects of some kinds together.
     Kinds(&'static [Resource]),
-    /// Each object of some kinds by itself.
+    /// Each object of some kinds by itself: its name, its versions, and what its conditions say.
     Each(&'static [Resource], CollectOf),
     /// What components count in their memory, which any change may tell of.
     Memory,
