@@ -1,33 +1,33 @@
 //! Events go by themselves: each write of one gives it its time anew (`--event-ttl`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
 use super::server::ApiServer;
 use crate::base::clock::{Time, after};
-use crate::model::Key;
+use crate::model::{ByKey, Key};
 use crate::model::resources::EVENTS;
 
 /// How long Events stay, and until when each of them does.
 #[derive(Debug, Clone)]
 pub(crate) struct Expiry {
     stay: SignedDuration,
-    at: BTreeMap<Key, Time>,
+    at: ByKey<Time>,
     due: BTreeSet<(Time, Key)>,
 }
 
 impl Expiry {
     /// No Event yet; each of them stays for so long.
     pub(super) fn after(stay: SignedDuration) -> Self {
-        Self { stay, at: BTreeMap::new(), due: BTreeSet::new() }
+        Self { stay, at: ByKey::default(), due: BTreeSet::new() }
     }
 
     /// An Event was written.
     fn written(&mut self, key: &Key, now: Time) {
         self.removed(key);
         let at = after(now, self.stay);
-        self.at.insert(key.clone(), at);
+        self.at.insert(key, at);
         self.due.insert((at, key.clone()));
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actors::Interest;
 use crate::model::resources::PODS;
-use crate::model::{Change, Key, Resource};
+use crate::model::{ByKey, Change, Resource};
 
 /// Number of an actor in the simulation; never used again after it is gone.
 pub(super) type ActorId = usize;
@@ -24,7 +24,7 @@ type Kinds = BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Readers>>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Router {
     kinds: Kinds,
-    objects: BTreeMap<Key, BTreeSet<ActorId>>,
+    objects: ByKey<BTreeSet<ActorId>>,
     nodes: BTreeMap<String, BTreeSet<ActorId>>,
     ownership: BTreeSet<ActorId>,
 }
@@ -38,7 +38,7 @@ impl Router {
                 Interest::In(resource, namespace) => {
                     self.kind(resource).by_namespace.entry(namespace).or_default()
                 }
-                Interest::Object(key) => self.objects.entry(key).or_default(),
+                Interest::Object(key) => self.objects.get_or_default(key),
                 Interest::PodsOn(node) => self.nodes.entry(node).or_default(),
                 Interest::Ownership => &mut self.ownership,
             };
@@ -54,7 +54,10 @@ impl Router {
                 readers.remove(&actor);
             });
         }
-        for readers in self.objects.values_mut().chain(self.nodes.values_mut()) {
+        self.objects.change_each(|readers| {
+            readers.remove(&actor);
+        });
+        for readers in self.nodes.values_mut() {
             readers.remove(&actor);
         }
         self.ownership.remove(&actor);

@@ -1,6 +1,7 @@
 //! The nouns of a cluster as plain data. No IO, no clock, no HTTP.
 
 pub mod alert;
+mod by_key;
 pub mod certificate;
 mod change;
 mod changed;
@@ -28,6 +29,7 @@ pub mod vocabulary;
 pub mod world;
 mod write;
 
+pub(crate) use by_key::ByKey;
 pub use change::{Change, ChangeKind};
 pub use object::Object;
 pub(crate) use object::{member, text_of};

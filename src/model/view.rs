@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Change, ChangeKind, Key, Object, Resource};
+use super::{ByKey, Change, ChangeKind, Key, Object, Resource};
 
 type Named = BTreeMap<String, Object>;
 type Namespaces = BTreeMap<String, Named>;
@@ -12,17 +12,18 @@ type Namespaces = BTreeMap<String, Named>;
 #[derive(Debug, Clone, Default)]
 pub struct View {
     groups: BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Namespaces>>,
+    by_key: ByKey<Object>,
 }
 
 impl View {
     /// The object of this name; `namespace` is empty for cluster-scoped kinds.
     pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Option<&Object> {
-        self.namespaces(&resource.group, &resource.plural)?.get(namespace)?.get(name)
+        self.by_key.get_by(&resource.group, &resource.plural, namespace, name)
     }
 
     /// The object of this key.
     pub fn get_key(&self, key: &Key) -> Option<&Object> {
-        self.namespaces(&key.group, &key.plural)?.get(&key.namespace)?.get(&key.name)
+        self.by_key.get(key)
     }
 
     /// All objects of a kind, in order of namespace and name.
@@ -82,9 +83,15 @@ impl View {
             .entry(key.namespace.clone())
             .or_default();
         match change.kind {
-            ChangeKind::Added | ChangeKind::Modified => named.insert(key.name.clone(), change.object.clone()),
-            ChangeKind::Deleted => named.remove(&key.name),
-        };
+            ChangeKind::Added | ChangeKind::Modified => {
+                named.insert(key.name.clone(), change.object.clone());
+                self.by_key.insert(key, change.object.clone());
+            }
+            ChangeKind::Deleted => {
+                named.remove(&key.name);
+                self.by_key.remove(key);
+            }
+        }
     }
 
     fn namespaces(&self, group: &str, plural: &str) -> Option<&Namespaces> {

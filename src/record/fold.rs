@@ -1,9 +1,7 @@
 //! Records of long runs: states that were left long ago are kept as what changed, which is all that the file form tells of them.
 
-use std::collections::BTreeMap;
-
 use super::{Entry, Event, WriteEvent};
-use crate::model::{Key, Object, patch};
+use crate::model::{ByKey, Object, patch};
 
 /// Records with fewer entries stay as they are.
 const MANY: usize = 15_000;
@@ -18,7 +16,7 @@ pub(crate) struct Folding {
     /// Entries that were.
     done: usize,
     /// The last state of each object among them.
-    states: BTreeMap<Key, State>,
+    states: ByKey<State>,
 }
 
 #[derive(Debug, Clone)]
@@ -71,7 +69,7 @@ impl Folding {
         }
         match (state, write.leaves()) {
             (Some(whole), Some(told)) => {
-                self.states.insert(write.key.clone(), State { whole, told: told.clone() });
+                self.states.insert(&write.key, State { whole, told: told.clone() });
             }
             _ => drop(self.states.remove(&write.key)),
         }

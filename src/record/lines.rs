@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -12,7 +13,7 @@ use crate::base::text::hex;
 use crate::model::{Key, Object, patch};
 
 /// The last state of every object, as far as the lines tell.
-type States<'r> = BTreeMap<&'r Key, &'r Object>;
+type States<'r> = HashMap<&'r Key, &'r Object>;
 
 #[derive(Serialize)]
 struct HeaderLine<'r> {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::payload::Rule;
-use crate::model::{Object, Resource, View, Write, text_of};
+use crate::model::{Object, Resource, View, Write, member, text_of};
 
 /// The cluster's object of the name that `wanted` has.
 pub(super) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
@@ -98,7 +98,7 @@ fn covers(existing: &Value, wanted: &Value) -> bool {
     match (existing, wanted) {
         (Value::Object(existing), Value::Object(wanted)) => wanted
             .iter()
-            .all(|(key, value)| existing.get(key).map_or(value.is_null(), |found| covers(found, value))),
+            .all(|(key, value)| member(existing, key).map_or(value.is_null(), |found| covers(found, value))),
         (Value::Array(existing), Value::Array(wanted)) => {
             existing.len() == wanted.len() && existing.iter().zip(wanted).all(|(a, b)| covers(a, b))
         }
