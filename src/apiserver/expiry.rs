@@ -6,8 +6,8 @@ use jiff::SignedDuration;
 
 use super::server::ApiServer;
 use crate::base::clock::{Time, after};
-use crate::model::{ByKey, Key};
 use crate::model::resources::EVENTS;
+use crate::model::{ByKey, Key};
 
 /// How long Events stay, and until when each of them does.
 #[derive(Debug, Clone)]

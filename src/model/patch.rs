@@ -18,7 +18,9 @@ fn fields_between(before: &Map<String, Value>, after: &Map<String, Value>) -> Op
     for (field, new) in after {
         let old = loop {
             match olds.peek().map(|(known, _)| known.as_str().cmp(field)) {
-                Some(Ordering::Less) => patch.extend(olds.next().map(|(gone, _)| (gone.clone(), Value::Null))),
+                Some(Ordering::Less) => {
+                    patch.extend(olds.next().map(|(gone, _)| (gone.clone(), Value::Null)));
+                }
                 Some(Ordering::Equal) => break olds.next().map(|(_, old)| old),
                 Some(Ordering::Greater) | None => break None,
             }
@@ -58,7 +60,8 @@ mod tests {
     use super::*;
 
     fn value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), (0..3).prop_map(Value::from)];
+        let leaf =
+            prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), (0..3).prop_map(Value::from)];
         leaf.prop_recursive(4, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
