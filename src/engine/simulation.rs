@@ -59,7 +59,9 @@ pub(super) struct Simulation {
     pub(super) kept: BTreeMap<String, String>,
     /// What running components have counted, also for who asks pods.
     pub(super) exports: Arc<Exports>,
-    /// When the first program started that is no actor.
+    /// When the first program started in a container.
+    pub(super) first_program: Option<Time>,
+    /// When the first one did that is no actor.
     pub(super) first_task: Option<Time>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
     pub(super) pinned: bool,
@@ -110,6 +112,7 @@ impl Simulation {
             halt: None,
             kept: BTreeMap::new(),
             exports,
+            first_program: None,
             first_task: None,
             pinned: false,
             unserved: None,

@@ -16,6 +16,7 @@ use crate::backends::{Backend, BackendError, Door, Order};
 use crate::base::clock::{Clock as _, Time, VirtualClock, after};
 use crate::base::rng::Streams;
 use crate::model::resources::CLUSTER_VERSIONS;
+use crate::model::world::World;
 use crate::model::{Identity, Write};
 use crate::record::{Header, INSTALLER, Record};
 use crate::scenario::plan::ClusterPlan;
@@ -115,22 +116,37 @@ impl Session {
         begin: &Begin<'_>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let origin = Origin { plan: plan.clone(), seed: begin.seed, epoch: begin.epoch };
-        let origin = Some(origin).filter(|origin| begin.remembers && origin.is_small());
-        let beginning = origin.as_ref().map(|origin| origin.begin(begin.header(begin.epoch)));
-        let (mut simulation, keep_at) = match beginning {
-            Some(Beginning::GoOn(copy)) => (*copy, None),
-            Some(Beginning::Keep(at)) => (Self::install(plan, begin, door)?, Some(at)),
-            Some(Beginning::Install) | None => (Self::install(plan, begin, door)?, None),
+        let world = Arc::new(install::world(plan));
+        let origins = if begin.remembers { Origin::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
+        let (mut found, mut to_keep) = (None, Vec::new());
+        for origin in &origins {
+            let Beginning { copy, keep_at } = origin.begin(begin.header(begin.epoch), &world);
+            to_keep.extend(keep_at.map(|at| (at, origin)));
+            found = copy;
+            if found.is_some() {
+                break;
+            }
+        }
+        let mut simulation = match found {
+            Some(copy) => *copy,
+            None => {
+                let installed = Self::install(plan, begin, world, door)?;
+                // Most clusters are of this origin.
+                if let Some(origin) = origins.last() {
+                    origin.keep(&installed, installed.now());
+                }
+                installed
+            }
         };
-        let epoch = simulation.record.header.epoch;
-        if let (Some(origin), Some(at)) = (&origin, keep_at) {
+        to_keep.sort_by_key(|(at, _)| *at);
+        for (at, origin) in to_keep {
             simulation.run_until(at, |_| false).await?;
             origin.keep(&simulation, at);
         }
+        let epoch = simulation.record.header.epoch;
         simulation.run_until(epoch, |_| false).await?;
-        if let Some(origin) = origin {
-            origin.remember(&simulation);
+        for origin in origins {
+            origin.learn(&simulation);
         }
         Ok(simulation)
     }
@@ -138,6 +154,7 @@ impl Session {
     fn install(
         plan: &ClusterPlan,
         begin: &Begin<'_>,
+        mut world: Arc<World>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
     ) -> Result<Simulation, SessionError> {
         let clock = VirtualClock::starting_at(after(begin.epoch, -SETTLING));
@@ -152,13 +169,12 @@ impl Session {
                 "the scenario is about Kubernetes 1.{minor}, and this cluster's API server cannot be chosen"
             )));
         }
-        let mut world = install::world(plan);
         if capabilities.controllers {
             // Whoever watches over nodes there does so by their Leases, in the time of the wall.
+            let world = Arc::make_mut(&mut world);
             world.node_leases = true;
             world.node_lease_stretch = capabilities.speed;
         }
-        let world = Arc::new(world);
         let record = Record { header: begin.header(epoch), entries: Vec::new() };
         let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
         simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);

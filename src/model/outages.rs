@@ -13,13 +13,6 @@ use super::world::{Image, digest_of};
 pub struct Outages(Arc<RwLock<BTreeMap<String, Vec<ReleaseFault>>>>);
 
 impl Outages {
-    /// The same for another registry: what goes wrong from now on does so in one of them.
-    #[must_use]
-    pub fn separate(&self) -> Self {
-        let faults = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        Self(Arc::new(RwLock::new(faults.clone())))
-    }
-
     /// Has a release be like this from now on; what was said before of the same side of it is over.
     pub fn begin(&self, release: &Release, fault: ReleaseFault) {
         self.change(release, |faults| {
@@ -80,13 +73,7 @@ mod tests {
         assert_eq!(now().pull, Pull::Hangs, "another one began since");
         outages.end(&release, corrupt);
         assert_eq!(now(), Image { pull: Pull::Hangs, ..Image::default() });
-        let other = outages.separate();
         outages.heal(&release);
         assert_eq!(now(), Image::default());
-        assert_eq!(
-            other.over(&pullspec, Image::default()).pull,
-            Pull::Hangs,
-            "another registry goes its own way"
-        );
     }
 }
