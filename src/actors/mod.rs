@@ -49,6 +49,8 @@ use crate::model::{Answer, Change, Identity, Key, Resource, View, Write};
 /// The annotation of pods, and of the pod templates of Deployments, that a simulated program stands for when its value is
 /// `true`.
 pub const PROGRAM: &str = "windtunnel.dev/program";
+/// The value of that annotation in the pod template of a DaemonSet whose programs run on machines, and in no pods.
+const ON_MACHINES: &str = "machine";
 
 /// One component of the cluster. A copy of it goes on from where it is by itself: it has what it knows alone, and shares nothing
 /// that changes.
@@ -187,6 +189,13 @@ pub enum Effect {
     },
     /// The process that decided this has ended by itself.
     Exit,
+    /// A program that runs on the machine beneath a node is to end and to begin again.
+    Restart {
+        /// The node.
+        node: String,
+        /// The program.
+        program: String,
+    },
     /// The machine-config daemon wrote this to the disk of its machine.
     WriteDisk(Disk),
     /// The machine-config daemon reboots its machine with this on its disk.
@@ -230,6 +239,7 @@ pub fn on_machine(
     now: Time,
 ) -> Vec<Box<dyn Actor>> {
     let mut ready = now;
+    let is_started = boot.is_some();
     if let Some(boot) = &boot {
         let (low, high) = DAEMON_STARTS_SECONDS;
         let millis =
@@ -242,7 +252,8 @@ pub fn on_machine(
     };
     let mut actors: Vec<Box<dyn Actor>> = vec![Box::new(kubelet.with_static_pods(static_pods))];
     if !disk.config.is_empty() {
-        actors.push(Box::new(mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready)));
+        let daemon = mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready);
+        actors.push(Box::new(if is_started { daemon.started_anew() } else { daemon }));
     }
     actors
 }
@@ -254,7 +265,7 @@ pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
         Box::new(node_lifecycle::NodeLifecycleController::new()),
         Box::new(deployments::DeploymentController::new(streams)),
         Box::new(replica_sets::ReplicaSetController::new()),
-        Box::new(daemon_sets::DaemonSetController::new()),
+        Box::new(daemon_sets::DaemonSetController::new(streams)),
         Box::new(scheduler::Scheduler::new()),
         Box::new(pod_gc::PodGarbageCollector::new()),
         Box::new(garbage_collector::GarbageCollector::new()),

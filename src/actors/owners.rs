@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::PROGRAM;
+use super::{ON_MACHINES, PROGRAM};
 use crate::base::clock::{Time, after, parse_rfc3339};
 use crate::base::rng::{Streams, fnv1a};
 use crate::model::resources::PODS;
@@ -59,6 +59,11 @@ pub(super) fn is_of_payload(workload: &Object) -> bool {
     let owners = workload.list("/metadata/ownerReferences");
     let is_program = workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == "true";
     owners.iter().any(|owner| owner["kind"] == "ClusterVersion") && !is_program
+}
+
+/// Whether the programs of a workload run on the machines beneath the nodes, and in no pods.
+pub(super) fn runs_on_machines(workload: &Object) -> bool {
+    workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == ON_MACHINES
 }
 
 /// A pod from the `spec.template` of `owner`, with these labels more, named by the server after `prefix`.

@@ -133,6 +133,11 @@ impl Rig {
         self.signals.insert((at, self.version), signal);
     }
 
+    /// Gives a signal to the actors now.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        self.signal_at(self.now, signal);
+    }
+
     /// Runs for this many seconds.
     pub(super) fn run(&mut self, seconds: i64) {
         let end = self.now + SignedDuration::from_secs(seconds);
@@ -229,6 +234,7 @@ impl Rig {
                 self.note(&format!("static pod {} on {node}", pod.manifest["metadata"]["name"]));
                 self.signal_at(self.now, Signal::StaticPod(pod.clone()));
             }
+            Effect::Restart { node, program } => self.note(&format!("restart {program} on {node}")),
             Effect::WriteDisk(disk) => self.note(&format!("disk {}", disk.config)),
             Effect::Reboot { disk, .. } => self.note(&format!("reboot {}", disk.config)),
             Effect::Kill { pod } => {

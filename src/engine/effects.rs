@@ -35,6 +35,7 @@ impl Simulation {
                 self.take_alert(alert);
             }
             Effect::WriteStaticPod { node, pod } => self.write_static_pod(&node, pod),
+            Effect::Restart { node, program } => self.restart_on_machine(&node, &program),
             Effect::WriteDisk(disk) => self.write_disk(id, disk),
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
             Effect::ServeKubernetes { minor } if !self.pinned => {

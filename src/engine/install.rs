@@ -214,9 +214,10 @@ fn create(object: Value) -> Option<Write> {
 
 /// The object, and then its status, which creation alone would drop. Not by a merge patch: that cannot set nulls.
 fn with_status(resource: &Resource, object: Value) -> [Write; 2] {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let (namespace, name) = (text("namespace"), text("name"));
     let patch = json!([{ "op": "add", "path": "/status", "value": object["status"] }]);
-    [Write::create(resource, object), Write::json_patch_status(resource, "", &name, patch)]
+    [Write::create(resource, object), Write::json_patch_status(resource, &namespace, &name, patch)]
 }
 
 fn feature_gate(feature_set: &str) -> Value {

@@ -95,6 +95,16 @@ impl Simulation {
         }
     }
 
+    /// A program on the machine of a node is asked to end; whoever starts it again does so at once.
+    pub(super) fn restart_on_machine(&mut self, node: &str, program: &str) {
+        let Some(machine) = self.machines.by_node.get(node) else { return };
+        let name = format!("{program}/{node}");
+        let is_meant = |id: &&ActorId| self.slots.get(id).is_some_and(|slot| slot.actor.name() == name);
+        if let Some(id) = machine.runs.iter().find(is_meant).copied() {
+            self.signal(id, Signal::Terminate);
+        }
+    }
+
     /// Somebody wrote a file from which the kubelet of a node runs a pod.
     pub(super) fn write_static_pod(&mut self, node: &str, pod: StaticPod) {
         let Some(machine) = self.machines.by_node.get_mut(node) else { return };

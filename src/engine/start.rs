@@ -10,7 +10,7 @@ use super::installed::{Beginning, Origin};
 use super::invariants::Invariants;
 use super::session::Session;
 use super::simulation::Simulation;
-use crate::actors;
+use crate::actors::{self, mco};
 use crate::backends::in_process::Here;
 use crate::backends::{Backend, BackendError, Door, Order};
 use crate::base::clock::{Clock as _, Time, VirtualClock, after};
@@ -172,6 +172,7 @@ impl Session {
         if capabilities.controllers {
             // Whoever watches over nodes there does so by their Leases, in the time of the wall.
             let world = Arc::make_mut(&mut world);
+            world.has_controllers = true;
             world.node_leases = true;
             world.node_lease_stretch = capabilities.speed;
         }
@@ -187,7 +188,9 @@ impl Session {
         Self::install_all(&mut simulation, install::first_writes(plan, &installed, start))?;
         let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
         let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
-        let rest = install::writes(plan, &installed, &cluster_version, start);
+        let mut rest = install::writes(plan, &installed, &cluster_version, start);
+        // Where others are the controllers, what runs on machines would be run in pods as well.
+        rest.retain(|write| !world.has_controllers || write.key() != mco::daemon_set());
         Self::install_all(&mut simulation, rest)?;
         for (planned, write) in install::planned_writes(plan) {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);

@@ -48,6 +48,8 @@ pub enum FaultKind {
     DiskPressure,
     /// A file on the node's disk is not what the MachineConfig says.
     OnDiskMismatch,
+    /// The same, and nobody saw it change: the machine-config daemon finds out when it starts or is to change it.
+    HiddenMismatch,
     /// The node cannot be brought to another MachineConfig.
     Unreconcilable,
     /// The image of the operating system cannot be had.
@@ -74,7 +76,7 @@ pub enum FaultKind {
     CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 21] = [
+const NAMES: [(FaultKind, &str); 22] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -84,6 +86,7 @@ const NAMES: [(FaultKind, &str); 21] = [
     (FaultKind::NotReady, "not-ready"),
     (FaultKind::DiskPressure, "disk-pressure"),
     (FaultKind::OnDiskMismatch, "on-disk-mismatch"),
+    (FaultKind::HiddenMismatch, "hidden-mismatch"),
     (FaultKind::Unreconcilable, "unreconcilable"),
     (FaultKind::OsUpdateFails, "os-update-fails"),
     (FaultKind::ImagePullFails, "image-pull-fails"),
@@ -103,10 +106,11 @@ impl FaultKind {
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
     /// The names of the faults that nodes have.
-    pub const OF_NODES: [&str; 12] = [
+    pub const OF_NODES: [&str; 13] = [
         "not-ready",
         "disk-pressure",
         "on-disk-mismatch",
+        "hidden-mismatch",
         "unreconcilable",
         "os-update-fails",
         "image-pull-fails",

@@ -33,6 +33,8 @@ pub struct World {
     /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
     /// trust at all.
     pub keyrings: Vec<String>,
+    /// Whether the controllers of Kubernetes are others than ours, which restart nothing on machines.
+    pub has_controllers: bool,
     /// Whether kubelets show by Leases that they live.
     pub node_leases: bool,
     /// How many times as long as usual they wait between renewals: where others judge by the wall's clock whether they live, and
@@ -51,6 +53,7 @@ impl Default for World {
             workloads: Workloads::default(),
             metrics: Vec::new(),
             keyrings: vec![signature::KEYRING.to_owned()],
+            has_controllers: false,
             node_leases: false,
             node_lease_stretch: 1,
         }

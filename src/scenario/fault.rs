@@ -124,8 +124,8 @@ fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
         (Faulty::Node(_), "clock-ahead" | "clock-behind") => &["by"],
         (
             Faulty::Node(_),
-            "not-ready" | "degraded" | "on-disk-mismatch" | "unreconcilable" | "os-update-fails"
-            | "image-pull-fails",
+            "not-ready" | "degraded" | "on-disk-mismatch" | "hidden-mismatch" | "unreconcilable"
+            | "os-update-fails" | "image-pull-fails",
         )
         | (Faulty::Pods { .. }, "unready" | "not-live" | "not-started") => &["message"],
         (Faulty::Api(_), "too-many-requests") => &["message", "nth", "times", "retry-after"],

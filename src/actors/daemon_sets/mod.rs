@@ -2,39 +2,56 @@
 //!
 //! Pods name their node by an affinity and tolerate what daemons tolerate (nodes that are cordoned, not ready or under
 //! pressure); the scheduler binds them. What a release payload brings is left alone, as its Deployments are. There is no surge.
+//! One whose pod template is annotated `windtunnel.dev/program: machine` has programs on machines in place of pods.
 
 mod daemons;
+pub(super) mod machines;
 mod revisions;
 mod status;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use self::daemons::{Daemons, Model};
 use super::workqueue::{Reconcile, WorkQueue};
-use super::{Actor, Input, Interest, Step, owners};
+use super::{Actor, Effect, Input, Interest, Step, owners};
 use crate::base::clock::Time;
+use crate::base::rng::Streams;
 use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write};
 
 /// The DaemonSet controller of kube-controller-manager.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DaemonSetController {
+    streams: Streams,
     queue: WorkQueue,
+    /// When the programs on machines that were restarted last are available, by DaemonSet.
+    available_at: BTreeMap<Key, Time>,
+    /// Nodes whose programs are to be restarted when this turn ends.
+    restarted: Vec<(Key, String)>,
     started: bool,
 }
 
 impl DaemonSetController {
     /// A controller that has not looked at anything yet.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(streams: &Streams) -> Self {
+        Self {
+            streams: *streams,
+            queue: WorkQueue::default(),
+            available_at: BTreeMap::new(),
+            restarted: Vec::new(),
+            started: false,
+        }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
         let first = !std::mem::replace(&mut self.started, true);
         let moved: Vec<&Change> = input.changes.iter().filter(|change| may_move_daemons(change)).collect();
         if first || !moved.is_empty() {
-            for set in input.view.list(&DAEMON_SETS).filter(|set| first || moves_daemons(&moved, set)) {
+            let is_moved = |set: &&Object| !owners::runs_on_machines(set) && moves_daemons(&moved, set);
+            for set in input.view.list(&DAEMON_SETS).filter(|set| first || is_moved(set)) {
                 self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
             }
         }
@@ -46,6 +63,24 @@ impl DaemonSetController {
             }
         }
         self.queue.answered(input.answers, input.now);
+    }
+
+    /// Goes on with a rollout among machines.
+    fn roll_on_machines(&mut self, key: &Key, set: &Object, view: &View, now: Time) -> Option<Write> {
+        if set.is_terminating() {
+            return None;
+        }
+        if let Some(at) = machines::available_at(set, self.streams, now) {
+            let at = *self.available_at.entry(key.clone()).or_insert(at);
+            if at > now {
+                self.queue.add_at(key.clone(), at);
+                return None;
+            }
+        }
+        self.available_at.remove(key);
+        let round = machines::next(set, view)?;
+        self.restarted.extend(round.restarted.into_iter().map(|node| (key.clone(), node)));
+        Some(round.write)
     }
 }
 
@@ -76,8 +111,12 @@ impl Reconcile for DaemonSetController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(set) = view.get_key(key).filter(|set| !owners::is_of_payload(set)) else {
+            self.available_at.remove(key);
             return Vec::new();
         };
+        if owners::runs_on_machines(set) {
+            return self.roll_on_machines(key, set, view, now).into_iter().collect();
+        }
         let daemons = Daemons::of(set, view, now);
         if let Some(at) = daemons.look_again {
             self.queue.add_at(key.clone(), at);
@@ -107,6 +146,9 @@ impl Actor for DaemonSetController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        self.reconcile(input)
+        let mut step = self.reconcile(input);
+        let restart = |(set, node): (Key, String)| Effect::Restart { node, program: set.name };
+        step.effects.extend(self.restarted.drain(..).map(restart));
+        step
     }
 }

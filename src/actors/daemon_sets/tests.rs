@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use super::DaemonSetController;
 use crate::actors::scheduler::Scheduler;
 use crate::actors::testing::{Rig, check_recovery};
+use crate::base::rng::Streams;
 use crate::model::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
 use crate::model::{Change, ChangeKind, Object, Write};
 
 fn prepare(rig: &mut Rig) {
-    rig.seat(|| Box::new(DaemonSetController::new()));
+    rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
     rig.seat(|| Box::new(Scheduler::new()));
     for name in ["a", "b", "c"] {
         put_node(rig, name);

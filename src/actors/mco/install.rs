@@ -9,13 +9,13 @@ use super::annotations::{
 };
 use super::render::rendered_well;
 use super::rendered::Rendered;
-use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, membership, pool, templates};
+use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, daemon_set, membership, pool, templates};
 use crate::base::clock::Time;
 use crate::model::machine::Disk;
 use crate::model::manifests::Line;
 use crate::model::release::Release;
 use crate::model::resources::{
-    CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, NODES,
+    CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, DAEMON_SETS, MACHINE_CONFIG_POOLS, NODES,
 };
 use crate::model::{Object, Resource, View, Write};
 
@@ -156,6 +156,7 @@ impl Installed {
     /// The objects that the nodes do not have: with pools whose `nodes` by role are all done since `since`.
     pub fn objects(&self, nodes: &[Object], since: Time) -> Vec<(Resource, Value)> {
         let mut objects = access();
+        objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
         objects.push((CONTROLLER_CONFIGS, controller_config(&self.release)));
         for role in ROLES {
             let configs = templates::machine_configs(role, &self.release, None, "");

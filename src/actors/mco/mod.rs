@@ -8,6 +8,7 @@
 pub mod annotations;
 mod config_node;
 mod daemon;
+mod daemon_set;
 mod drain;
 mod install;
 mod membership;
@@ -35,6 +36,7 @@ use crate::model::{Identity, Object, View};
 pub use annotations::RELEASE_VERSION;
 pub use daemon::MachineConfigDaemon;
 pub(super) use daemon::PIVOT_ERRORS;
+pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{Installed, annotate_node};
 pub(super) use membership::{contested, control_plane};

@@ -98,7 +98,7 @@ fn a_record_tells_what_the_status_command_of_oc_would_have_printed_at_any_moment
         Target Version:  4.14.8 (from 4.14.1)
         Updating:        kube-apiserver
         Completion:      6% (2 operators updated, 1 updating, 30 waiting)
-        Duration:        8m44s (Est. Time Remaining: 56m)
+        Duration:        8m47s (Est. Time Remaining: 55m)
         Operator Health: 33 Healthy
 
         Control Plane Nodes
@@ -120,7 +120,7 @@ fn a_record_tells_what_the_status_command_of_oc_would_have_printed_at_any_moment
 
         = Update Health =
         SINCE   LEVEL   IMPACT   MESSAGE
-        8m44s   Info    None     Update is proceeding well
+        8m47s   Info    None     Update is proceeding well
         ");
     let table = status(&["--details", "operators"]).stdout;
     assert!(table.contains("\nUpdating Cluster Operators\nNAME "), "{table}");

@@ -129,7 +129,7 @@ async fn the_controllers_of_workloads_each_make_what_is_theirs() {
     pass(1).await;
     assert_eq!(pods(&client).await.len(), 2);
 
-    let client = beside(DaemonSetController::new());
+    let client = beside(DaemonSetController::new(&Streams::new(1)));
     for node in ["a", "b", "c"] {
         put_node(&client, node).await;
     }

@@ -19,7 +19,7 @@ use super::config_node::{self, Teller};
 use super::node_events;
 use super::pace::{self, Seconds};
 use crate::actors::recorder::{Notice, Recorder};
-use crate::actors::{Actor, Effect, Input, Interest, Step};
+use crate::actors::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::{Time, after};
 use crate::base::rng::Streams;
 use crate::model::machine::Disk;
@@ -32,6 +32,9 @@ const REASON_MAX: usize = 2000;
 /// The first and the longest pause after a failure.
 const BACK_OFF: (SignedDuration, SignedDuration) =
     (SignedDuration::from_secs(1), SignedDuration::from_secs(60));
+
+/// How long after one has ended the next one looks at its node.
+const RESTART: Seconds = (1, 3);
 
 /// What the daemon is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +69,8 @@ pub struct MachineConfigDaemon {
     disk: Disk,
     streams: Streams,
     phase: Phase,
+    /// Whether the process began anew: then it says that the node is done, though it was before.
+    is_new: bool,
     /// The MachineConfig that it works towards, whatever is desired meanwhile.
     target: String,
     /// The pause after the next failure.
@@ -108,12 +113,35 @@ impl MachineConfigDaemon {
             disk,
             streams: *streams,
             phase: Phase::Starting(ready),
+            is_new: false,
             target: String::new(),
             back_off: BACK_OFF.0,
             asked: false,
             events: None,
             pivot_errors: 0,
         }
+    }
+
+    /// The same, of which nobody has heard before.
+    #[must_use]
+    pub fn started_anew(self) -> Self {
+        Self { is_new: true, ..self }
+    }
+
+    /// It is asked to end. Whoever is at work on the machine first ends that, and by a reboot
+    /// (`AddSigtermProtection`); everyone else is replaced at once, and has forgotten what it waited for.
+    fn end(&mut self, now: Time) -> Option<Effect> {
+        let is_at_work = matches!(
+            self.phase,
+            Phase::AskingForDrain(_) | Phase::Draining(_) | Phase::Applying(_) | Phase::Rebooting
+        );
+        if is_at_work {
+            return None;
+        }
+        self.target.clear();
+        let ready = after(now, self.draw("restart", RESTART));
+        (self.phase, self.is_new, self.back_off) = (Phase::Starting(ready), true, BACK_OFF.0);
+        self.forget_pivot_errors()
     }
 
     /// A span between two numbers of seconds, drawn for what is done on the way to the target.
@@ -206,6 +234,8 @@ impl Actor for MachineConfigDaemon {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
+        let ends = input.signals.contains(&Signal::Terminate);
+        let forgotten = if ends { self.end(input.now) } else { None };
         if !input.answers.is_empty() {
             self.asked = false;
             // What was refused did not happen: it starts from the beginning.
@@ -220,6 +250,7 @@ impl Actor for MachineConfigDaemon {
             step.writes = writes;
             step.effects = effects;
         }
+        step.effects.extend(forgotten);
         // Without its node there is nothing to come back to.
         if input.view.get_key(&self.key()).is_some() {
             step.wake_at = self.wake_at(input.now);

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::changes::{Action, action};
-use super::trouble::{fault, os_failure};
+use super::trouble::{Drift, fault, os_failure};
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
 use crate::actors::Effect;
 use crate::actors::mco::annotations::{
@@ -104,13 +104,16 @@ impl MachineConfigDaemon {
         if self.drift(node).is_some_and(|drift| drift.tell("OnDiskStateValidationFailed", node, out)) {
             return;
         }
-        if desired.is_empty() || current == self.disk.config && desired == current {
+        let was_done = current == self.disk.config && desired == current;
+        if desired.is_empty() || was_done && !std::mem::take(&mut self.is_new) {
             return;
         }
         if desired == self.disk.config {
-            // It was rebooted into what is desired.
             desired.clone_into(&mut self.target);
-            out.progress.extend([told::rebooted(), told::resumed(desired)]);
+            if !was_done {
+                // It was rebooted into what is desired.
+                out.progress.extend([told::rebooted(), told::resumed(desired)]);
+            }
             return self.ask_for_uncordon(node, now, out);
         }
         let node = &self.node;
@@ -125,7 +128,8 @@ impl MachineConfigDaemon {
         if desired.is_empty() {
             return;
         }
-        if let Some(drift) = self.drift(node).filter(|_| desired == self.disk.config) {
+        let is_told = |drift: &Drift| !drift.is_hidden || annotation(node, STATE) == "Degraded";
+        if let Some(drift) = self.drift(node).filter(is_told).filter(|_| desired == self.disk.config) {
             if annotation(node, STATE) == "Degraded" {
                 drift.tell("PreflightConfigDriftCheckFailed", node, out);
             } else {

@@ -158,6 +158,38 @@ fn a_daemon_that_starts_looks_at_the_disk_first() {
 }
 
 #[test]
+fn one_that_is_asked_to_end_begins_anew_and_finds_what_nobody_saw() {
+    let mut rig = rig();
+    tell(&mut rig, Some((FaultKind::HiddenMismatch, "mode mismatch for file: \"/etc/a\"")));
+    rig.run(600);
+    assert_eq!((seen(&rig), warnings(&rig).len()), (["Done", "uncordon-a", ""], 0));
+    rig.signal(Signal::Terminate);
+    rig.run(60);
+    let why = "unexpected on-disk state validating against a: mode mismatch for file: \"/etc/a\"";
+    assert_eq!(seen(&rig), ["Degraded", "uncordon-a", why]);
+    assert_eq!(warnings(&rig), ["OnDiskStateValidationFailed"]);
+    tell(&mut rig, None);
+    rig.run(60);
+    assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-a", ""], 0));
+}
+
+#[test]
+fn one_that_is_asked_to_end_says_again_that_its_node_is_done_unless_it_is_at_work() {
+    let mut rig = rig();
+    rig.run(60);
+    rig.signal(Signal::Terminate);
+    rig.run(60);
+    assert_eq!(told(&rig, "NodeDone"), 1);
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(5);
+    assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
+    rig.signal(Signal::Terminate);
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    rig.run(300);
+    assert_eq!((told(&rig, "BootResync"), told(&rig, "Reboot")), (0, 1));
+}
+
+#[test]
 fn a_reason_is_cut_at_two_thousand_bytes() {
     let mut rig = rig();
     tell(&mut rig, Some((FaultKind::Degraded, &"ä".repeat(3_000))));

@@ -50,6 +50,8 @@ pub(super) struct Drift {
     pub(super) detail: String,
     /// The same as a failure.
     pub(super) why: String,
+    /// Whether nobody saw it happen.
+    pub(super) is_hidden: bool,
 }
 
 impl Drift {
@@ -69,6 +71,10 @@ impl MachineConfigDaemon {
     /// Counts that the operating system could not be changed.
     pub(super) fn count_pivot_error(&mut self) -> Effect {
         self.pivot_errors += 1;
+        self.counted()
+    }
+
+    fn counted(&self) -> Effect {
         Effect::Count(Counter {
             by: self.name.clone(),
             metric: PIVOT_ERRORS,
@@ -77,16 +83,24 @@ impl MachineConfigDaemon {
         })
     }
 
+    /// A new process has counted nothing.
+    pub(super) fn forget_pivot_errors(&mut self) -> Option<Effect> {
+        let had = std::mem::take(&mut self.pivot_errors) > 0;
+        had.then(|| self.counted())
+    }
+
     /// What is wrong on the disk, or whatever else the node is told to fail with.
     pub(super) fn drift(&self, node: &Object) -> Option<Drift> {
         if let Some(fault) = fault(node, FaultKind::Degraded) {
             let why = fault.message_or("the daemon was told to fail").to_owned();
-            return Some(Drift { detail: why.clone(), why });
+            return Some(Drift { detail: why.clone(), why, is_hidden: false });
         }
-        let fault = fault(node, FaultKind::OnDiskMismatch)?;
+        let hidden = fault(node, FaultKind::HiddenMismatch);
+        let is_hidden = hidden.is_some();
+        let fault = hidden.or_else(|| fault(node, FaultKind::OnDiskMismatch))?;
         let detail = fault.message_or("content mismatch for file \"/etc/kubernetes/kubelet.conf\"");
         let why = format!("unexpected on-disk state validating against {}: {detail}", self.disk.config);
-        Some(Drift { detail: detail.to_owned(), why })
+        Some(Drift { detail: detail.to_owned(), why, is_hidden })
     }
 
     /// Says that there is no way from what it has to what it shall have.

@@ -14,7 +14,7 @@ use serde_json::json;
 use self::pools::{Problem, Wanted};
 use self::status::Report;
 use super::annotations::RELEASE_VERSION;
-use super::{CONTROLLER_CONFIG, install};
+use super::{CONTROLLER_CONFIG, daemon_set, install};
 use crate::actors::operators::{health::Health, identity};
 use crate::actors::workqueue::WorkQueue;
 use crate::actors::{Actor, Input, Interest, Step};
@@ -129,7 +129,15 @@ impl MachineConfigOperator {
         if !is_configured || stalls {
             step.why = format!("rolls out the controller of {version}").into();
             let (leads_at, configures_at) = self.moments(&version, view, now);
-            if configures_at <= now && !stalls {
+            let is_rolled = self.world.has_controllers || daemon_set::is_rolled(release, view);
+            if leads_at <= now
+                && !stalls
+                && !is_rolled
+                && let Some(write) = daemon_set::write(release, view)
+            {
+                self.ask(write, step);
+            }
+            if configures_at <= now && !stalls && is_rolled {
                 for write in install::writes(release, view) {
                     self.ask(write, step);
                 }
@@ -260,6 +268,7 @@ impl Actor for MachineConfigOperator {
             Interest::Object(DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)),
             Interest::Object(self.key()),
             Interest::Object(CLUSTER_OPERATORS.key("", "kube-apiserver")),
+            Interest::Object(daemon_set::key()),
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
             Interest::Object(NODE_SETTINGS.key("", "cluster")),
             Interest::Kind(MACHINE_CONFIG_POOLS),

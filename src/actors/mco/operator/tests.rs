@@ -4,6 +4,7 @@ use semver::Version;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::actors::daemon_sets::DaemonSetController;
 use crate::actors::mco::CLUSTER_OPERATOR;
 use crate::actors::mco::annotations::{GENERATED_BY, REQUIRED};
 use crate::actors::testing::Rig;
@@ -43,6 +44,7 @@ fn rig(from: &str, to: &str) -> Rig {
         releases: { all }.map(|release| (release.version.clone(), release)).into(),
         ..World::default()
     });
+    rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
     rig.seat(move || {
         let (world, streams) = (Arc::clone(&world), Streams::new(1));
         Box::new(MachineConfigOperator::new(&facts, "machine-config-operator", world, &streams))
