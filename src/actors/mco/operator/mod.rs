@@ -126,10 +126,11 @@ impl MachineConfigOperator {
             config.annotation(RELEASE_VERSION) == Some(&version)
                 && config.text("/spec/osImageURL") == os_image
         });
-        if !is_configured || stalls {
+        // One that was turned round may have come as far as the daemons.
+        let is_rolled = self.world.has_controllers || daemon_set::is_rolled(release, view);
+        if !is_configured || !is_rolled || stalls {
             step.why = format!("rolls out the controller of {version}").into();
             let (leads_at, configures_at) = self.moments(&version, view, now);
-            let is_rolled = self.world.has_controllers || daemon_set::is_rolled(release, view);
             if leads_at <= now
                 && !stalls
                 && !is_rolled

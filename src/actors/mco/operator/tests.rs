@@ -109,6 +109,22 @@ fn said(rig: &Rig, kind: &str) -> String {
 }
 
 #[test]
+fn one_that_is_turned_round_brings_the_daemons_back() {
+    let mut rig = rig("4.18.1", "4.18.5");
+    let is_of = |rig: &Rig, version: &str| daemon_set::is_rolled(&release(version), &rig.view);
+    assert!(is_of(&rig, "4.18.1"));
+    update(&mut rig, "4.18.5");
+    rig.run(30);
+    assert!(is_of(&rig, "4.18.5"));
+    let controller = rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG).unwrap();
+    assert_eq!(controller.annotation(RELEASE_VERSION), Some("4.18.1"), "that comes later");
+    update(&mut rig, "4.18.1");
+    rig.run(200);
+    assert!(is_of(&rig, "4.18.1"));
+    assert!(said(&rig, "Progressing").starts_with("False"));
+}
+
+#[test]
 fn it_is_of_the_release_when_the_pools_that_are_required_are() {
     let mut rig = rig("4.18.3", "4.18.7");
     assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.3");
