@@ -59,7 +59,8 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let altered = numbers.rounded || filled || has_nulls || schema.has_embedded || !unknown.is_empty();
         call.delta = known.filter(|_| !altered);
     } else {
-        let touched = call.touched.take();
+        let changed = || call.known.as_ref().map(|known| changed_fields(known, &value));
+        let touched = call.touched.take().or_else(changed);
         let dropped = typed::decode_some(&kind, &mut value, touched.as_deref());
         unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
         defaults::fill(&kind, &mut value, profile.minor);
@@ -100,6 +101,12 @@ pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Ve
 fn given_owners(value: &mut Value) -> Option<Value> {
     let metadata = value.get_mut("metadata")?.as_object_mut()?;
     if metadata.get("managedFields")?.is_array() { metadata.remove("managedFields") } else { None }
+}
+
+/// The fields of an object that are not as in another.
+fn changed_fields(known: &Value, object: &Value) -> Vec<String> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter(|(name, value)| known.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
 }
 
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {

@@ -270,26 +270,40 @@ impl Informer {
         if before != room && self.size > room.min(before) {
             self.published = false;
         }
-        let Some(known) = self.known.as_ref().filter(|_| !self.published) else { return };
+        if self.published || self.known.is_none() {
+            return;
+        }
         let before = changes.len();
-        let mut told = BTreeSet::new();
-        let mut size = 0;
-        for (_, key) in &self.order {
-            let Some(known) = known.get(key) else { continue };
-            size += known.text.len();
-            if size > room {
-                break;
+        let own = data.range(self.prefix.clone()..).take_while(|(key, _)| key.starts_with(&self.prefix));
+        let mut own = own.peekable();
+        let stray = |key: &String| (key.clone(), Value::Null);
+        for (key, known) in self.told(room) {
+            while let Some((found, _)) = own.next_if(|(found, _)| *found < key) {
+                changes.extend([stray(found)]);
             }
-            told.insert(key.as_str());
-            if data.get(key) != Some(&known.text) {
+            let published = own.next_if(|(found, _)| *found == key);
+            if published.is_none_or(|(_, text)| *text != known.text) {
                 changes.insert(key.clone(), json!(known.text));
             }
         }
-        let own = data.range(self.prefix.clone()..).take_while(|(key, _)| key.starts_with(&self.prefix));
-        for (key, _) in own.filter(|(key, _)| !told.contains(key.as_str())) {
-            changes.insert(key.clone(), Value::Null);
-        }
+        changes.extend(own.map(|(found, _)| stray(found)));
         self.published = changes.len() == before;
+    }
+
+    /// What is told where there is so much room, by key.
+    fn told(&self, room: usize) -> Vec<(&String, &Known)> {
+        let Some(all) = &self.known else { return Vec::new() };
+        if self.size <= room {
+            return all.iter().collect();
+        }
+        let in_order = self.order.iter().filter_map(|(_, key)| all.get_key_value(key));
+        let sizes = in_order.scan(0, |size, (key, known)| {
+            *size += known.text.len();
+            (*size <= room).then_some((key, known))
+        });
+        let mut told: Vec<_> = sizes.collect();
+        told.sort_unstable_by_key(|(key, _)| *key);
+        told
     }
 
     /// How many bytes all texts take.

@@ -11,7 +11,7 @@ pub(super) const MASTER: &str = "master";
 pub(super) const WORKER: &str = "worker";
 
 /// Whether a node says that it is one of the control plane.
-pub(super) fn is_master(node: &Object) -> bool {
+pub(crate) fn is_master(node: &Object) -> bool {
     node.label("node-role.kubernetes.io/master").is_some()
 }
 

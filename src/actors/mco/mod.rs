@@ -39,7 +39,7 @@ pub(super) use daemon::PIVOT_ERRORS;
 pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{Installed, annotate_node};
-pub(super) use membership::{contested, control_plane};
+pub(super) use membership::{contested, control_plane, is_master};
 pub use operator::MachineConfigOperator;
 
 /// Namespace of the operator, the controller and the daemons.

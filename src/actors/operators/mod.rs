@@ -10,6 +10,7 @@ mod backup;
 mod feature_sets;
 pub(super) mod health;
 mod kubelet_skew;
+mod master_nodes;
 mod proxy;
 mod static_pods;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
 use health::{Health, Pace, WORKING_TOWARDS};
 use kubelet_skew::Kubelets;
+use master_nodes::MasterNodes;
 use static_pods::Operand;
 
 /// The name in `status.versions` that tells which release an operator has reached.
@@ -57,6 +59,8 @@ pub struct Operator {
     operand: Option<&'static Operand>,
     /// The kubelets, where it is the one who watches over their versions.
     kubelets: Kubelets,
+    /// The nodes that its program runs on.
+    masters: MasterNodes,
     started: bool,
 }
 
@@ -73,6 +77,7 @@ impl Operator {
             rollout: None,
             operand: Operand::of(&facts.cluster_operator),
             kubelets: Kubelets::default(),
+            masters: MasterNodes::default(),
             started: false,
         }
     }
@@ -113,8 +118,11 @@ impl Operator {
                 Some(health) => health.report(refusal.as_ref(), &mut value, now),
                 None => feature_sets::report(refusal.as_ref(), &mut value, now),
             };
-            self.look_again(health.and_then(|health| health.changes_at(now)));
+            self.look_again(health.as_ref().and_then(|health| health.changes_at(now)));
             next = (rolled || changed).then_some(value);
+        }
+        if health.is_none() {
+            next = self.tell_of_masters(object, next, view, now);
         }
         if let Some(mut value) = next {
             self.say(&mut value, view, now);
@@ -122,6 +130,28 @@ impl Operator {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
             }
         }
+    }
+
+    /// The new state `next` of its object, or `None`, with what is to be said of nodes that its program runs on.
+    fn tell_of_masters(
+        &mut self,
+        object: &Object,
+        next: Option<Value>,
+        view: &View,
+        now: Time,
+    ) -> Option<Value> {
+        if self.operand.is_none() {
+            return next;
+        }
+        let said = condition::of(next.as_ref().unwrap_or(object), "Degraded").map(Condition::read);
+        let (judged, look_again) = self.masters.judge(said.as_ref(), view, now);
+        self.look_again(look_again);
+        let Some(judged) = judged.filter(|judged| said.as_ref() != Some(judged)) else { return next };
+        let mut value = next.unwrap_or_else(|| object.to_value());
+        if let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
+            condition::set(list, &judged, now);
+        }
+        Some(value)
     }
 
     /// Goes on with the rollout of `wanted`; gives the object with its new status where that changes.
@@ -316,7 +346,7 @@ impl Actor for Operator {
         let gates = feature_sets::may_speak(&self.facts.cluster_operator)
             .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
         let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
-        let nodes = self.watches_kubelets().then_some(Interest::Kind(NODES));
+        let nodes = self.operand.map(|_| Interest::Kind(NODES));
         let more = gates.into_iter().chain(pods).chain(nodes);
         [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
     }
@@ -328,8 +358,10 @@ impl Actor for Operator {
             }
             self.queue.add(self.key());
         }
-        // Of nodes, only another version of a kubelet matters.
-        if self.kubelets.notice(input.changes) || input.changes.iter().any(|change| !change.key.is(&NODES)) {
+        // Of nodes, it only matters which kubelets they have and whether they are there.
+        let of_nodes = self.watches_kubelets() && self.kubelets.notice(input.changes);
+        let is_news = of_nodes || MasterNodes::are_touched(input.changes);
+        if is_news || input.changes.iter().any(|change| !change.key.is(&NODES)) {
             self.queue.add(self.key());
         }
         self.queue.answered(input.answers, input.now);

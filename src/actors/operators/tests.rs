@@ -11,7 +11,7 @@ use crate::actors::testing::{Rig, check_recovery};
 use crate::base::rng::Streams;
 use crate::model::fault::{Fault, FaultKind};
 use crate::model::release::{self, Architecture, Component, Release};
-use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS, INFRASTRUCTURES};
+use crate::model::resources::{CLUSTER_OPERATORS, DEPLOYMENTS, INFRASTRUCTURES, NODES};
 use crate::model::world::World;
 use crate::model::{Object, Write, condition};
 
@@ -292,4 +292,65 @@ fn what_is_well_is_said_in_the_operators_own_words_by_version_and_platform() {
         let told = condition::of(object(&rig), "Tidy").map(condition::Condition::read).unwrap();
         assert_eq!(format!("{} {}", told.reason, told.message), expected, "{platform}");
     }
+}
+
+/// Has control-plane nodes whose kubelets post that they are ready, or do not.
+fn nodes(rig: &mut Rig, ready: [&str; 3]) {
+    for (name, ready) in ["m0", "m1", "m2"].into_iter().zip(ready) {
+        let since = format!("{:.0}", rig.now);
+        let condition = json!({
+            "type": "Ready",
+            "status": ready,
+            "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+            "lastTransitionTime": since,
+        });
+        let labels = json!({ "node-role.kubernetes.io/master": "" });
+        let node = json!({ "metadata": { "name": name, "labels": labels }, "status": { "conditions": [condition] } });
+        rig.write_as_new(&NODES, node);
+    }
+}
+
+#[test]
+fn a_control_plane_node_that_is_away_for_longer_than_a_reboot_degrades_what_runs_on_it() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    nodes(&mut rig, ["True"; 3]);
+    rig.run(1000);
+    rig.log.clear();
+    for (ready, seconds) in [("Unknown", 119), ("True", 1), ("Unknown", 300), ("True", 100)] {
+        nodes(&mut rig, ["True", ready, "True"]);
+        rig.run(seconds);
+    }
+    let expected = ["0:37:20 True", "0:40:20 False"];
+    assert_eq!(statuses(&rig, "Degraded"), expected);
+    let told = rig.log.iter().find(|line| line.contains("Degraded=True")).unwrap();
+    let expected = "Degraded=True NodeController_MasterNodesReady NodeControllerDegraded: The master nodes not ready: node \"m1\" not \
+                    ready since 2024-01-01 00:35:20 +0000 UTC because NodeStatusUnknown (Kubelet stopped posting node status.)";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn nobody_is_told_of_nodes_where_none_is_left_or_somebody_else_says_what_is_wrong() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    nodes(&mut rig, ["Unknown"; 3]);
+    rig.run(1000);
+    assert_eq!(condition::of(object(&rig), "Degraded").unwrap()["status"], "False");
+    tell(&mut rig, "degraded");
+    nodes(&mut rig, ["True", "True", "False"]);
+    rig.run(1000);
+    assert_eq!(condition::of(object(&rig), "Degraded").unwrap()["reason"], "Broken");
+}
+
+#[test]
+fn an_operator_that_starts_anew_takes_back_what_it_said_of_nodes() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        for (ready, seconds) in [("True", 10), ("Unknown", 200), ("True", 100)] {
+            nodes(rig, ["True", ready, "True"]);
+            rig.run(seconds);
+        }
+    };
+    check_recovery(story, |rig| condition::of(object(rig), "Degraded").unwrap()["status"].to_string());
 }

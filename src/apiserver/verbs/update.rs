@@ -95,13 +95,15 @@ impl ApiServer {
         self.store_update(call, &kind, object, owners, &entry, &old)
     }
 
-    /// Has the body of an update of a custom resource held against the object, where somebody will ask how they differ.
+    /// Has the body of an update held against the object: what stays as it was has been decoded before. For custom resources only where
+    /// somebody will ask how they differ.
     pub(super) fn hold_against(&self, call: &mut Call<'_>) {
-        // Where defaults are filled in, it would have to be done again afterwards.
-        let lacks_defaults =
-            call.kind.custom.as_ref().is_some_and(|custom| !custom.version.schema.has_defaults);
-        let asked = lacks_defaults && self.asks_for_delta(call);
-        let entry = self.entry(call).ok().filter(|entry| asked && entry.is_of(call.kind.epoch()));
+        let is_held = match &call.kind.custom {
+            None => call.kind.is_storage(),
+            // Where defaults are filled in, it would have to be done again afterwards.
+            Some(custom) => !custom.version.schema.has_defaults && self.asks_for_delta(call),
+        };
+        let entry = self.entry(call).ok().filter(|entry| is_held && entry.is_of(call.kind.epoch()));
         call.known = entry.map(|entry| Self::written_form(&call.kind, entry));
     }
 

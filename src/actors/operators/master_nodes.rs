@@ -1,0 +1,86 @@
+//! What the operators of static pods say of control-plane nodes that are away (library-go's `NodeController`): a program with a node
+//! less is degraded. A node that reboots is mostly back before anybody is told.
+
+use jiff::SignedDuration;
+
+use super::health::{WELL, WELL_MESSAGE};
+use crate::actors::mco::{control_plane, is_master};
+use crate::base::clock::{Time, after};
+use crate::model::condition::{self, Condition};
+use crate::model::resources::NODES;
+use crate::model::{Change, ChangeKind, Object, View};
+
+/// How long nodes may be away before it is told.
+const INERTIA: SignedDuration = SignedDuration::from_mins(2);
+
+/// The reason by which an operator knows again what it said of its nodes.
+const REASON: &str = "NodeController_MasterNodesReady";
+
+/// What an operator remembers of the control-plane nodes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MasterNodes {
+    /// Since when one of them has been away, whichever.
+    away_since: Option<Time>,
+}
+
+impl MasterNodes {
+    /// Whether any of these changes may lead to something else to be said.
+    pub(super) fn are_touched(changes: &[Change]) -> bool {
+        let is_ready = |node: &Object| condition::is_true(node, "Ready");
+        let touches = |change: &Change| {
+            let old = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified);
+            let is_same = old.is_some_and(|old| is_ready(old) && is_ready(&change.object));
+            is_master(&change.object) && !is_same
+        };
+        changes.iter().any(|change| change.key.is(&NODES) && touches(change))
+    }
+
+    /// What to say now in `Degraded`, and when there may be more to say. It is left to others where somebody else says that something
+    /// is wrong.
+    pub(super) fn judge(
+        &mut self,
+        said: Option<&Condition>,
+        view: &View,
+        now: Time,
+    ) -> (Option<Condition>, Option<Time>) {
+        let nodes = control_plane(view);
+        let (ready, away): (Vec<&Object>, Vec<&Object>) =
+            nodes.into_iter().partition(|node| condition::is_true(node, "Ready"));
+        // Where no node is left, nobody is there to tell.
+        if !away.is_empty() && ready.is_empty() {
+            return (None, None);
+        }
+        let is_own = said.is_some_and(|said| said.reason == REASON);
+        if away.is_empty() {
+            self.away_since = None;
+            return (is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)), None);
+        }
+        // One that has just been started goes on with what it said before.
+        let since = *self.away_since.get_or_insert(now);
+        let told_at = after(since, INERTIA);
+        if told_at > now && !is_own {
+            return (None, Some(told_at));
+        }
+        let is_free = said.is_none_or(|said| said.status == "False" || is_own);
+        (is_free.then(|| degraded(&away)), None)
+    }
+}
+
+fn degraded(away: &[&Object]) -> Condition {
+    let texts: Vec<String> = away.iter().map(|&node| text_of(node)).collect();
+    let message = format!("NodeControllerDegraded: The master nodes not ready: {}", texts.join(", "));
+    Condition::new("Degraded", "True", REASON, message)
+}
+
+/// What is said of one node that is away.
+fn text_of(node: &Object) -> String {
+    let ready = condition::of(node, "Ready");
+    let field = |name: &str| ready.and_then(|ready| ready[name].as_str()).unwrap_or_default();
+    let since = field("lastTransitionTime").trim_end_matches('Z').replace('T', " ");
+    format!(
+        "node \"{}\" not ready since {since} +0000 UTC because {} ({})",
+        node.name(),
+        field("reason"),
+        field("message")
+    )
+}
