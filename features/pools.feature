@@ -249,6 +249,22 @@ Feature: Pools of nodes
     And within 1 minute the insight about Node/worker-0 has "version" "4.18.7"
     And condition Updating of the insight about Node/worker-0 was False, True, False in turn
 
+  # NODES-8
+  Scenario: A machine that joins a paused pool gets what the pool has and waits with the others
+    Given a 4.18.3 cluster with 3 control-plane nodes and 1 worker
+    And release 4.18.7 exists
+    When I pause pool worker
+    And I update to 4.18.7
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    When machine worker-1 joins with "topology.kubernetes.io/zone=b"
+    Then within 10 minutes Node/worker-1 condition Ready is True
+    And within 1 minute the insight about Node/worker-1 has condition Updating False with reason "Paused"
+    And the insight about Node/worker-1 has "version" "4.18.3"
+    When I unpause pool worker
+    Then within 1 hour MachineConfigPool/worker condition Updated is True
+    And MachineConfigPool/worker field "status.updatedMachineCount" is "2"
+    And within 1 minute the insight about Node/worker-1 has "version" "4.18.7"
+
   # NODES-31
   Scenario: A control plane that is paused is told of at once where no release is involved
     Given a 4.18.3 cluster

@@ -29,6 +29,7 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
             let options = DeleteOptions { propagation: *cascade, ..DeleteOptions::default() };
             Write::delete_with(&object.resource, &object.namespace, &object.name, options)
         }
+        Action::Join { node, labels } => return simulation.join(node, labels),
         Action::Fault { fault, after, lasts } => return simulation.plan_fault(fault, *after, *lasts),
         Action::Heal(faulty) => return simulation.heal(faulty),
     };

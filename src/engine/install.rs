@@ -18,8 +18,8 @@ use crate::model::release::{Operator, Release};
 use crate::model::world::{Image, World, digest_of};
 use crate::model::{Resource, Write, manifests, resources, signature};
 use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
-pub(super) use nodes::machines;
 use nodes::nodes;
+pub(super) use nodes::{labels_of, machines, tell_of_os};
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);

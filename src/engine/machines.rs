@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
+use super::join::Joining;
 use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::actors::{self, Actor, Signal};
@@ -33,6 +34,8 @@ struct Machine {
     loops: u32,
     /// How much its clock is ahead.
     ahead: SignedDuration,
+    /// What it registers as, before that has happened.
+    joining: Option<Joining>,
 }
 
 /// All machines, by the names of their nodes.
@@ -43,12 +46,60 @@ pub(super) struct Machines {
     boots: BTreeSet<(Time, String)>,
     /// When those that reboot in a loop go down again.
     falls: BTreeSet<(Time, String)>,
+    /// When those that start for the first time ask what they are to be.
+    asks: BTreeSet<(Time, String)>,
 }
 
 impl Machines {
-    /// When the next one is back, or down again.
+    /// When the next one is back, or down again, or asks what it is to be.
     pub(super) fn next(&self) -> Option<Time> {
-        [&self.boots, &self.falls].into_iter().filter_map(|times| times.first()).map(|(at, _)| *at).min()
+        [&self.boots, &self.falls, &self.asks]
+            .into_iter()
+            .filter_map(|times| times.first())
+            .map(|(at, _)| *at)
+            .min()
+    }
+
+    /// Whether there is a machine for a node of this name.
+    pub(super) fn has(&self, node: &str) -> bool {
+        self.by_node.contains_key(node)
+    }
+
+    /// How many there are and were.
+    pub(super) fn count(&self) -> usize {
+        self.by_node.len()
+    }
+
+    /// Adds one that starts for the first time, and asks then what it is to be.
+    pub(super) fn expect(&mut self, joining: Joining, node: &str, asks_at: Time) {
+        self.by_node.insert(node.to_owned(), Machine { joining: Some(joining), ..Machine::default() });
+        self.ask_again(node, asks_at);
+    }
+
+    /// Has one ask then.
+    pub(super) fn ask_again(&mut self, node: &str, at: Time) {
+        self.asks.insert((at, node.to_owned()));
+    }
+
+    /// One that asks what it is to be.
+    pub(super) fn next_asker(&mut self, now: Time) -> Option<String> {
+        pop_due(&mut self.asks, now).map(|(_, node)| node)
+    }
+
+    /// One gets its disk, and is up with it then.
+    pub(super) fn become_of(&mut self, node: &str, disk: Disk, up_at: Time) {
+        if let Some(machine) = self.by_node.get_mut(node) {
+            machine.disk = disk;
+            self.boots.insert((up_at, node.to_owned()));
+        }
+    }
+
+    /// One could not register, and tries again then.
+    fn expect_again(&mut self, joining: Joining, node: &str, at: Time) {
+        if let Some(machine) = self.by_node.get_mut(node) {
+            machine.joining = Some(joining);
+            self.boots.insert((at, node.to_owned()));
+        }
     }
 
     /// The one that an actor runs on.
@@ -148,13 +199,22 @@ impl Simulation {
 
     /// Starts the machines whose time has come, and has those go down again that reboot in a loop.
     pub(super) fn boot(&mut self) {
+        self.serve_machines();
         let now = self.now();
         while let Some((_, node)) = pop_due(&mut self.machines.boots, now) {
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
             machine.boots += 1;
             let id = self.streams.stream(&format!("boot/{node}/{}", machine.boots)).uuid();
             let at = after(now, machine.ahead);
-            machine.boot = Some(Boot { id, os_image: machine.disk.os_image.clone(), at });
+            let boot = Boot { id, os_image: machine.disk.os_image.clone(), at };
+            machine.boot = Some(boot.clone());
+            if let Some(joining) = machine.joining.take()
+                && let Some(again) = self.register(&joining, &boot)
+            {
+                self.machines.expect_again(joining, &node, again);
+                continue;
+            }
+            let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
             let told = fault(&self.view, &node).filter(|fault| fault.kind == FaultKind::RebootLoop);
             if told.is_some_and(|fault| machine.loops < fault.times) {
                 machine.loops += 1;

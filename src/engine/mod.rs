@@ -24,6 +24,7 @@ mod exports;
 mod install;
 mod installed;
 mod invariants;
+mod join;
 mod kept;
 mod machines;
 mod matching;

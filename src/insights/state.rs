@@ -51,8 +51,6 @@ pub(super) struct State {
     kubernetes_minor: Option<u32>,
     /// Whether that may have changed since it was asked.
     version_in_doubt: bool,
-    /// Whether any insight depends on it: a status holds values that its CRD does not know.
-    version_matters: bool,
     /// Whether the insights on the control plane may be out of date.
     stale: bool,
     /// Whether workers were seen that are not updated.
@@ -78,7 +76,6 @@ impl Default for State {
             nodes: Nodes::default(),
             kubernetes_minor: None,
             version_in_doubt: false,
-            version_matters: false,
             stale: true,
             workers_lag: false,
             look_again: None,
@@ -97,18 +94,15 @@ impl State {
             let cluster_version = self.cluster_versions.get(CLUSTER_VERSION);
             let newest = cluster_version.map(|one| assess::cluster_version::newest(one));
             self.nodes.goal(newest, cluster_version.is_some_and(assess::cluster_version::migrates));
-            self.version_matters = self.has_foreign_values();
         }
-        self.version_in_doubt |= listed || self.version_matters;
+        // Only a status with foreign values makes it matter which server answers.
+        self.version_in_doubt |= listed || self.version_matters();
     }
 
     /// Takes in what the watch of the CRD tells.
     pub(super) fn crd(&mut self, event: Event<(String, Value)>) {
         self.version_in_doubt |= !matches!(event, Event::Init | Event::InitApply(_));
-        if self.crds.take(event) != Change::Nothing {
-            self.stale = true;
-            self.version_matters = self.has_foreign_values();
-        }
+        self.stale |= self.crds.take(event) != Change::Nothing;
     }
 
     /// Takes in what the watch of ClusterOperators tells.
@@ -168,10 +162,6 @@ impl State {
 
     /// Whether any insight depends on which Kubernetes answers.
     pub(super) fn version_matters(&self) -> bool {
-        self.version_matters
-    }
-
-    fn has_foreign_values(&self) -> bool {
         let crd = self.crds.get(CLUSTER_VERSION_CRD);
         let foreign = |object: &Object| {
             crd.is_some_and(|crd| !health::frozen_status::foreign_values(object, crd).is_empty())

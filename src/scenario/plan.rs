@@ -268,6 +268,13 @@ pub enum Action {
         /// What becomes of those that it owns, if that is said.
         cascade: Option<Propagation>,
     },
+    /// Adds a machine, which becomes a worker when it has started.
+    Join {
+        /// The name of its node.
+        node: String,
+        /// Labels of that beside those that every worker has.
+        labels: BTreeMap<String, String>,
+    },
     /// Has something go wrong.
     Fault {
         /// What.

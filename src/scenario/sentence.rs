@@ -48,6 +48,11 @@ fn act(action: &Action) -> String {
         Action::Delete { object, cascade: Some(cascade) } => {
             format!("delete {object}, cascade {}", cascade.name())
         }
+        Action::Join { node, labels } => {
+            let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
+            format!("machine {node} joins{with}")
+        }
         Action::Fault { fault, after, lasts } => {
             let after =
                 if after.is_zero() { String::new() } else { format!(" after {}", short_duration(*after)) };

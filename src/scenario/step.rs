@@ -1,5 +1,7 @@
 //! `timeline`: the steps.
 
+use std::collections::BTreeMap;
+
 use semver::Version;
 
 use super::object::{self, Star};
@@ -19,6 +21,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "apply",
     "delete",
     "try",
+    "join",
     "fault",
     "heal",
     "advance",
@@ -90,6 +93,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("run", Some(value)) => command::run(reader, value, versions).map(Step::Run),
         ("update" | "apply" | "delete", Some(value)) => request(reader, name, value, versions).map(Step::Act),
         ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
+        ("join", Some(value)) => join(reader, value).map(Step::Act),
         ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
@@ -134,6 +138,39 @@ fn delete(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         None => None,
     };
     Some(Action::Delete { object: object?, cascade })
+}
+
+/// `join: worker-3` or `join: {node: worker-3, labels: {topology.kubernetes.io/zone: a}}`.
+fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        return Some(Action::Join { node: new_node(reader, node)?, labels: BTreeMap::new() });
+    }
+    let map = reader.map(node, "a machine that joins", &["node", "labels"])?;
+    let name = map.required(reader, "node", "the name of its node, such as `worker-3`");
+    let name = name.and_then(|node| new_node(reader, node));
+    let labels = map.get("labels").map(|node| labels(reader, node)).unwrap_or_default();
+    Some(Action::Join { node: name?, labels })
+}
+
+/// Texts by name.
+fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
+    let entries = reader.entries(node, "labels by name").unwrap_or_default();
+    let texts = entries
+        .iter()
+        .map(|(key, value)| Some((key.scalar()?.to_owned(), reader.text(value, "the value of a label")?)));
+    texts.flatten().collect()
+}
+
+/// The name of a node that is none yet.
+fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let what = "the name of a new node, such as `worker-3`";
+    let name = reader.text(node, what)?;
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.".contains(letter);
+    if name.is_empty() || !name.chars().all(fits) {
+        reader.problem(node, format!("expected {what}, found `{name}`: small letters, digits, `-` and `.`"));
+        return None;
+    }
+    Some(name)
 }
 
 fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {

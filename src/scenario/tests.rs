@@ -198,6 +198,8 @@ fn each_step_has_a_text_of_one_line() {
   - publish-insights
   - apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}
   - delete: Pod/ns/name
+  - join: worker-3
+  - join: {node: worker-4, labels: {zone: a}}
   - advance: 90s
   - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: true, reason: R, message: /^a/}, within: 10m}
   - expect: {object: Pod/ns/version-*, pod-status: "Init:ErrImagePull"}
@@ -217,6 +219,8 @@ fn each_step_has_a_text_of_one_line() {
             "publish insights",
             "apply ConfigMap/b/a",
             "delete Pod/ns/name",
+            "machine worker-3 joins",
+            "machine worker-4 joins with zone=a",
             "advance 1m30s",
             "expect ClusterVersion/version Progressing=True R with /^a/ within 10m",
             "expect Pod/ns/version-* STATUS `Init:ErrImagePull`",

@@ -209,6 +209,23 @@ async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step
     world.act(&step.value, Action::Apply(spec_of(&NODES, &node, &spec))).await
 }
 
+/// Adds a machine, which becomes a worker of this name once it has started. Labels of its node may follow.
+///
+/// ```gherkin
+/// When machine worker-3 joins
+/// When machine worker-3 joins with "topology.kubernetes.io/zone=a"
+/// ```
+#[when(regex = r#"^machine (\S+) joins(?: with "([^"]*)")?$"#)]
+async fn join(world: &mut ClusterWorld, node: String, labels: String, step: &Step) -> Result<(), StepError> {
+    let labels = labels.split(',').map(str::trim).filter(|label| !label.is_empty());
+    let labels = labels.map(|label| match label.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(StepError::Words(format!("expected labels such as `zone=a`, found `{label}`"))),
+    });
+    let labels = labels.collect::<Result<_, _>>()?;
+    world.act(&step.value, Action::Join { node, labels }).await
+}
+
 fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": resource.api_version(),

@@ -38,7 +38,7 @@ use self::lease::NodeLease;
 use self::mirror::StaticPods;
 pub(crate) use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
 use self::node::NodeStatus;
-pub(crate) use self::node::ready_conditions;
+pub(crate) use self::node::{ready_conditions, registered_conditions};
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};

@@ -145,6 +145,11 @@ pub(crate) fn ready_conditions(since: Time) -> Vec<Value> {
     conditions(&Object::new(Value::Null), true, None, since)
 }
 
+/// The conditions of a node that is registered at `since`: its network is not configured.
+pub(crate) fn registered_conditions(since: Time) -> Vec<Value> {
+    conditions(&Object::new(Value::Null), false, None, since)
+}
+
 /// The conditions of the node: those that others write stay.
 fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
     let mut list = node.list("/status/conditions").to_vec();

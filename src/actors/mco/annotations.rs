@@ -4,6 +4,8 @@
 pub const CURRENT_CONFIG: &str = "machineconfiguration.openshift.io/currentConfig";
 /// The MachineConfig that the node shall have.
 pub const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
+/// The MachineConfig that its machine had when it started for the first time.
+pub const FIRST_PIVOT_CONFIG: &str = "machineconfiguration.openshift.io/firstPivotConfig";
 /// What the daemon does: `Done`, `Working`, `Degraded` or `Unreconcilable`.
 pub const STATE: &str = "machineconfiguration.openshift.io/state";
 /// Why it is degraded.

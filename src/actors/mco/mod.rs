@@ -18,6 +18,7 @@ mod pace;
 mod pool;
 mod render;
 mod rendered;
+mod server;
 mod template;
 mod templates;
 
@@ -41,6 +42,7 @@ pub(super) use drain::DRAIN_ERRORS;
 pub use install::{Installed, annotate_node};
 pub(super) use membership::{contested, control_plane, is_master};
 pub use operator::MachineConfigOperator;
+pub use server::{first_start, served};
 
 /// Namespace of the operator, the controller and the daemons.
 pub const NAMESPACE: &str = "openshift-machine-config-operator";

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS};
+use super::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
+};
 use crate::model::{Object, condition};
 
 /// The label whose values are taken in order.
@@ -28,6 +30,8 @@ pub(super) struct Member {
     pub(super) failure: Option<String>,
     /// Whether it has the taint of nodes that wait for their turn.
     pub(super) tainted: bool,
+    /// Whether its daemon was told the topology of the control plane.
+    pub(super) knows_topology: bool,
     /// Its zone; `None` goes last.
     zone: Option<String>,
     /// When it was made.
@@ -49,6 +53,7 @@ impl Member {
             reason: text(REASON).to_owned(),
             failure,
             tainted: taints(node).any(|taint| taint["key"] == UPDATE_IN_PROGRESS),
+            knows_topology: !text(CONTROL_PLANE_TOPOLOGY).is_empty(),
             zone: node.label(ZONE).map(str::to_owned),
             created: node.text("/metadata/creationTimestamp").to_owned(),
         }

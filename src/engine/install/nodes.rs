@@ -11,6 +11,7 @@ use crate::base::clock::{Time, rfc3339};
 use crate::base::rng::Streams;
 use crate::model::Object;
 use crate::model::machine::{Disk, StaticPod};
+use crate::model::release::Release;
 use crate::scenario::plan::{ClusterPlan, PastNode};
 
 /// The planned nodes: control plane first. Where there are workers, that is for its own pods alone; where there are none, its
@@ -67,16 +68,14 @@ pub(in crate::engine) fn machines(
 }
 
 fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
-    let (name, role, release) = (&planned.name, planned.role(), &plan.release);
+    let (name, release) = (&planned.name, &plan.release);
     let machine = plan.node_architectures.get(name).copied().unwrap_or(release.architecture).of_machines();
-    let mut labels = json!(planned.labels);
-    labels["kubernetes.io/hostname"] = json!(name);
-    labels["kubernetes.io/arch"] = json!(machine);
-    labels["kubernetes.io/os"] = json!("linux");
-    labels[role_label(role)] = json!("");
-    if planned.is_control_plane {
-        labels[role_label("control-plane")] = json!("");
-    }
+    let mut info = json!({
+        "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
+        "operatingSystem": "linux",
+        "architecture": machine,
+    });
+    tell_of_os(&mut info, release, machine);
     let mut spec = json!({});
     if !planned.taints.is_empty() {
         spec["taints"] = json!(planned.taints);
@@ -91,21 +90,31 @@ fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": { "name": name, "labels": labels },
+        "metadata": { "name": name, "labels": labels_of(planned, machine) },
         "spec": spec,
-        "status": {
-            "conditions": conditions,
-            "nodeInfo": {
-                "bootID": Streams::new(0).stream(&format!("installed/{name}")).uuid(),
-                "kubeletVersion": release.kubelet_version(),
-                "osImage": release.os_name(),
-                "kernelVersion": release.kernel_version(machine),
-                "containerRuntimeVersion": release.container_runtime_version(),
-                "operatingSystem": "linux",
-                "architecture": machine,
-            },
-        },
+        "status": { "conditions": conditions, "nodeInfo": info },
     })
+}
+
+/// The labels of a node on a machine of this architecture.
+pub(in crate::engine) fn labels_of(node: &PastNode, machine: &str) -> Value {
+    let mut labels = json!(node.labels);
+    labels["kubernetes.io/hostname"] = json!(node.name);
+    labels["kubernetes.io/arch"] = json!(machine);
+    labels["kubernetes.io/os"] = json!("linux");
+    labels[role_label(node.role())] = json!("");
+    if node.is_control_plane {
+        labels[role_label("control-plane")] = json!("");
+    }
+    labels
+}
+
+/// Puts into `nodeInfo` what the operating system of a release says of itself on a machine of this architecture.
+pub(in crate::engine) fn tell_of_os(info: &mut Value, release: &Release, machine: &str) {
+    info["kubeletVersion"] = json!(release.kubelet_version());
+    info["osImage"] = json!(release.os_name());
+    info["kernelVersion"] = json!(release.kernel_version(machine));
+    info["containerRuntimeVersion"] = json!(release.container_runtime_version());
 }
 
 #[cfg(test)]
@@ -113,7 +122,6 @@ mod tests {
     use semver::Version;
 
     use super::*;
-    use crate::model::release::Release;
 
     #[test]
     fn a_control_plane_without_workers_does_their_work() {

@@ -64,6 +64,11 @@ impl Names {
                 self.publishes |= object["spec"]["featureSet"] == "DevPreviewNoUpgrade";
                 None
             }
+            Action::Join { node, .. } => {
+                let is_new = self.made.insert(node.clone());
+                let is_there = !is_new || self.is_first(node);
+                is_there.then(|| format!("there is a node {node} already"))
+            }
             Action::PublishInsights => {
                 self.publishes = true;
                 None
@@ -151,6 +156,13 @@ impl Names {
             0 => format!("there is no node {name}: the cluster has no {role}s"),
             count => format!("there is no node {name}: the last one is {role}-{}", count - 1),
         })
+    }
+
+    /// Whether the cluster begins with a node of this name.
+    fn is_first(&self, name: &str) -> bool {
+        let Some((role, number)) = name.rsplit_once('-') else { return false };
+        let count = self.nodes.get(role).copied().unwrap_or(0);
+        number.parse::<u32>().is_ok_and(|number| number < count)
     }
 
     /// Why there can be no operator of this name in any release of the run.

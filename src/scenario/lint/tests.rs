@@ -59,6 +59,18 @@ fn names_that_the_cluster_does_not_have_are_odd() {
 }
 
 #[test]
+fn a_machine_that_joined_is_a_node_and_one_that_is_there_cannot_join() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- join: worker-1\n- join: worker-2\n- fault: {{node: worker-2, is: not-ready}}\n\
+             - join: other\n- join: worker-2\n- expect: {{object: Node/worker-2}}\n"
+        ),
+        "s.yaml:4:3: there is a node worker-1 already\n\
+         s.yaml:8:3: there is a node worker-2 already",
+    );
+}
+
+#[test]
 fn words_that_nobody_says_are_odd() {
     let insights = HEAD.replace("4.20.1,", "4.20.1, insights: true,");
     check(

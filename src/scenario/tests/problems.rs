@@ -191,6 +191,18 @@ fn what_would_be_lost_on_a_fault_is_told() {
 }
 
 #[test]
+fn machines_that_join_have_a_name_and_labels() {
+    check_step(
+        "  - join: Worker_3",
+        "s.yaml:5:11: expected the name of a new node, such as `worker-3`, found `Worker_3`: small letters, digits, `-` and `.`",
+    );
+    check_step(
+        "  - join: {node: w, lables: {}}",
+        "s.yaml:5:21: a machine that joins has no key `lables`; did you mean `labels`?",
+    );
+}
+
+#[test]
 fn steps_say_what_is_wrong_with_them() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
@@ -199,16 +211,16 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `apply`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",

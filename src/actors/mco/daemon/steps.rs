@@ -7,8 +7,8 @@ use super::trouble::{Drift, fault, os_failure};
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
 use crate::actors::Effect;
 use crate::actors::mco::annotations::{
-    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON,
-    STATE,
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
+    LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON, STATE,
 };
 use crate::actors::mco::config_node::{self, told};
 use crate::actors::mco::controller_line;
@@ -104,6 +104,9 @@ impl MachineConfigDaemon {
         if self.drift(node).is_some_and(|drift| drift.tell("OnDiskStateValidationFailed", node, out)) {
             return;
         }
+        if current.is_empty() {
+            return self.note_first_start(now, out);
+        }
         let was_done = current == self.disk.config && desired == current;
         if desired.is_empty() || was_done && !std::mem::take(&mut self.is_new) {
             return;
@@ -121,6 +124,16 @@ impl MachineConfigDaemon {
             "BootResync",
             format!("Booting node {node}, currentConfig {current}, desiredConfig {desired}"),
         );
+    }
+
+    /// A node of which nothing is said yet has what the machine-config server gave its machine.
+    fn note_first_start(&mut self, now: Time, out: &mut Looked) {
+        for key in [CURRENT_CONFIG, DESIRED_CONFIG, FIRST_PIVOT_CONFIG] {
+            out.annotate(key, &self.disk.config);
+        }
+        out.annotate(STATE, "Done");
+        out.annotate(REASON, "");
+        self.phase = Phase::Starting(now);
     }
 
     fn look_for_work(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {

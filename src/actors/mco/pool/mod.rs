@@ -13,14 +13,16 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use self::choice::Turn;
-use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS};
+use super::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
+};
 use super::node::{Member, taints};
 use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::workqueue::{Reconcile, WorkQueue};
 use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
-use crate::model::resources::{MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
+use crate::model::resources::{INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
 use crate::model::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
 pub(super) use status::status;
 
@@ -142,6 +144,13 @@ fn set_target(node: &str, target: &str) -> Write {
     Write::merge_patch(&NODES, "", node, patch)
 }
 
+/// Tells a node's daemon the topology of the control plane, where that is known.
+fn tell_topology(node: &str, view: &View) -> Option<Write> {
+    let topology = view.get(&INFRASTRUCTURES, "", "cluster")?.text("/status/controlPlaneTopology");
+    let patch = json!({ "metadata": { "annotations": { (CONTROL_PLANE_TOPOLOGY): topology } } });
+    (!topology.is_empty()).then(|| Write::merge_patch(&NODES, "", node, patch))
+}
+
 /// Puts the taint of nodes that wait on a node, or takes it off.
 fn mark(name: &str, member: &Member, target: &str, view: &View) -> Option<Write> {
     let waits = member.desired != target;
@@ -222,6 +231,8 @@ impl Reconcile for NodeController {
         let members = self.pools.get(pool.name()).unwrap_or(&none);
         let mut writes = Vec::new();
         let mut notices = Vec::new();
+        let news = members.iter().filter(|(_, member)| !member.knows_topology);
+        writes.extend(news.filter_map(|(name, _)| tell_topology(name, view)));
         if pool["spec"]["paused"] != true {
             writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
             let turn = choose(pool, members, target, view);

@@ -1,0 +1,149 @@
+//! Machines that join the cluster while it runs, as those that a MachineSet makes: one starts from whatever image the cloud has, asks
+//! the machine-config server what it is to be, becomes that and starts again. Then its kubelet registers it.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::error::SessionError;
+use super::install;
+use super::simulation::Simulation;
+use crate::actors::{kubelet, mco};
+use crate::base::clock::{Time, after};
+use crate::model::machine::Boot;
+use crate::model::resources::NODES;
+use crate::model::{Identity, Write};
+use crate::scenario::plan::PastNode;
+
+/// The pool that machines join. Control planes grow by other means, and from here a node goes to a pool of somebody's own.
+const POOL: &str = "worker";
+/// How long after a failure a machine asks again.
+const AGAIN: SignedDuration = SignedDuration::from_secs(5);
+
+/// A machine that no node tells of yet.
+#[derive(Debug, Clone)]
+pub(super) struct Joining {
+    /// What it registers as.
+    node: PastNode,
+    /// Which one of its cluster it is.
+    number: u32,
+}
+
+impl Simulation {
+    /// Somebody adds a machine, whose node will have these labels.
+    ///
+    /// # Errors
+    /// There is such a node.
+    pub(super) fn join(&mut self, name: &str, labels: &BTreeMap<String, String>) -> Result<(), SessionError> {
+        if self.machines.has(name) || self.view.get(&NODES, "", name).is_some() {
+            return Err(SessionError::Pointless(format!("the cluster has a node `{name}` already")));
+        }
+        let node = PastNode { labels: labels.clone(), ..PastNode::new(name.to_owned(), false) };
+        let number = u32::try_from(self.machines.count()).unwrap_or(u32::MAX);
+        let (asks_after, _) = mco::first_start(&self.view, &self.streams, name);
+        let asks_at = after(self.now(), asks_after);
+        self.machines.expect(Joining { node, number }, name, asks_at);
+        Ok(())
+    }
+
+    /// Gives the machines that ask for it what they are to be.
+    pub(super) fn serve_machines(&mut self) {
+        let now = self.now();
+        while let Some(name) = self.machines.next_asker(now) {
+            match mco::served(&self.view, POOL) {
+                Some(disk) => {
+                    let (_, up_after) = mco::first_start(&self.view, &self.streams, &name);
+                    self.machines.become_of(&name, disk, after(now, up_after));
+                }
+                None => self.machines.ask_again(&name, after(now, AGAIN)),
+            }
+        }
+    }
+
+    /// The kubelet of a machine that joins registers its node; gives when it tries again where that is refused.
+    pub(super) fn register(&mut self, joining: &Joining, boot: &Boot) -> Option<Time> {
+        let name = &joining.node.name;
+        let node = self.registration(joining, boot);
+        let who = Identity::new(format!("system:node:{name}"), &["system:nodes"]);
+        let answer = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node));
+        answer.is_err().then(|| after(self.now(), AGAIN))
+    }
+
+    fn registration(&self, Joining { node, number }: &Joining, boot: &Boot) -> Value {
+        // Machines of one cluster are alike but for what their operating system says of itself.
+        let other = self.view.list(&NODES).next();
+        let mut info = other.map_or_else(|| json!({}), |other| other["status"]["nodeInfo"].clone());
+        let machine = info["architecture"].as_str().unwrap_or("amd64").to_owned();
+        info["bootID"] = json!(boot.id);
+        if let Some(release) = self.world.release_of_os(&boot.os_image) {
+            install::tell_of_os(&mut info, release, &machine);
+        }
+        let mut registered = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": { "name": node.name, "labels": install::labels_of(node, &machine) },
+            "spec": {},
+            "status": { "conditions": kubelet::registered_conditions(boot.at), "nodeInfo": info },
+        });
+        kubelet::connect(&mut registered, *number);
+        registered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Session;
+    use crate::model::condition;
+    use crate::model::release::Release;
+    use crate::scenario::plan::{Action, ClusterPlan};
+
+    fn session() -> Session {
+        let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
+        let plan = ClusterPlan { worker_nodes: 1, ..ClusterPlan::of(release) };
+        Session::start(&plan, "", &[], 1).unwrap()
+    }
+
+    fn join(session: &mut Session, name: &str) -> Result<(), SessionError> {
+        let labels = [("zone".to_owned(), "b".to_owned())].into();
+        session.act(&Action::Join { node: name.to_owned(), labels })
+    }
+
+    #[test]
+    fn a_machine_becomes_a_node_that_is_like_the_others_and_has_an_address_of_its_own() {
+        let mut session = session();
+        join(&mut session, "worker-1").unwrap();
+        session.advance(SignedDuration::from_mins(2)).unwrap();
+        assert!(session.view().get(&NODES, "", "worker-1").is_none());
+        session.advance(SignedDuration::from_mins(7)).unwrap();
+        let node = |name: &str| session.view().get(&NODES, "", name).unwrap();
+        let (new, old) = (node("worker-1"), node("worker-0"));
+        assert!(condition::is_true(new, "Ready"));
+        assert_eq!(new.label("zone"), Some("b"));
+        for pointer in ["/status/nodeInfo/kubeletVersion", "/status/nodeInfo/osImage", "/spec"] {
+            assert_eq!(new.pointer(pointer), old.pointer(pointer), "{pointer}");
+        }
+        for pointer in ["/status/nodeInfo/bootID", "/status/addresses"] {
+            assert_ne!(new.pointer(pointer), old.pointer(pointer), "{pointer}");
+        }
+        let keys = |node: &crate::model::Object| -> Vec<String> {
+            node["metadata"]["annotations"].as_object().unwrap().keys().cloned().collect()
+        };
+        let more = |one, other| -> Vec<String> {
+            keys(one).into_iter().filter(|key| !keys(other).contains(key)).collect()
+        };
+        assert_eq!(more(new, old), ["machineconfiguration.openshift.io/firstPivotConfig"]);
+        assert_eq!(more(old, new), ["machineconfiguration.openshift.io/lastObservedServerCAAnnotation"]);
+    }
+
+    #[test]
+    fn nobody_joins_under_a_name_that_is_taken() {
+        let mut session = session();
+        join(&mut session, "worker-7").unwrap();
+        for name in ["worker-0", "worker-7"] {
+            let error = join(&mut session, name).unwrap_err().to_string();
+            assert_eq!(error, format!("the cluster has a node `{name}` already"));
+        }
+    }
+}
