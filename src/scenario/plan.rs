@@ -7,20 +7,21 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
 
-use crate::model::fault::{Disturbance, Faulty};
+use crate::model::Resource;
 use crate::model::graph::UpdateService;
 use crate::model::promql::Sample;
 use crate::model::release::{Architecture, Release};
 use crate::model::world::{Image, Workloads};
-use crate::model::{Propagation, Resource};
 use crate::oc::Gates;
 use crate::status::Details;
 
+mod action;
 mod expected;
 mod invariants;
 mod past;
 pub mod places;
 
+pub use action::Action;
 pub use expected::{
     AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
     When, WriteMatch,
@@ -243,56 +244,6 @@ pub enum Step {
     Keep(Keep),
     /// Play steps again until they pass.
     Retry(Retry),
-}
-
-/// What an administrator does.
-#[derive(Debug, Clone)]
-pub enum Action {
-    /// Requests an update: writes `spec.desiredUpdate` past the guards of `oc adm upgrade`.
-    Update {
-        /// Where to.
-        to: Target,
-        /// `spec.desiredUpdate.force`.
-        force: bool,
-    },
-    /// Takes the update request back: removes `spec.desiredUpdate`.
-    ClearUpdate,
-    /// Creates the ConfigMap that asks the update status controller to publish.
-    PublishInsights,
-    /// Creates an object, or merges it into the one that is there.
-    Apply(Value),
-    /// Deletes an object.
-    Delete {
-        /// The object.
-        object: ObjectRef,
-        /// What becomes of those that it owns, if that is said.
-        cascade: Option<Propagation>,
-    },
-    /// Adds a machine, which becomes a worker when it has started.
-    Join {
-        /// The name of its node.
-        node: String,
-        /// Labels of that beside those that every worker has.
-        labels: BTreeMap<String, String>,
-    },
-    /// Has something go wrong.
-    Fault {
-        /// What.
-        fault: Disturbance,
-        /// How long after the step; none: at once.
-        after: SignedDuration,
-        /// How long it lasts; `None`: until it is healed, or over by itself.
-        lasts: Option<SignedDuration>,
-    },
-    /// Has somebody be well again.
-    Heal(Faulty),
-}
-
-impl Action {
-    /// Has something go wrong at once, until it is healed.
-    pub fn fault(fault: Disturbance) -> Self {
-        Self::Fault { fault, after: SignedDuration::ZERO, lasts: None }
-    }
 }
 
 /// Something that the API server must refuse, and how.

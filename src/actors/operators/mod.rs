@@ -12,6 +12,7 @@ pub(super) mod health;
 mod kubelet_skew;
 mod master_nodes;
 mod proxy;
+mod rollout;
 mod static_pods;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,7 @@ use serde_json::{Value, json};
 
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Step};
-use crate::base::clock::{Time, after, parse_rfc3339};
+use crate::base::clock::{Time, after};
 use crate::base::rng::Streams;
 use crate::model::condition::{self, Condition};
 use crate::model::release::{self, Account, Release};
@@ -37,9 +38,10 @@ use crate::model::resources::{
 };
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
-use health::{Health, Pace, WORKING_TOWARDS};
+use health::{Health, Pace};
 use kubelet_skew::Kubelets;
 use master_nodes::MasterNodes;
+use rollout::{progress, rollout_in, set_conditions};
 use static_pods::Operand;
 
 /// The name in `status.versions` that tells which release an operator has reached.
@@ -386,38 +388,4 @@ pub(super) fn identity(facts: &release::Operator) -> Identity {
 fn reported_version(object: &Value) -> Option<&str> {
     let versions = object["status"]["versions"].as_array()?;
     versions.iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
-}
-
-/// The rollout that the `ClusterOperator` tells of: its target and its start.
-fn rollout_in(object: &Object) -> Option<(&str, Time)> {
-    let progressing =
-        condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
-    let target = health::target_in(progressing["message"].as_str()?)?;
-    Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
-}
-
-/// The object as it is while a rollout goes on.
-fn progress(object: &Object, version: &str, now: Time) -> Value {
-    let mut value = object.to_value();
-    let progressing =
-        Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
-    // One that was never deployed says nothing of being available until it is.
-    let others: &[(&str, &str)] = match reported_version(object) {
-        Some(_) => &[("Available", "True"), ("Degraded", "False")],
-        None => &[("Degraded", "False")],
-    };
-    set_conditions(&mut value, &progressing, others, now);
-    value
-}
-
-/// Sets `progressing`, and of the others those that are missing.
-fn set_conditions(value: &mut Value, progressing: &Condition, others: &[(&str, &str)], now: Time) {
-    let mut list = value["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    condition::set(&mut list, progressing, now);
-    for (kind, status) in others.iter().chain(&[("Upgradeable", "True")]) {
-        if condition::find(&list, kind).is_none() {
-            condition::set(&mut list, &Condition::new(kind, status, health::WELL, health::WELL_MESSAGE), now);
-        }
-    }
-    value["status"]["conditions"] = Value::Array(list);
 }
