@@ -235,6 +235,18 @@ fn each_step_has_a_text_of_one_line() {
 }
 
 #[test]
+fn machines_that_join_have_a_name_and_labels() {
+    check_step(
+        "  - join: Worker_3",
+        "s.yaml:5:11: expected the name of a new node, such as `worker-3`, found `Worker_3`: small letters, digits, `-` and `.`",
+    );
+    check_step(
+        "  - join: {node: w, lables: {}}",
+        "s.yaml:5:21: a machine that joins has no key `lables`; did you mean `labels`?",
+    );
+}
+
+#[test]
 fn statuses_are_compared_with_texts_or_with_a_file() {
     let check_status = |expectation: &str, problems: &str| {
         check(&format!("{HEAD}  - expect: {{{expectation}}}\n"), problems);

@@ -191,18 +191,6 @@ fn what_would_be_lost_on_a_fault_is_told() {
 }
 
 #[test]
-fn machines_that_join_have_a_name_and_labels() {
-    check_step(
-        "  - join: Worker_3",
-        "s.yaml:5:11: expected the name of a new node, such as `worker-3`, found `Worker_3`: small letters, digits, `-` and `.`",
-    );
-    check_step(
-        "  - join: {node: w, lables: {}}",
-        "s.yaml:5:21: a machine that joins has no key `lables`; did you mean `labels`?",
-    );
-}
-
-#[test]
 fn steps_say_what_is_wrong_with_them() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
