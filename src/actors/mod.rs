@@ -105,6 +105,8 @@ pub enum Interest {
     Kind(Resource),
     /// The objects of a kind in one namespace.
     In(Resource, String),
+    /// The objects of a kind that have a label of this name, whatever its value.
+    Labelled(Resource, String),
     /// The object of this key.
     Object(Key),
     /// Pods bound to this node.

@@ -374,6 +374,9 @@ fn concerns(interest: &Interest, change: &Change) -> bool {
     match interest {
         Interest::Kind(resource) => change.key.is(resource),
         Interest::In(resource, namespace) => change.key.is(resource) && change.key.namespace == *namespace,
+        Interest::Labelled(resource, label) => {
+            change.key.is(resource) && change.object.label(label).is_some()
+        }
         Interest::Object(key) => change.key == *key,
         Interest::Ownership => change.moves_ownership(),
         Interest::PodsOn(node) => {

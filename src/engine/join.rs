@@ -41,7 +41,7 @@ impl Simulation {
         }
         let node = PastNode { labels: labels.clone(), ..PastNode::new(name.to_owned(), false) };
         let number = u32::try_from(self.machines.count()).unwrap_or(u32::MAX);
-        let (asks_after, _) = mco::first_start(&self.view, &self.streams, name);
+        let (asks_after, _) = mco::server::first_start(&self.view, &self.streams, name);
         let asks_at = after(self.now(), asks_after);
         self.machines.expect(Joining { node, number }, name, asks_at);
         Ok(())
@@ -51,9 +51,9 @@ impl Simulation {
     pub(super) fn serve_machines(&mut self) {
         let now = self.now();
         while let Some(name) = self.machines.next_asker(now) {
-            match mco::served(&self.view, POOL) {
+            match mco::server::served(&self.view, POOL) {
                 Some(disk) => {
-                    let (_, up_after) = mco::first_start(&self.view, &self.streams, &name);
+                    let (_, up_after) = mco::server::first_start(&self.view, &self.streams, &name);
                     self.machines.become_of(&name, disk, after(now, up_after));
                 }
                 None => self.machines.ask_again(&name, after(now, AGAIN)),

@@ -15,6 +15,24 @@ pub(super) type ActorId = usize;
 struct Readers {
     everywhere: BTreeSet<ActorId>,
     by_namespace: BTreeMap<String, BTreeSet<ActorId>>,
+    by_label: BTreeMap<String, BTreeSet<ActorId>>,
+}
+
+impl Readers {
+    /// Those who want to know of this change.
+    fn of(&self, change: &Change) -> impl Iterator<Item = &ActorId> {
+        let by_namespace = self.by_namespace.get(&change.key.namespace);
+        let by_label = self.by_label.iter().filter(|(name, _)| change.object.label(name).is_some());
+        let by_label = by_label.flat_map(|(_, readers)| readers);
+        self.everywhere.iter().chain(by_namespace.into_iter().flatten()).chain(by_label)
+    }
+
+    fn remove(&mut self, actor: ActorId) {
+        self.everywhere.remove(&actor);
+        for readers in self.by_namespace.values_mut().chain(self.by_label.values_mut()) {
+            readers.remove(&actor);
+        }
+    }
 }
 
 /// By group and plural.
@@ -38,6 +56,7 @@ impl Router {
                 Interest::In(resource, namespace) => {
                     self.kind(resource).by_namespace.entry(namespace).or_default()
                 }
+                Interest::Labelled(resource, label) => self.kind(resource).by_label.entry(label).or_default(),
                 Interest::Object(key) => self.objects.get_or_default(key),
                 Interest::PodsOn(node) => self.nodes.entry(node).or_default(),
                 Interest::Ownership => &mut self.ownership,
@@ -49,10 +68,7 @@ impl Router {
     /// Forgets an actor that is gone.
     pub(super) fn remove(&mut self, actor: ActorId) {
         for readers in self.kinds.values_mut().flat_map(BTreeMap::values_mut) {
-            readers.everywhere.remove(&actor);
-            readers.by_namespace.values_mut().for_each(|readers| {
-                readers.remove(&actor);
-            });
+            readers.remove(actor);
         }
         self.objects.change_each(|readers| {
             readers.remove(&actor);
@@ -68,8 +84,7 @@ impl Router {
         let key = &change.key;
         let mut readers = Vec::new();
         if let Some(of_kind) = self.kinds.get(&*key.group).and_then(|plurals| plurals.get(&*key.plural)) {
-            readers.extend(&of_kind.everywhere);
-            readers.extend(of_kind.by_namespace.get(&key.namespace).into_iter().flatten());
+            readers.extend(of_kind.of(change));
         }
         readers.extend(self.objects.get(key).into_iter().flatten());
         if !self.ownership.is_empty() && change.moves_ownership() {

@@ -10,9 +10,12 @@ pub(super) const MASTER: &str = "master";
 /// The pool of nodes that no other pool wants.
 pub(super) const WORKER: &str = "worker";
 
+/// The label of the nodes of the control plane.
+pub(crate) const MASTER_LABEL: &str = "node-role.kubernetes.io/master";
+
 /// Whether a node says that it is one of the control plane.
 pub(crate) fn is_master(node: &Object) -> bool {
-    node.label("node-role.kubernetes.io/master").is_some()
+    node.label(MASTER_LABEL).is_some()
 }
 
 /// The nodes of the control plane.

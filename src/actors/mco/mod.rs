@@ -18,7 +18,7 @@ mod pace;
 mod pool;
 mod render;
 mod rendered;
-mod server;
+pub mod server;
 mod template;
 mod templates;
 
@@ -40,9 +40,8 @@ pub(super) use daemon::PIVOT_ERRORS;
 pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{Installed, annotate_node};
-pub(super) use membership::{contested, control_plane, is_master};
+pub(super) use membership::{MASTER_LABEL, contested, control_plane, is_master};
 pub use operator::MachineConfigOperator;
-pub use server::{first_start, served};
 
 /// Namespace of the operator, the controller and the daemons.
 pub const NAMESPACE: &str = "openshift-machine-config-operator";

@@ -27,6 +27,7 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
 
+use super::mco::MASTER_LABEL;
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
@@ -348,7 +349,12 @@ impl Actor for Operator {
         let gates = feature_sets::may_speak(&self.facts.cluster_operator)
             .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
         let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
-        let nodes = self.operand.map(|_| Interest::Kind(NODES));
+        let masters = || Interest::Labelled(NODES, MASTER_LABEL.to_owned());
+        let nodes = if self.watches_kubelets() {
+            Some(Interest::Kind(NODES))
+        } else {
+            self.operand.map(|_| masters())
+        };
         let more = gates.into_iter().chain(pods).chain(nodes);
         [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
     }
