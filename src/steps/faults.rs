@@ -50,12 +50,18 @@ async fn operator_fails(
 }
 
 /// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's; `drifts` is a
-/// file on its disk that is not what the MachineConfig says, `drifts unseen` one that its daemon finds when it starts anew; one that `cannot be reconciled`, `cannot update its system`, `cannot
-/// pull its system` or `degrades` is so for its machine-config daemon, with the message; one that `does not return` stays away after its
-/// next reboot. A pod that may not be evicted is what `cannot be drained`.
+/// file on its disk that is not what the MachineConfig says, `drifts unseen` one that its daemon finds when it starts anew; one that
+/// `cannot be reconciled`, `cannot update its system`, `cannot pull its system` or `degrades` is so for its machine-config daemon,
+/// with the message; one that `does not return` stays away after its next reboot. A pod that may not be evicted is what `cannot be
+/// drained`.
 ///
 /// ```gherkin
 /// When node worker-0 becomes not ready
+/// When node worker-0 drifts unseen
+/// When node worker-0 cannot be drained
+/// When node worker-0 cannot update its system
+/// When node worker-0 degrades with message "disk full"
+/// When node worker-0 does not return
 /// ```
 #[when(
     regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
