@@ -256,8 +256,9 @@ Feature: Pools of nodes
     When I pause pool worker
     And I update to 4.18.7
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
-    When machine worker-1 joins with "topology.kubernetes.io/zone=b"
+    When machine worker-1 joins with "zone=b"
     Then within 10 minutes Node/worker-1 condition Ready is True
+    And Node/worker-1 field "metadata.labels.zone" is "b"
     And within 1 minute the insight about Node/worker-1 has condition Updating False with reason "Paused"
     And the insight about Node/worker-1 has "version" "4.18.3"
     When I unpause pool worker

@@ -18,7 +18,7 @@ use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, INFRASTRUCTUR
 use crate::model::world::digest_of;
 use crate::model::{Object, Resource};
 use crate::scenario::plan::{
-    Action, ClusterPlan, PLATFORMS, Past, PastNode, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
+    Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
 };
 
 /// Labels that every node has anyway. One of the control plane may be a worker as well.
@@ -205,15 +205,15 @@ fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
     releases
 }
 
-fn nodes<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<PastNode> {
-    let mut nodes: Vec<PastNode> = found.map(node).collect();
+fn nodes<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<NodePlan> {
+    let mut nodes: Vec<NodePlan> = found.map(node).collect();
     nodes.sort_by(|one, other| {
         (!one.is_control_plane, &one.name).cmp(&(!other.is_control_plane, &other.name))
     });
     nodes
 }
 
-fn node(node: &Object) -> PastNode {
+fn node(node: &Object) -> NodePlan {
     let is = |role: &str| node.label(&format!("node-role.kubernetes.io/{role}")).is_some();
     let labels = node["metadata"]["labels"].as_object().into_iter().flatten();
     let labels = labels.filter(|(key, _)| !OWN_LABELS.contains(&key.as_str()));
@@ -224,11 +224,11 @@ fn node(node: &Object) -> PastNode {
     let taints = node.list("/spec/taints").iter();
     let taints = taints
         .filter(|taint| taint["key"].as_str().is_some_and(|key| !key.starts_with("node.kubernetes.io/")));
-    PastNode {
+    NodePlan {
         labels: labels.collect(),
         taints: taints.cloned().collect(),
         is_unschedulable: node["spec"]["unschedulable"] == true && is_settled,
-        ..PastNode::new(node.name().to_owned(), is("master") || is("control-plane"))
+        ..NodePlan::new(node.name().to_owned(), is("master") || is("control-plane"))
     }
 }
 

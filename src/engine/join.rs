@@ -10,11 +10,11 @@ use super::error::SessionError;
 use super::install;
 use super::simulation::Simulation;
 use crate::actors::{kubelet, mco};
-use crate::base::clock::{Time, after};
+use crate::base::clock::after;
 use crate::model::machine::Boot;
 use crate::model::resources::NODES;
 use crate::model::{Identity, Write};
-use crate::scenario::plan::PastNode;
+use crate::scenario::plan::NodePlan;
 
 /// The pool that machines join. Control planes grow by other means, and from here a node goes to a pool of somebody's own.
 const POOL: &str = "worker";
@@ -25,25 +25,31 @@ const AGAIN: SignedDuration = SignedDuration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct Joining {
     /// What it registers as.
-    node: PastNode,
+    node: NodePlan,
     /// Which one of its cluster it is.
     number: u32,
+    /// What it waits for.
+    pub(super) why: String,
 }
 
 impl Simulation {
     /// Somebody adds a machine, whose node will have these labels.
     ///
     /// # Errors
-    /// There is such a node.
+    /// There is such a node, or such a machine.
     pub(super) fn join(&mut self, name: &str, labels: &BTreeMap<String, String>) -> Result<(), SessionError> {
-        if self.machines.has(name) || self.view.get(&NODES, "", name).is_some() {
-            return Err(SessionError::Pointless(format!("the cluster has a node `{name}` already")));
+        for (is_taken, what) in
+            [(self.view.get(&NODES, "", name).is_some(), "node"), (self.machines.has(name), "machine")]
+        {
+            if is_taken {
+                return Err(SessionError::Pointless(format!("the cluster has a {what} `{name}` already")));
+            }
         }
-        let node = PastNode { labels: labels.clone(), ..PastNode::new(name.to_owned(), false) };
+        let node = NodePlan { labels: labels.clone(), ..NodePlan::new(name.to_owned(), false) };
         let number = u32::try_from(self.machines.count()).unwrap_or(u32::MAX);
-        let (asks_after, _) = mco::server::first_start(&self.view, &self.streams, name);
-        let asks_at = after(self.now(), asks_after);
-        self.machines.expect(Joining { node, number }, name, asks_at);
+        let asks_at = after(self.now(), mco::server::first_boot(&self.view, &self.streams, name));
+        let why = "its first start".to_owned();
+        self.machines.expect(Joining { node, number, why }, name, asks_at);
         Ok(())
     }
 
@@ -53,24 +59,31 @@ impl Simulation {
         while let Some(name) = self.machines.next_asker(now) {
             match mco::server::served(&self.view, POOL) {
                 Some(disk) => {
-                    let (_, up_after) = mco::server::first_start(&self.view, &self.streams, &name);
-                    self.machines.become_of(&name, disk, after(now, up_after));
+                    let up_at = after(now, mco::server::pivot(&self.view, &self.streams, &name));
+                    self.machines.become_of(&name, disk, up_at);
                 }
-                None => self.machines.ask_again(&name, after(now, AGAIN)),
+                None => {
+                    let why = format!("the machine-config server: nothing is rendered for pool {POOL}");
+                    self.machines.ask_again(&name, why, after(now, AGAIN));
+                }
             }
         }
     }
 
-    /// The kubelet of a machine that joins registers its node; gives when it tries again where that is refused.
-    pub(super) fn register(&mut self, joining: &Joining, boot: &Boot) -> Option<Time> {
+    /// The kubelet of a machine that joins registers its node; whether that is done. Where it is refused, it tries again later. A node
+    /// that somebody made by hand is as good.
+    pub(super) fn register(&mut self, joining: &Joining, boot: &Boot) -> bool {
         let name = &joining.node.name;
         let node = self.registration(joining, boot);
         let who = Identity::new(format!("system:node:{name}"), &["system:nodes"]);
-        let answer = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node));
-        answer.is_err().then(|| after(self.now(), AGAIN))
+        let refusal = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node)).err();
+        let refusal = refusal.filter(|refusal| refusal.reason != "AlreadyExists");
+        let again = after(self.now(), AGAIN);
+        self.machines.registered(name, refusal.as_ref().map(|refusal| (refusal, again)));
+        refusal.is_none()
     }
 
-    fn registration(&self, Joining { node, number }: &Joining, boot: &Boot) -> Value {
+    fn registration(&self, Joining { node, number, .. }: &Joining, boot: &Boot) -> Value {
         // Machines of one cluster are alike but for what their operating system says of itself.
         let other = self.view.list(&NODES).next();
         let mut info = other.map_or_else(|| json!({}), |other| other["status"]["nodeInfo"].clone());
@@ -141,9 +154,37 @@ mod tests {
     fn nobody_joins_under_a_name_that_is_taken() {
         let mut session = session();
         join(&mut session, "worker-7").unwrap();
-        for name in ["worker-0", "worker-7"] {
+        for (what, name) in [("node", "worker-0"), ("machine", "worker-7")] {
             let error = join(&mut session, name).unwrap_err().to_string();
-            assert_eq!(error, format!("the cluster has a node `{name}` already"));
+            assert_eq!(error, format!("the cluster has a {what} `{name}` already"));
         }
+    }
+
+    fn told_of(session: &Session) -> Option<String> {
+        session.pending().into_iter().find(|it| it.actor == "machine/worker-1").map(|it| it.why)
+    }
+
+    #[test]
+    fn a_machine_tells_why_it_is_no_node_yet() {
+        let mut session = session();
+        let labels = [("a b".to_owned(), String::new())].into();
+        session.act(&Action::Join { node: "worker-1".to_owned(), labels }).unwrap();
+        assert_eq!(told_of(&session).unwrap(), "its first start");
+        session.advance(SignedDuration::from_mins(20)).unwrap();
+        let why = told_of(&session).unwrap();
+        let refused =
+            "its registration: Node \"worker-1\" is invalid: metadata.labels: Invalid value: \"a b\"";
+        assert!(why.starts_with(refused), "{why}");
+    }
+
+    #[test]
+    fn a_node_made_by_hand_is_taken_over() {
+        let mut session = session();
+        join(&mut session, "worker-1").unwrap();
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "worker-1" } });
+        session.act(&Action::Apply(node)).unwrap();
+        session.advance(SignedDuration::from_mins(9)).unwrap();
+        assert_eq!(told_of(&session), None);
+        assert!(condition::is_true(session.view().get(&NODES, "", "worker-1").unwrap(), "Ready"));
     }
 }

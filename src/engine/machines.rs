@@ -6,13 +6,13 @@ use jiff::SignedDuration;
 
 use super::join::Joining;
 use super::router::ActorId;
-use super::simulation::Simulation;
+use super::simulation::{Pending, Simulation};
 use crate::actors::{self, Actor, Signal};
 use crate::base::clock::{Time, after};
 use crate::model::fault::{Fault, FaultKind};
 use crate::model::machine::{Boot, Disk, StaticPod};
 use crate::model::resources::NODES;
-use crate::model::{Change, View};
+use crate::model::{Change, Refusal, View};
 use crate::record::Event;
 
 /// How long a machine is up that reboots in a loop: its kubelet has reported, and its machine-config daemon is not there yet.
@@ -73,11 +73,12 @@ impl Machines {
     /// Adds one that starts for the first time, and asks then what it is to be.
     pub(super) fn expect(&mut self, joining: Joining, node: &str, asks_at: Time) {
         self.by_node.insert(node.to_owned(), Machine { joining: Some(joining), ..Machine::default() });
-        self.ask_again(node, asks_at);
+        self.asks.insert((asks_at, node.to_owned()));
     }
 
-    /// Has one ask then.
-    pub(super) fn ask_again(&mut self, node: &str, at: Time) {
+    /// One was not told what it is to be, and asks again then.
+    pub(super) fn ask_again(&mut self, node: &str, why: String, at: Time) {
+        self.wait_for(node, why);
         self.asks.insert((at, node.to_owned()));
     }
 
@@ -88,18 +89,44 @@ impl Machines {
 
     /// One gets its disk, and is up with it then.
     pub(super) fn become_of(&mut self, node: &str, disk: Disk, up_at: Time) {
+        self.wait_for(node, format!("its start with {}", disk.config));
         if let Some(machine) = self.by_node.get_mut(node) {
             machine.disk = disk;
             self.boots.insert((up_at, node.to_owned()));
         }
     }
 
-    /// One could not register, and tries again then.
-    fn expect_again(&mut self, joining: Joining, node: &str, at: Time) {
-        if let Some(machine) = self.by_node.get_mut(node) {
-            machine.joining = Some(joining);
-            self.boots.insert((at, node.to_owned()));
+    /// One has registered its node, or was refused that and tries again then.
+    pub(super) fn registered(&mut self, node: &str, refused: Option<(&Refusal, Time)>) {
+        match refused {
+            Some((refusal, again)) => {
+                self.wait_for(node, format!("its registration: {}", refusal.message));
+                self.boots.insert((again, node.to_owned()));
+            }
+            None => {
+                if let Some(machine) = self.by_node.get_mut(node) {
+                    machine.joining = None;
+                }
+            }
         }
+    }
+
+    fn wait_for(&mut self, node: &str, why: String) {
+        if let Some(joining) = self.by_node.get_mut(node).and_then(|machine| machine.joining.as_mut()) {
+            joining.why = why;
+        }
+    }
+
+    /// What those wait for that no node tells of yet.
+    pub(super) fn pending(&self) -> impl Iterator<Item = Pending> {
+        self.by_node.iter().filter_map(|(node, machine)| {
+            let mut times = self.asks.iter().chain(&self.boots);
+            Some(Pending {
+                actor: format!("machine/{node}"),
+                why: machine.joining.as_ref()?.why.clone(),
+                until: times.find(|(_, other)| other == node).map(|(at, _)| *at),
+            })
+        })
     }
 
     /// The one that an actor runs on.
@@ -208,10 +235,9 @@ impl Simulation {
             let at = after(now, machine.ahead);
             let boot = Boot { id, os_image: machine.disk.os_image.clone(), at };
             machine.boot = Some(boot.clone());
-            if let Some(joining) = machine.joining.take()
-                && let Some(again) = self.register(&joining, &boot)
+            if let Some(joining) = machine.joining.clone()
+                && !self.register(&joining, &boot)
             {
-                self.machines.expect_again(joining, &node, again);
                 continue;
             }
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };

@@ -29,10 +29,10 @@ use crate::model::world::World;
 use crate::record::{Folding, Record};
 use crate::scenario::plan::{Invariant, Snapshot};
 
-/// What an actor is waiting for.
+/// What an actor, or a machine that joins, is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
-    /// The actor.
+    /// The actor, or `machine/NAME`.
     pub actor: String,
     /// What it waits for, in its own words.
     pub why: String,
@@ -181,17 +181,14 @@ impl Simulation {
         }
     }
 
-    /// What the actors wait for, those that wait for something.
+    /// What the actors wait for, those that wait for something, and the machines that join.
     pub(super) fn pending(&self) -> Vec<Pending> {
-        self.slots
-            .values()
-            .filter(|slot| !slot.why.is_empty())
-            .map(|slot| Pending {
-                actor: slot.actor.name().to_owned(),
-                why: slot.why.clone(),
-                until: slot.wake_at,
-            })
-            .collect()
+        let actors = self.slots.values().filter(|slot| !slot.why.is_empty()).map(|slot| Pending {
+            actor: slot.actor.name().to_owned(),
+            why: slot.why.clone(),
+            until: slot.wake_at,
+        });
+        actors.chain(self.machines.pending()).collect()
     }
 
     /// Runs until `stop` says so or `deadline` has come; true for the former. Everything due at the deadline itself

@@ -276,17 +276,16 @@ impl Informer {
         let before = changes.len();
         let own = data.range(self.prefix.clone()..).take_while(|(key, _)| key.starts_with(&self.prefix));
         let mut own = own.peekable();
-        let stray = |key: &String| (key.clone(), Value::Null);
         for (key, known) in self.told(room) {
             while let Some((found, _)) = own.next_if(|(found, _)| *found < key) {
-                changes.extend([stray(found)]);
+                changes.insert(found.clone(), Value::Null);
             }
             let published = own.next_if(|(found, _)| *found == key);
             if published.is_none_or(|(_, text)| *text != known.text) {
                 changes.insert(key.clone(), json!(known.text));
             }
         }
-        changes.extend(own.map(|(found, _)| stray(found)));
+        changes.extend(own.map(|(found, _)| (found.clone(), Value::Null)));
         self.published = changes.len() == before;
     }
 

@@ -27,7 +27,7 @@ pub use expected::{
     When, WriteMatch,
 };
 pub use invariants::Invariant;
-pub use past::{Past, PastNode};
+pub use past::{NodePlan, Past};
 
 /// How many control-plane nodes a cluster may have.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;

@@ -18,12 +18,16 @@ pub fn served(view: &View, pool: &str) -> Option<Disk> {
     Some(Disk { config: config.name().to_owned(), os_image: config.text("/spec/osImageURL").to_owned() })
 }
 
-/// How long a machine takes that starts for the first time until it asks what it is to be, and from then on until it has become that
-/// and is up again.
-pub fn first_start(view: &View, streams: &Streams, node: &str) -> (SignedDuration, SignedDuration) {
+/// How long a machine takes that starts for the first time until it asks what it is to be.
+pub fn first_boot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
+    pace::draw(*streams, &format!("joins/{node}/boot"), Pace::of(view).silence)
+}
+
+/// How long a machine takes that was told what it is to be until it has become that and is up again.
+pub fn pivot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
     let pace = Pace::of(view);
     let draw = |what: &str, seconds| pace::draw(*streams, &format!("joins/{node}/{what}"), seconds);
-    (draw("boot", pace.silence), draw("pivot", pace.apply) + draw("reboot", pace.silence))
+    draw("pivot", pace.apply) + draw("reboot", pace.silence)
 }
 
 #[cfg(test)]

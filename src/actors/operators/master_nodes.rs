@@ -67,13 +67,13 @@ impl MasterNodes {
 }
 
 fn degraded(away: &[&Object]) -> Condition {
-    let texts: Vec<String> = away.iter().map(|&node| text_of(node)).collect();
+    let texts: Vec<String> = away.iter().map(|&node| away_text(node)).collect();
     let message = format!("NodeControllerDegraded: The master nodes not ready: {}", texts.join(", "));
     Condition::new("Degraded", "True", REASON, message)
 }
 
 /// What is said of one node that is away.
-fn text_of(node: &Object) -> String {
+fn away_text(node: &Object) -> String {
     let ready = condition::of(node, "Ready");
     let field = |name: &str| ready.and_then(|ready| ready[name].as_str()).unwrap_or_default();
     let since = field("lastTransitionTime").trim_end_matches('Z').replace('T', " ");

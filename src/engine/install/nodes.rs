@@ -12,16 +12,16 @@ use crate::base::rng::Streams;
 use crate::model::Object;
 use crate::model::machine::{Disk, StaticPod};
 use crate::model::release::Release;
-use crate::scenario::plan::{ClusterPlan, PastNode};
+use crate::scenario::plan::{ClusterPlan, NodePlan};
 
 /// The planned nodes: control plane first. Where there are workers, that is for its own pods alone; where there are none, its
 /// nodes are workers as well.
-fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, PastNode>> {
+fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, NodePlan>> {
     if !plan.past.nodes.is_empty() {
         return plan.past.nodes.iter().map(Cow::Borrowed).collect();
     }
     let master = |index| {
-        let mut node = PastNode::new(format!("master-{index}"), true);
+        let mut node = NodePlan::new(format!("master-{index}"), true);
         if plan.worker_nodes == 0 {
             node.labels.insert(role_label("worker"), String::new());
         } else {
@@ -30,7 +30,7 @@ fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, PastNode>> {
         node
     };
     let masters = (0..plan.control_plane_nodes).map(master);
-    let workers = (0..plan.worker_nodes).map(|index| PastNode::new(format!("worker-{index}"), false));
+    let workers = (0..plan.worker_nodes).map(|index| NodePlan::new(format!("worker-{index}"), false));
     masters.chain(workers).map(Cow::Owned).collect()
 }
 
@@ -59,15 +59,15 @@ pub(in crate::engine) fn machines(
     installed: &Installed<'_>,
 ) -> Vec<(String, Disk, Vec<StaticPod>)> {
     let pools = pools(plan, installed);
-    let disk = |node: &PastNode| pools.as_ref().map(|pools| pools.disk(node.role())).unwrap_or_default();
+    let disk = |node: &NodePlan| pools.as_ref().map(|pools| pools.disk(node.role())).unwrap_or_default();
     let of_control_plane =
         if plan.installed { operators::installed_static_pods(&plan.release) } else { Vec::new() };
     let static_pods =
-        |node: &PastNode| if node.is_control_plane { of_control_plane.clone() } else { Vec::new() };
+        |node: &NodePlan| if node.is_control_plane { of_control_plane.clone() } else { Vec::new() };
     planned(plan).into_iter().map(|node| (node.name.clone(), disk(&node), static_pods(&node))).collect()
 }
 
-fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
+fn node(planned: &NodePlan, plan: &ClusterPlan, now: Time) -> Value {
     let (name, release) = (&planned.name, &plan.release);
     let machine = plan.node_architectures.get(name).copied().unwrap_or(release.architecture).of_machines();
     let mut info = json!({
@@ -97,7 +97,7 @@ fn node(planned: &PastNode, plan: &ClusterPlan, now: Time) -> Value {
 }
 
 /// The labels of a node on a machine of this architecture.
-pub(in crate::engine) fn labels_of(node: &PastNode, machine: &str) -> Value {
+pub(in crate::engine) fn labels_of(node: &NodePlan, machine: &str) -> Value {
     let mut labels = json!(node.labels);
     labels["kubernetes.io/hostname"] = json!(node.name);
     labels["kubernetes.io/arch"] = json!(machine);

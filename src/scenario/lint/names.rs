@@ -149,9 +149,7 @@ impl Names {
 
     /// Why there can be no node of this name; one that is called otherwise is none of ours.
     fn node(&self, name: &str) -> Option<String> {
-        let (role, number) = name.rsplit_once('-')?;
-        let number: u32 = number.parse().ok()?;
-        let &count = self.nodes.get(role)?;
+        let (role, number, count) = self.numbered(name)?;
         (number >= count && !self.made.contains(name)).then(|| match count {
             0 => format!("there is no node {name}: the cluster has no {role}s"),
             count => format!("there is no node {name}: the last one is {role}-{}", count - 1),
@@ -160,9 +158,13 @@ impl Names {
 
     /// Whether the cluster begins with a node of this name.
     fn is_first(&self, name: &str) -> bool {
-        let Some((role, number)) = name.rsplit_once('-') else { return false };
-        let count = self.nodes.get(role).copied().unwrap_or(0);
-        number.parse::<u32>().is_ok_and(|number| number < count)
+        self.numbered(name).is_some_and(|(_, number, count)| number < count)
+    }
+
+    /// The role and the number of a node that is called as those of a cluster are, and how many of that role it begins with.
+    fn numbered<'a>(&self, name: &'a str) -> Option<(&'a str, u32, u32)> {
+        let (role, number) = name.rsplit_once('-')?;
+        Some((role, number.parse().ok()?, *self.nodes.get(role)?))
     }
 
     /// Why there can be no operator of this name in any release of the run.

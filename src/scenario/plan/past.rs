@@ -16,12 +16,12 @@ pub struct Past {
     /// `status.history` of ClusterVersion up to its last completed update, newest first.
     pub history: Vec<Value>,
     /// Its nodes, in place of those that are only counted; control plane first.
-    pub nodes: Vec<PastNode>,
+    pub nodes: Vec<NodePlan>,
 }
 
 /// A node with what it is known by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PastNode {
+pub struct NodePlan {
     /// Its name.
     pub name: String,
     /// Whether it is of the control plane; every other node is a worker.
@@ -34,7 +34,7 @@ pub struct PastNode {
     pub is_unschedulable: bool,
 }
 
-impl PastNode {
+impl NodePlan {
     /// A node of which nothing else is known.
     pub fn new(name: String, is_control_plane: bool) -> Self {
         let (labels, taints) = (BTreeMap::new(), Vec::new());
