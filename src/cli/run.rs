@@ -1,5 +1,6 @@
 //! `windtunnel run`: plays scenarios side by side and prints them in order.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -269,15 +270,13 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { break };
-                    // One thread per run: thread-local randomness belongs to it alone.
-                    let result = std::thread::scope(|own| own.spawn(|| work(item)).join());
-                    match result {
+                    match catch_unwind(AssertUnwindSafe(|| work(item))) {
                         Ok(result) => {
                             done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                         }
                         Err(panic) => {
                             complain("a run panicked; this is a bug in windtunnel");
-                            std::panic::resume_unwind(panic)
+                            resume_unwind(panic)
                         }
                     }
                 }

@@ -22,7 +22,7 @@ use crate::record::{Header, Record};
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 
 /// How many clusters are remembered.
-const REMEMBERED: usize = 24;
+const REMEMBERED: usize = 64;
 /// The nodes of the largest cluster that is: larger ones take memory, and their runs are long beside their installation.
 const NODES_MAX: u32 = 30;
 /// The grain of virtual time.

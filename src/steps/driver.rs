@@ -1,7 +1,7 @@
 //! A session on a thread of its own, driven by messages: simulated time never blocks the features beside it, and each
 //! session has its own thread-local randomness.
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use tokio::sync::oneshot;
 
@@ -9,6 +9,12 @@ use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
 use crate::record::Record;
 use crate::scenario::plan::{ClusterPlan, Snapshot, Step};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The threads whose sessions have ended. The next session has the one that ended last: what the allocator keeps for that thread is
+/// still in the processor's caches.
+static IDLE: Mutex<Vec<mpsc::Sender<Job>>> = Mutex::new(Vec::new());
 
 type Answer = oneshot::Sender<Result<(), SessionError>>;
 
@@ -27,14 +33,14 @@ pub(super) struct Ended {
     pub(super) snapshots: Vec<Snapshot>,
 }
 
-/// The handle of a session's thread; dropping it ends the thread.
+/// The handle of a session's thread; dropping it ends the session.
 #[derive(Debug)]
 pub(super) struct Driver {
     commands: mpsc::Sender<Command>,
 }
 
 impl Driver {
-    /// Installs the planned cluster on a new thread.
+    /// Installs the planned cluster on a thread that has nothing else to do.
     pub(super) async fn start(
         backend: Arc<dyn Backend>,
         cluster: ClusterPlan,
@@ -43,7 +49,7 @@ impl Driver {
     ) -> Result<Self, SessionError> {
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
-        std::thread::spawn(move || {
+        on_a_thread(Box::new(move || {
             let session = match Session::start_on(&*backend, &cluster, &scenario, &[], seed) {
                 Ok(session) => session,
                 Err(error) => return drop(ready.send(Err(error))),
@@ -51,7 +57,7 @@ impl Driver {
             if ready.send(Ok(())).is_ok() {
                 serve(session, &inbox);
             }
-        });
+        }));
         started.await.unwrap_or(Err(SessionError::Ended))?;
         Ok(Self { commands })
     }
@@ -70,6 +76,28 @@ impl Driver {
         self.commands.send(Command::Finish(answer)).ok()?;
         ended.await.ok()
     }
+}
+
+/// Does a job on an idle thread, or on a new one if there is none.
+fn on_a_thread(job: Job) {
+    let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let job = match idle().pop() {
+        // One that is listed waits for a job.
+        Some(thread) => match thread.send(job) {
+            Ok(()) => return,
+            Err(mpsc::SendError(job)) => job,
+        },
+        None => job,
+    };
+    std::thread::spawn(move || {
+        let (jobs, inbox) = mpsc::channel::<Job>();
+        let mut next = Some(job);
+        while let Some(job) = next {
+            job();
+            idle().push(jobs.clone());
+            next = inbox.recv().ok();
+        }
+    });
 }
 
 fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
