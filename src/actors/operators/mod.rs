@@ -10,7 +10,7 @@ mod backup;
 mod feature_sets;
 pub(super) mod health;
 mod kubelet_skew;
-mod master_nodes;
+mod nodes;
 mod proxy;
 mod rollout;
 mod static_pods;
@@ -27,7 +27,6 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
 
-use super::mco::MASTER_LABEL;
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Step};
 use crate::base::clock::{Time, after};
@@ -41,7 +40,7 @@ use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
 use health::{Health, Pace};
 use kubelet_skew::Kubelets;
-use master_nodes::MasterNodes;
+use nodes::Nodes;
 use rollout::{progress, rollout_in, set_conditions};
 use static_pods::Operand;
 
@@ -62,8 +61,8 @@ pub struct Operator {
     operand: Option<&'static Operand>,
     /// The kubelets, where it is the one who watches over their versions.
     kubelets: Kubelets,
-    /// The nodes that its program runs on.
-    masters: MasterNodes,
+    /// The nodes that what it runs is on.
+    nodes: Nodes,
     started: bool,
 }
 
@@ -80,7 +79,7 @@ impl Operator {
             rollout: None,
             operand: Operand::of(&facts.cluster_operator),
             kubelets: Kubelets::default(),
-            masters: MasterNodes::default(),
+            nodes: Nodes::of(&facts.cluster_operator),
             started: false,
         }
     }
@@ -125,7 +124,7 @@ impl Operator {
             next = (rolled || changed).then_some(value);
         }
         if health.is_none() {
-            next = self.tell_of_masters(object, next, view, now);
+            next = self.tell_of_nodes(object, next, view, now);
         }
         if let Some(mut value) = next {
             self.say(&mut value, view, now);
@@ -133,28 +132,6 @@ impl Operator {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
             }
         }
-    }
-
-    /// The new state `next` of its object, or `None`, with what is to be said of nodes that its program runs on.
-    fn tell_of_masters(
-        &mut self,
-        object: &Object,
-        next: Option<Value>,
-        view: &View,
-        now: Time,
-    ) -> Option<Value> {
-        if self.operand.is_none() {
-            return next;
-        }
-        let said = condition::of(next.as_ref().unwrap_or(object), "Degraded").map(Condition::read);
-        let (judged, look_again) = self.masters.judge(said.as_ref(), view, now);
-        self.look_again(look_again);
-        let Some(judged) = judged.filter(|judged| said.as_ref() != Some(judged)) else { return next };
-        let mut value = next.unwrap_or_else(|| object.to_value());
-        if let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
-            condition::set(list, &judged, now);
-        }
-        Some(value)
     }
 
     /// Goes on with the rollout of `wanted`; gives the object with its new status where that changes.
@@ -349,12 +326,7 @@ impl Actor for Operator {
         let gates = feature_sets::may_speak(&self.facts.cluster_operator)
             .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
         let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
-        let masters = || Interest::Labelled(NODES, MASTER_LABEL.to_owned());
-        let nodes = if self.watches_kubelets() {
-            Some(Interest::Kind(NODES))
-        } else {
-            self.operand.map(|_| masters())
-        };
+        let nodes = if self.watches_kubelets() { Some(Interest::Kind(NODES)) } else { self.nodes.interest() };
         let more = gates.into_iter().chain(pods).chain(nodes);
         [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
     }
@@ -364,12 +336,13 @@ impl Actor for Operator {
             if self.watches_kubelets() {
                 self.kubelets = Kubelets::of(input.view);
             }
+            self.nodes.begin(input.view);
             self.queue.add(self.key());
         }
         // Of nodes, it only matters which kubelets they have and whether they are there.
         let of_nodes = self.watches_kubelets() && self.kubelets.notice(input.changes);
-        let is_news = of_nodes || MasterNodes::are_touched(input.changes);
-        if is_news || input.changes.iter().any(|change| !change.key.is(&NODES)) {
+        self.notice_nodes(input.changes, input.now);
+        if of_nodes || input.changes.iter().any(|change| !change.key.is(&NODES)) {
             self.queue.add(self.key());
         }
         self.queue.answered(input.answers, input.now);

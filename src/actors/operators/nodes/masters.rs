@@ -1,10 +1,12 @@
-//! What the operators of static pods say of control-plane nodes that are away (library-go's `NodeController`): a program with a node
-//! less is degraded. A node that reboots is mostly back before anybody is told.
+//! What operators of programs on the control plane say of its nodes that are away: a program with a node less is degraded. Those of
+//! static pods name the node (library-go's `NodeController`), those of Deployments count the pods that are missing (its workload
+//! controller). A node that reboots is mostly back before anybody is told.
 
 use jiff::SignedDuration;
 
-use super::health::{WELL, WELL_MESSAGE};
 use crate::actors::mco::{control_plane, is_master};
+use crate::actors::operators::health::{WELL, WELL_MESSAGE};
+use crate::actors::operators::static_pods::Operand;
 use crate::base::clock::{Time, after};
 use crate::model::condition::{self, Condition};
 use crate::model::resources::NODES;
@@ -13,17 +15,41 @@ use crate::model::{Change, ChangeKind, Object, View};
 /// How long nodes may be away before it is told.
 const INERTIA: SignedDuration = SignedDuration::from_mins(2);
 
-/// The reason by which an operator knows again what it said of its nodes.
-const REASON: &str = "NodeController_MasterNodesReady";
+/// What runs on each node of the control plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    StaticPod,
+    /// A pod of this Deployment (name and namespace).
+    Deployment(&'static str),
+}
 
 /// What an operator remembers of the control-plane nodes.
-#[derive(Debug, Clone, Default)]
-pub(super) struct MasterNodes {
+#[derive(Debug, Clone)]
+pub(super) struct Masters {
+    runs: Runs,
     /// Since when one of them has been away, whichever.
     away_since: Option<Time>,
 }
 
-impl MasterNodes {
+impl Masters {
+    /// Those of an operator whose program runs on all of them.
+    pub(super) fn of(cluster_operator: &str) -> Option<Self> {
+        let runs = match cluster_operator {
+            "openshift-apiserver" => Runs::Deployment("apiserver.openshift-apiserver"),
+            "authentication" => Runs::Deployment("apiserver.openshift-oauth-apiserver"),
+            _ => Operand::of(cluster_operator).map(|_| Runs::StaticPod)?,
+        };
+        Some(Self { runs, away_since: None })
+    }
+
+    /// The reason by which an operator knows again what it said of its nodes.
+    fn reason(&self) -> &'static str {
+        match self.runs {
+            Runs::StaticPod => "NodeController_MasterNodesReady",
+            Runs::Deployment(_) => "APIServerDeployment_UnavailablePod",
+        }
+    }
+
     /// Whether any of these changes may lead to something else to be said.
     pub(super) fn are_touched(changes: &[Change]) -> bool {
         let is_ready = |node: &Object| condition::is_true(node, "Ready");
@@ -50,7 +76,7 @@ impl MasterNodes {
         if !away.is_empty() && ready.is_empty() {
             return (None, None);
         }
-        let is_own = said.is_some_and(|said| said.reason == REASON);
+        let is_own = said.is_some_and(|said| said.reason == self.reason());
         if away.is_empty() {
             self.away_since = None;
             return (is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)), None);
@@ -62,14 +88,22 @@ impl MasterNodes {
             return (None, Some(told_at));
         }
         let is_free = said.is_none_or(|said| said.status == "False" || is_own);
-        (is_free.then(|| degraded(&away)), None)
+        (is_free.then(|| self.degraded(&away, away.len() + ready.len())), None)
     }
-}
 
-fn degraded(away: &[&Object]) -> Condition {
-    let texts: Vec<String> = away.iter().map(|&node| away_text(node)).collect();
-    let message = format!("NodeControllerDegraded: The master nodes not ready: {}", texts.join(", "));
-    Condition::new("Degraded", "True", REASON, message)
+    fn degraded(&self, away: &[&Object], all: usize) -> Condition {
+        let message = match self.runs {
+            Runs::StaticPod => {
+                let texts: Vec<String> = away.iter().map(|&node| away_text(node)).collect();
+                format!("NodeControllerDegraded: The master nodes not ready: {}", texts.join(", "))
+            }
+            Runs::Deployment(name) => format!(
+                "APIServerDeploymentDegraded: {} of {all} requested instances are unavailable for {name} ()",
+                away.len()
+            ),
+        };
+        Condition::new("Degraded", "True", self.reason(), message)
+    }
 }
 
 /// What is said of one node that is away.

@@ -1,0 +1,95 @@
+//! What operators say of nodes that are away, because what they run is on them.
+
+mod daemons;
+mod masters;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::Operator;
+use crate::actors::Interest;
+use crate::actors::mco::MASTER_LABEL;
+use crate::base::clock::{Time, after};
+use crate::model::condition::{self, Condition};
+use crate::model::resources::NODES;
+use crate::model::{Change, Object, View};
+use daemons::Daemons;
+use masters::Masters;
+
+/// How long the pods of a node take to be seen gone, or back. Nodes that come and go meanwhile are told of once.
+const SETTLING: SignedDuration = SignedDuration::from_secs(5);
+
+/// The nodes that what an operator runs is on.
+#[derive(Debug, Clone)]
+pub(super) struct Nodes {
+    masters: Option<Masters>,
+    daemons: Option<Daemons>,
+}
+
+impl Nodes {
+    /// Those of an operator.
+    pub(super) fn of(cluster_operator: &str) -> Self {
+        Self { masters: Masters::of(cluster_operator), daemons: Daemons::of(cluster_operator) }
+    }
+
+    /// Which nodes it hears of.
+    pub(super) fn interest(&self) -> Option<Interest> {
+        let masters = self.masters.as_ref().map(|_| Interest::Labelled(NODES, MASTER_LABEL.to_owned()));
+        self.daemons.as_ref().map(|_| Interest::Kind(NODES)).or(masters)
+    }
+
+    /// Takes in the nodes that there are.
+    pub(super) fn begin(&mut self, view: &View) {
+        if let Some(daemons) = &mut self.daemons {
+            daemons.begin(view);
+        }
+    }
+
+    /// Takes in what changed; gives after how long there may be something else to be said.
+    pub(super) fn notice(&mut self, changes: &[Change]) -> Option<SignedDuration> {
+        if self.masters.is_some() && Masters::are_touched(changes) {
+            return Some(SignedDuration::ZERO);
+        }
+        self.daemons.as_mut().is_some_and(|daemons| daemons.notice(changes)).then_some(SETTLING)
+    }
+
+    /// What to say now otherwise than `object` does, and when there may be more to say.
+    fn judge(&mut self, object: &Value, view: &View, now: Time) -> (Option<Condition>, Option<Time>) {
+        let said = |kind| condition::of(object, kind).map(Condition::read);
+        if let Some(masters) = &mut self.masters {
+            let said = said("Degraded");
+            let (judged, look_again) = masters.judge(said.as_ref(), view, now);
+            return (judged.filter(|judged| said.as_ref() != Some(judged)), look_again);
+        }
+        let said = said("Progressing");
+        let judged = self.daemons.as_ref().and_then(|daemons| daemons.judge(said.as_ref(), object));
+        (judged.filter(|judged| said.as_ref() != Some(judged)), None)
+    }
+}
+
+impl Operator {
+    /// Hears of nodes.
+    pub(super) fn notice_nodes(&mut self, changes: &[Change], now: Time) {
+        if let Some(pause) = self.nodes.notice(changes) {
+            self.look_again(Some(after(now, pause)));
+        }
+    }
+
+    /// The new state `next` of its object, or `None`, with what is to be said of nodes.
+    pub(super) fn tell_of_nodes(
+        &mut self,
+        object: &Object,
+        next: Option<Value>,
+        view: &View,
+        now: Time,
+    ) -> Option<Value> {
+        let (judged, look_again) = self.nodes.judge(next.as_ref().unwrap_or(object), view, now);
+        self.look_again(look_again);
+        let Some(judged) = judged else { return next };
+        let mut value = next.unwrap_or_else(|| object.to_value());
+        if let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
+            condition::set(list, &judged, now);
+        }
+        Some(value)
+    }
+}
