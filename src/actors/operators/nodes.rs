@@ -53,15 +53,25 @@ impl Nodes {
         self.daemons.as_mut().is_some_and(|daemons| daemons.notice(changes)).then_some(SETTLING)
     }
 
-    /// What to say now otherwise than `object` does, and when there may be more to say.
-    fn judge(&mut self, object: &Value, view: &View, now: Time) -> (Option<Condition>, Option<Time>) {
-        let said = |kind| condition::of(object, kind).map(Condition::read);
+    /// What to say now otherwise than `next` does, which `object` is to become, and when there may be more to say.
+    fn judge(
+        &mut self,
+        object: &Object,
+        next: Option<&Value>,
+        view: &View,
+        now: Time,
+    ) -> (Option<Condition>, Option<Time>) {
         if let Some(masters) = &mut self.masters {
-            let said = said("Degraded");
+            let said = condition::of(next.unwrap_or(object), "Degraded").map(Condition::read);
             let (judged, look_again) = masters.judge(said.as_ref(), view, now);
             return (judged.filter(|judged| said.as_ref() != Some(judged)), look_again);
         }
-        let said = said("Progressing");
+        // What begins or ends otherwise is written first: a condition that stays true does not say that it changed.
+        let progressing = condition::of(object, "Progressing");
+        if next.is_some_and(|next| condition::of(next, "Progressing") != progressing) {
+            return (None, None);
+        }
+        let said = progressing.map(Condition::read);
         let judged = self.daemons.as_ref().and_then(|daemons| daemons.judge(said.as_ref(), object));
         (judged.filter(|judged| said.as_ref() != Some(judged)), None)
     }
@@ -83,7 +93,7 @@ impl Operator {
         view: &View,
         now: Time,
     ) -> Option<Value> {
-        let (judged, look_again) = self.nodes.judge(next.as_ref().unwrap_or(object), view, now);
+        let (judged, look_again) = self.nodes.judge(object, next.as_ref(), view, now);
         self.look_again(look_again);
         let Some(judged) = judged else { return next };
         let mut value = next.unwrap_or_else(|| object.to_value());
