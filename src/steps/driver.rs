@@ -1,5 +1,5 @@
-//! A session on a thread of its own, driven by messages: simulated time never blocks the features beside it, and each
-//! session has its own thread-local randomness.
+//! A session on a thread that it has to itself as long as it lasts, driven by messages: simulated time never blocks the features
+//! beside it. What a session draws from thread-local randomness follows from its seed, whoever had the thread before.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 

@@ -103,3 +103,41 @@ impl Operator {
         Some(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::ChangeKind;
+
+    fn operator(status: &str, reason: &str, message: &str) -> Object {
+        let progressing =
+            json!({ "type": "Progressing", "status": status, "reason": reason, "message": message });
+        Object::new(json!({ "status": { "conditions": [progressing] } }))
+    }
+
+    #[test]
+    fn what_a_rollout_says_is_written_before_what_is_said_of_nodes() {
+        let mut nodes = Nodes::of("network");
+        let changes = [("a", "True"), ("b", "False")].map(|(name, ready)| {
+            let condition = json!({ "type": "Ready", "status": ready });
+            let node = json!({ "metadata": { "name": name }, "status": { "conditions": [condition] } });
+            Change { key: NODES.key("", name), kind: ChangeKind::Added, object: Object::new(node), old: None }
+        });
+        assert_eq!(nodes.notice(&changes), Some(SETTLING));
+        let well = operator("False", "AsExpected", "Deployed 4.18.7");
+        let working = operator("True", "Progressing", "Working towards 4.18.7");
+        let mut judge = |object: &Object, next: Option<&Object>| {
+            let (judged, look_again) =
+                nodes.judge(object, next.map(|next| &**next), &View::default(), Time::default());
+            assert_eq!(look_again, None);
+            judged.map(|judged| judged.reason)
+        };
+        assert_eq!(judge(&working, None), None);
+        assert_eq!(judge(&working, Some(&well)), None);
+        assert_eq!(judge(&well, Some(&working)), None);
+        assert_eq!(judge(&well, Some(&well)).as_deref(), Some("Deploying"));
+        assert_eq!(judge(&well, None).as_deref(), Some("Deploying"));
+    }
+}

@@ -79,30 +79,32 @@ impl Daemons {
         if !self.away.is_empty() && self.away.len() == self.all.len() {
             return None;
         }
-        let (reason, message) = self.progress();
-        let is_own = said.is_some_and(|said| said.reason == reason);
+        let is_own = said.is_some_and(|said| said.reason == self.reason());
         if self.away.is_empty() {
             let version = reported_version(object).filter(|_| is_own)?;
             return Some(Condition::new("Progressing", "False", WELL, format!("Deployed {version}")));
         }
         let is_free = said.is_some_and(|said| said.status == "False") || is_own;
-        is_free.then(|| Condition::new("Progressing", "True", reason, message))
+        is_free.then(|| Condition::new("Progressing", "True", self.reason(), self.message()))
     }
 
-    /// The reason and the message of one that lacks pods.
-    fn progress(&self) -> (&'static str, String) {
+    /// The reason by which an operator knows again what it said of its nodes.
+    fn reason(&self) -> &'static str {
+        match self.owner {
+            Owner::Network => "Deploying",
+            Owner::Dns => "DNSReportsProgressingIsTrue",
+        }
+    }
+
+    fn message(&self) -> String {
         let (all, away) = (self.all.len(), self.away.len());
         match self.owner {
-            Owner::Network => (
-                "Deploying",
-                format!("DaemonSet \"/openshift-multus/multus\" is not available (awaiting {away} nodes)"),
-            ),
+            Owner::Network => {
+                format!("DaemonSet \"/openshift-multus/multus\" is not available (awaiting {away} nodes)")
+            }
             Owner::Dns => {
                 let pods = format!("Have {} available node-resolver pods, want {all}.", all - away);
-                (
-                    "DNSReportsProgressingIsTrue",
-                    format!("DNS \"default\" reports Progressing=True: \"{pods}\""),
-                )
+                format!("DNS \"default\" reports Progressing=True: \"{pods}\"")
             }
         }
     }
