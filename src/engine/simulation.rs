@@ -263,7 +263,11 @@ impl Simulation {
     /// # Errors
     /// A fault that cannot begin or end.
     pub(super) fn wake(&mut self) -> Result<(), SessionError> {
-        let now = self.now();
+        self.wake_by(self.now())
+    }
+
+    /// The same for who knows what time it is.
+    fn wake_by(&mut self, now: Time) -> Result<(), SessionError> {
         if self.due().is_none_or(|at| at > now) {
             return Ok(());
         }
@@ -282,9 +286,10 @@ impl Simulation {
 
     /// Lets the ready actors take their turns at this moment until none is left.
     pub(super) fn settle(&mut self) -> Result<(), SessionError> {
-        let mut steps = 0;
+        // Time stands still for as long as somebody is ready.
+        let (now, mut steps) = (self.now(), 0);
         self.take_changes();
-        self.wake()?;
+        self.wake_by(now)?;
         while let Some(id) = self.ready.pop_first() {
             let most = self.steps_per_moment_max();
             if steps == most {
@@ -294,7 +299,7 @@ impl Simulation {
             steps += 1;
             self.turn(id);
             self.take_changes();
-            self.wake()?;
+            self.wake_by(now)?;
         }
         Ok(())
     }

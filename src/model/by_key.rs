@@ -22,11 +22,12 @@ struct Parts<'k> {
 
 impl Equivalent<Key> for Parts<'_> {
     fn equivalent(&self, key: &Key) -> bool {
-        // Names differ most.
+        // Names differ most; kinds are nearly always the very texts of `resources`.
+        let same = |one: &str, other: &str| std::ptr::eq(one, other) || one == other;
         self.name == key.name
             && self.namespace == key.namespace
-            && self.plural == key.plural
-            && self.group == key.group
+            && same(self.plural, &key.plural)
+            && same(self.group, &key.group)
     }
 }
 

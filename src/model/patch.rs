@@ -2,24 +2,69 @@
 
 use std::cmp::Ordering;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The merge patch that makes `after` of `before`; empty where they are the same. `None` where no merge patch can:
-/// it cannot set a field to null, nor change a value that is no object.
+/// What a merge patch says of a value. It borrows from the states that it leads between, so that it can be written down
+/// without a copy of either.
+#[derive(Debug)]
+pub(crate) enum Patch<'v> {
+    /// It is removed.
+    Gone,
+    /// It becomes this.
+    Set(&'v Value),
+    /// These of its fields change, in their order.
+    Fields(Vec<(&'v str, Patch<'v>)>),
+}
+
+impl<'v> Patch<'v> {
+    /// The merge patch that makes `after` of `before`; without fields where they are the same. `None` where no merge patch can:
+    /// it cannot set a field to null, nor change a value that is no object.
+    pub(crate) fn between(before: &'v Value, after: &'v Value) -> Option<Self> {
+        let (Value::Object(before), Value::Object(after)) = (before, after) else { return None };
+        fields_between(before, after).map(Self::Fields)
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Gone => Value::Null,
+            Self::Set(value) => (*value).clone(),
+            Self::Fields(fields) => {
+                fields.iter().map(|(field, patch)| ((*field).to_owned(), patch.to_value())).collect()
+            }
+        }
+    }
+}
+
+impl Serialize for Patch<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Gone => serializer.serialize_unit(),
+            Self::Set(value) => value.serialize(serializer),
+            Self::Fields(fields) => {
+                serializer.collect_map(fields.iter().map(|(field, patch)| (field, patch)))
+            }
+        }
+    }
+}
+
+/// The merge patch that makes `after` of `before` ([`Patch::between`]) as a value of its own.
 pub(crate) fn between(before: &Value, after: &Value) -> Option<Value> {
-    let (Value::Object(before), Value::Object(after)) = (before, after) else { return None };
-    fields_between(before, after).map(Value::Object)
+    Patch::between(before, after).map(|patch| patch.to_value())
 }
 
 /// Goes through both at once: their fields stand in the same order.
-fn fields_between(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let mut patch = Map::new();
+fn fields_between<'v>(
+    before: &'v Map<String, Value>,
+    after: &'v Map<String, Value>,
+) -> Option<Vec<(&'v str, Patch<'v>)>> {
+    let mut patch = Vec::new();
     let mut olds = before.iter().peekable();
     for (field, new) in after {
         let old = loop {
             match olds.peek().map(|(known, _)| known.as_str().cmp(field)) {
                 Some(Ordering::Less) => {
-                    patch.extend(olds.next().map(|(gone, _)| (gone.clone(), Value::Null)));
+                    patch.extend(olds.next().map(|(gone, _)| (gone.as_str(), Patch::Gone)));
                 }
                 Some(Ordering::Equal) => break olds.next().map(|(_, old)| old),
                 Some(Ordering::Greater) | None => break None,
@@ -29,17 +74,15 @@ fn fields_between(before: &Map<String, Value>, after: &Map<String, Value>) -> Op
             (Some(Value::Object(old)), Value::Object(new)) => {
                 let inner = fields_between(old, new)?;
                 if !inner.is_empty() {
-                    patch.insert(field.clone(), Value::Object(inner));
+                    patch.push((field.as_str(), Patch::Fields(inner)));
                 }
             }
             (Some(old), new) if old == new => {}
             _ if sets_null(new) => return None,
-            _ => {
-                patch.insert(field.clone(), new.clone());
-            }
+            _ => patch.push((field.as_str(), Patch::Set(new))),
         }
     }
-    patch.extend(olds.map(|(gone, _)| (gone.clone(), Value::Null)));
+    patch.extend(olds.map(|(gone, _)| (gone.as_str(), Patch::Gone)));
     Some(patch)
 }
 
@@ -79,6 +122,8 @@ mod tests {
         fn a_patch_makes_the_one_of_the_other(before in object(), after in object()) {
             if let Some(patch) = between(&before, &after) {
                 prop_assert_eq!(patch == json!({}), before == after);
+                let text = serde_json::to_string(&Patch::between(&before, &after)).unwrap();
+                prop_assert_eq!(text, patch.to_string());
                 let mut patched = before;
                 json_patch::merge(&mut patched, &patch);
                 prop_assert_eq!(patched, after);

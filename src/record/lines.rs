@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Entry, Event, Header, Record, WriteEvent};
 use crate::base::text::hex;
-use crate::model::{Key, Object, patch};
+use crate::model::patch::Patch;
+use crate::model::{Key, Object};
 
 /// The last state of every object, as far as the lines tell.
 type States<'r> = HashMap<&'r Key, &'r Object>;
@@ -71,7 +72,14 @@ struct WriteLine<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<&'r Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    patch: Option<Value>,
+    patch: Option<PatchLine<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PatchLine<'r> {
+    Known(Value),
+    Found(Patch<'r>),
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -166,9 +174,10 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
     };
     let patch = match (before, &write.after) {
         (Some(before), Some(after)) if !before.is_same(after) => {
-            after.patch_since(before).or_else(|| patch::between(before, after))
+            let known = after.patch_since(before).map(PatchLine::Known);
+            known.or_else(|| Patch::between(before, after).map(PatchLine::Found))
         }
-        (Some(_), Some(_)) => Some(Value::Object(serde_json::Map::new())),
+        (Some(_), Some(_)) => Some(PatchLine::Found(Patch::Fields(Vec::new()))),
         _ => None,
     };
     let object = write.after.as_ref().filter(|_| patch.is_none()).map(|object| &**object);

@@ -82,7 +82,7 @@ pub(super) struct ApplyLoop {
     pub(super) payload: Payload,
     overrides: Overrides,
     /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
-    settled: Vec<Settled>,
+    settled: Vec<Option<Settled>>,
     /// Uid of the ClusterVersion that owns what is applied.
     owner: String,
     /// What was asked to be removed, by task.
@@ -184,7 +184,11 @@ impl ApplyLoop {
                 if matches!(answer.write.operation, Operation::Delete(_)) {
                     self.deletions.insert(index);
                 } else {
-                    self.settled[index] = Some((answer.write.resource.clone(), object.clone()));
+                    let wanted = match &self.payload.tasks[index].what {
+                        What::Object(wanted) => Some(&**wanted),
+                        _ => None,
+                    };
+                    self.settled[index] = Some(Settled::new(&answer.write.resource, object, wanted));
                 }
                 // A Job is done when it has run, a ClusterOperator when it is well.
                 if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {

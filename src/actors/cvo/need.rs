@@ -11,10 +11,40 @@ use super::inject::{self, Surroundings};
 use super::manifest::{existing, write_for};
 use super::payload::{Rule, Wanted};
 use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use crate::model::{Object, Resource, View, Write};
+use crate::model::{Key, Object, Resource, View, Write};
 
 /// What was found, or made, as the payload wants it: seen again, it needs no second look.
-pub(super) type Settled = Option<(Resource, Object)>;
+#[derive(Debug, Clone)]
+pub(super) struct Settled {
+    resource: Resource,
+    key: Key,
+    seen: Object,
+    /// Whether the cluster has a part in what is wanted: then it may be wanted otherwise though nobody touched it.
+    is_shared: bool,
+}
+
+impl Settled {
+    /// An object of this kind, as it is what `wanted` says.
+    pub(super) fn new(resource: &Resource, object: &Object, wanted: Option<&Wanted>) -> Self {
+        let is_shared = wanted.is_some_and(is_shared);
+        let key = resource.key(object.namespace(), object.name());
+        Self { resource: resource.clone(), key, seen: object.clone(), is_shared }
+    }
+
+    /// The cluster's object, if it is as it was.
+    fn still<'v>(&self, view: &'v View) -> Option<&'v Object> {
+        view.get_key(&self.key).filter(|now| !self.is_shared && self.is_seen(now))
+    }
+
+    fn is_seen(&self, now: &Object) -> bool {
+        let seen = &self.seen;
+        seen.is_same(now) || (seen.uid() == now.uid() && seen.resource_version() == now.resource_version())
+    }
+}
+
+fn is_shared(wanted: &Wanted) -> bool {
+    wanted.rule != Rule::Delete && inject::takes(&wanted.object)
+}
 
 /// What a task needs at this moment.
 #[derive(Debug)]
@@ -37,7 +67,7 @@ pub(super) enum Need {
 /// The reason for which it cannot be applied: no kind like its own is served, or what is to be put into it has no place.
 pub(super) fn of_object(
     wanted: &Wanted,
-    settled: &mut Settled,
+    settled: &mut Option<Settled>,
     view: &View,
     mode: Mode,
 ) -> Result<Need, &'static str> {
@@ -45,62 +75,59 @@ pub(super) fn of_object(
     if wanted.rule == Rule::Delete && mode != Mode::Updating {
         return Ok(Need::Time(1));
     }
+    if let Some(known) = settled
+        && let Some(object) = known.still(view)
+    {
+        return Ok(of_health(&known.resource.kind, object, wanted.rule, mode));
+    }
     let resource = match settled {
-        Some((resource, _)) => resource.clone(),
+        Some(known) => known.resource.clone(),
         None => match wanted.resource(view) {
             None if wanted.rule == Rule::Delete => return Ok(Need::Time(1)),
             resource => resource.ok_or("NoMatch")?,
         },
     };
     let existing = existing(view, &resource, &wanted.object);
-    // What the cluster has a part in may be wanted otherwise though nobody touched it.
-    let is_shared = wanted.rule != Rule::Delete && inject::takes(&wanted.object);
-    let seen = !is_shared && settled.as_ref().zip(existing).is_some_and(|((_, seen), now)| same(seen, now));
-    if !seen {
-        let object = if is_shared {
-            inject::into(&wanted.object, Surroundings::of(view)).map_err(|_| "NoContainer")?
-        } else {
-            Cow::Borrowed(&*wanted.object)
-        };
-        let owner = view.get(&CLUSTER_VERSIONS, "", "version");
-        let write = write_for(existing, &resource, &object, wanted.rule, owner);
-        if let Some(write) = write {
-            return Ok(Need::Write(Box::new(write)));
-        }
-        *settled = existing.map(|object| (resource, object.clone()));
-    }
-    let health = match existing {
-        Some(object) if wanted.rule != Rule::Delete && mode != Mode::Initializing => {
-            health::of(wanted.object["kind"].as_str().unwrap_or_default(), object)
-        }
-        _ => Health::Good,
+    let object = if is_shared(wanted) {
+        inject::into(&wanted.object, Surroundings::of(view)).map_err(|_| "NoContainer")?
+    } else {
+        Cow::Borrowed(&*wanted.object)
     };
-    Ok(match health {
+    let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+    let write = write_for(existing, &resource, &object, wanted.rule, owner);
+    if let Some(write) = write {
+        return Ok(Need::Write(Box::new(write)));
+    }
+    *settled = existing.map(|object| Settled::new(&resource, object, Some(wanted)));
+    Ok(existing.map_or(Need::Time(1), |object| of_health(&resource.kind, object, wanted.rule, mode)))
+}
+
+/// What an object of this kind needs that is as it is wanted.
+fn of_health(kind: &str, object: &Object, rule: Rule, mode: Mode) -> Need {
+    if rule == Rule::Delete || mode == Mode::Initializing {
+        return Need::Time(1);
+    }
+    match health::of(kind, object) {
         Health::Good => Need::Time(1),
         Health::Busy => Need::Poll,
         Health::Bad(failure) => Need::Fail(failure),
-    })
+    }
 }
 
 /// The write that makes the metadata of a ClusterOperator what the payload says. The rest of it is its operator's.
 pub(super) fn metadata(
     wanted: &Value,
-    settled: &mut Settled,
+    settled: &mut Option<Settled>,
     existing: &Object,
     view: &View,
 ) -> Option<Write> {
-    if settled.as_ref().is_some_and(|(_, seen)| same(seen, existing)) {
+    if settled.as_ref().is_some_and(|known| known.is_seen(existing)) {
         return None;
     }
     let owner = view.get(&CLUSTER_VERSIONS, "", "version");
     let write = write_for(Some(existing), &CLUSTER_OPERATORS, wanted, Rule::Apply, owner);
     if write.is_none() {
-        *settled = Some((CLUSTER_OPERATORS, existing.clone()));
+        *settled = Some(Settled::new(&CLUSTER_OPERATORS, existing, None));
     }
     write
-}
-
-/// Whether this is the same state of an object.
-fn same(seen: &Object, now: &Object) -> bool {
-    seen.is_same(now) || (seen.uid() == now.uid() && seen.resource_version() == now.resource_version())
 }

@@ -18,6 +18,10 @@ pub const DESIRED_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain"
 pub const LAST_APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
 /// The topology that the daemon learns from the controller.
 pub const CONTROL_PLANE_TOPOLOGY: &str = "machineconfiguration.openshift.io/controlPlaneTopology";
+/// The resource version of the ControllerConfig whose certificates the daemon last wrote to the disk (from 4.14). It becomes another
+/// one with each write of that object, whatever is in it.
+pub const LAST_SYNCED_CONTROLLER_CONFIG: &str =
+    "machineconfiguration.openshift.io/lastSyncedControllerConfigResourceVersion";
 /// Whether the daemon last saw the controller rotate the certificates of API servers (from 4.16).
 pub const LAST_OBSERVED_SERVER_CA: &str = "machineconfiguration.openshift.io/lastObservedServerCAAnnotation";
 

@@ -4,6 +4,7 @@
 //! The annotations are the state; the struct holds what a real daemon forgets when it is restarted. What it did to the
 //! machine is on its [`Disk`], which outlives it.
 
+mod certificates;
 mod changes;
 mod steps;
 #[cfg(test)]
@@ -16,14 +17,14 @@ use serde_json::{Map, Value, json};
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
 use super::config_node::told::{self, Told};
 use super::config_node::{self, Teller};
-use super::node_events;
 use super::pace::{self, Seconds};
+use super::{CONTROLLER_CONFIG, node_events};
 use crate::actors::recorder::{Notice, Recorder};
 use crate::actors::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::base::clock::{Time, after};
 use crate::base::rng::Streams;
 use crate::model::machine::Disk;
-use crate::model::resources::NODES;
+use crate::model::resources::{CONTROLLER_CONFIGS, NODES};
 use crate::model::{Identity, Key, Object, View, Write};
 pub(in crate::actors) use trouble::PIVOT_ERRORS;
 
@@ -53,7 +54,7 @@ enum Phase {
     Draining(Time),
     /// The drain took too long; it does nothing before that is over.
     DrainFailed,
-    /// It writes files and stages the operating system until then.
+    /// It writes files and stages the operating system until then, or tries the latter again.
     Applying(Time),
     /// It has said that it reboots.
     Rebooting,
@@ -75,6 +76,8 @@ pub struct MachineConfigDaemon {
     target: String,
     /// The pause after the next failure.
     back_off: SignedDuration,
+    /// How often in a row it failed to change the operating system in the sync under way.
+    failed_tries: usize,
     /// Whether its last writes are unanswered.
     asked: bool,
     events: Option<Recorder>,
@@ -116,6 +119,7 @@ impl MachineConfigDaemon {
             is_new: false,
             target: String::new(),
             back_off: BACK_OFF.0,
+            failed_tries: 0,
             asked: false,
             events: None,
             pivot_errors: 0,
@@ -214,6 +218,7 @@ impl MachineConfigDaemon {
                 break;
             }
         }
+        self.sync_certificates(&node, view, &mut looked);
         let effects = std::mem::take(&mut looked.effects);
         Some((self.writes(&node, view, looked, now), effects))
     }
@@ -229,7 +234,8 @@ impl Actor for MachineConfigDaemon {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        vec![Interest::Object(self.key()), Interest::Object(config_node::key(&self.node))]
+        let controller = Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG));
+        vec![Interest::Object(self.key()), Interest::Object(config_node::key(&self.node)), controller]
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::changes::{Action, action};
-use super::trouble::{Drift, fault, os_failure};
+use super::trouble::{Drift, OsFailure, fault};
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
 use crate::actors::Effect;
 use crate::actors::mco::annotations::{
@@ -275,6 +275,7 @@ impl MachineConfigDaemon {
         }
         let (os, keys) = changes(from, to);
         out.progress.push(told::applying(os, keys));
+        self.failed_tries = 0;
         self.phase = Phase::Applying(now + self.draw("apply", Pace::of(view).apply));
     }
 
@@ -282,9 +283,14 @@ impl MachineConfigDaemon {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         let (os, keys) = changes(from, to);
         // The same operating system is not pulled again.
-        if let Some(why) = os_failure(node, view, &self.target).filter(|_| os) {
+        if let Some(failure) = OsFailure::of(node, view, &self.target).filter(|_| os) {
+            if let Some(pause) = failure.pauses.get(self.failed_tries) {
+                self.failed_tries += 1;
+                self.phase = Phase::Applying(after(now, *pause));
+                return;
+            }
             out.effects.push(self.count_pivot_error());
-            return self.fail(&why, node, now, out);
+            return self.fail(&failure.why, node, now, out);
         }
         let through = told::succeeded(node.name());
         out.progress.extend([told::applied(os, keys), told::rebooting(), through]);

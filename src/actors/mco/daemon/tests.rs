@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::actors::mco::annotations::{CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN};
+use crate::actors::mco::annotations::{
+    CURRENT_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, LAST_SYNCED_CONTROLLER_CONFIG, RELEASE_VERSION,
+};
 use crate::actors::testing::Rig;
 use crate::model::Object;
 use crate::model::fault::{Fault, FaultKind};
@@ -35,6 +37,17 @@ fn annotate(rig: &mut Rig, key: &str, value: &str) {
 fn tell(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
     let fault = fault.map(|(kind, message)| Fault { message: message.to_owned(), ..Fault::of(kind) });
     rig.write(&Write::merge_patch(&NODES, "", "w", Fault::patch(fault.as_ref())));
+}
+
+/// Has the controller be of a release.
+fn controller_config(rig: &mut Rig, release: &str) {
+    let annotations = json!({ (RELEASE_VERSION): release });
+    let object = json!({ "metadata": { "name": CONTROLLER_CONFIG, "annotations": annotations } });
+    if rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG).is_some() {
+        rig.write(&Write::merge_patch(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG, object));
+    } else {
+        rig.put(&CONTROLLER_CONFIGS, object);
+    }
 }
 
 fn node(rig: &Rig) -> &Object {
@@ -141,6 +154,66 @@ fn an_image_that_cannot_be_pulled_is_told_with_the_command_that_failed() {
     tell(&mut rig, None);
     rig.run(300);
     assert!(reboots(&rig) > 0);
+}
+
+#[test]
+fn what_fails_is_tried_again_before_anything_is_said() {
+    let cases = [
+        (FaultKind::ImagePullFails, "4.16.1"),
+        (FaultKind::OsUpdateFails, "4.16.1"),
+        (FaultKind::OsUpdateFails, "4.22.1"),
+    ];
+    let took = cases.map(|(kind, release)| {
+        let mut rig = rig();
+        controller_config(&mut rig, release);
+        tell(&mut rig, Some((kind, "no route to host")));
+        annotate(&mut rig, DESIRED_CONFIG, "b");
+        rig.run(5);
+        annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+        let granted = rig.now;
+        while seen(&rig)[0] == "Working" {
+            rig.run(1);
+        }
+        assert!(seen(&rig)[2].contains("no route to host"));
+        rig.now.duration_since(granted).as_secs()
+    });
+    // All write files for as long, and then pause for 155, 150 and 70 seconds.
+    assert!((156..250).contains(&took[0]), "{took:?}");
+    assert_eq!([took[0] - took[1], took[1] - took[2]], [5, 80]);
+}
+
+#[test]
+fn what_succeeds_when_it_is_tried_again_is_not_told() {
+    let mut rig = rig();
+    tell(&mut rig, Some((FaultKind::ImagePullFails, "no route to host")));
+    annotate(&mut rig, DESIRED_CONFIG, "b");
+    rig.run(5);
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
+    rig.run(155);
+    assert_eq!((seen(&rig), reboots(&rig)), (["Working", "drain-b", ""], 0));
+    tell(&mut rig, None);
+    rig.run(80);
+    assert_eq!(seen(&rig), ["Working", "drain-b", ""]);
+    assert!(reboots(&rig) > 0);
+}
+
+#[test]
+fn a_node_tells_which_controller_config_its_certificates_are_of() {
+    let synced = |rig: &Rig| {
+        let version = node(rig).annotation(LAST_SYNCED_CONTROLLER_CONFIG)?.to_owned();
+        let config = rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG)?;
+        Some(version == config.resource_version())
+    };
+    let mut rig = rig();
+    controller_config(&mut rig, "4.13.9");
+    rig.run(60);
+    assert_eq!(synced(&rig), None, "certificates are part of MachineConfigs");
+    for release in ["4.14.1", "4.14.2"] {
+        controller_config(&mut rig, release);
+        rig.run(1);
+        assert_eq!(synced(&rig), Some(true), "{release}");
+    }
+    assert_eq!(seen(&rig), ["Done", "uncordon-a", ""]);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
+
 use super::steps::annotation;
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, cut, degrade};
 use crate::actors::Effect;
@@ -17,7 +19,27 @@ use crate::model::manifests::Line;
 use crate::model::resources::MACHINE_CONFIGS;
 use crate::model::{Object, View};
 
-/// From this minor on an update of the operating system that failed is told in lower case.
+/// The pauses between six tries to pull an image.
+const PULLS: &[SignedDuration] = &[
+    SignedDuration::from_secs(5),
+    SignedDuration::from_secs(10),
+    SignedDuration::from_secs(20),
+    SignedDuration::from_secs(40),
+    SignedDuration::from_secs(80),
+];
+/// The same for five tries to change the operating system.
+const REBASES_UNCAPPED: &[SignedDuration] = &[
+    SignedDuration::from_secs(10),
+    SignedDuration::from_secs(20),
+    SignedDuration::from_secs(40),
+    SignedDuration::from_secs(80),
+];
+/// The same for seven tries that are a minute apart at most: a pause that would be longer ends them all (`wait.Backoff.Cap`), so that there
+/// are no more than these.
+const REBASES: &[SignedDuration] =
+    &[SignedDuration::from_secs(10), SignedDuration::from_secs(20), SignedDuration::from_secs(40)];
+
+/// From this minor on an update of the operating system that failed is told in lower case, and is tried in another rhythm.
 const LOWER_CASE: Line = (4, 22);
 
 /// What it exports of changes of the operating system that failed.
@@ -28,20 +50,35 @@ pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
     Fault::told(node).flatten().filter(|fault| fault.kind == kind)
 }
 
-/// What is said of an image of the operating system that cannot be had; `None`: it can.
-pub(super) fn os_failure(node: &Object, view: &View, target: &str) -> Option<String> {
-    let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
-    if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
-        let why = fault.message_or("Error: pinging container registry: connection refused");
-        return Some(format!(
-            "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
-             podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
-        ));
+/// An operating system that cannot be had.
+pub(super) struct OsFailure {
+    /// What is said of it when it was tried often enough.
+    pub(super) why: String,
+    /// The pauses before it is tried again.
+    pub(super) pauses: &'static [SignedDuration],
+}
+
+impl OsFailure {
+    /// What keeps the node from the operating system of a MachineConfig; `None`: nothing does.
+    pub(super) fn of(node: &Object, view: &View, target: &str) -> Option<Self> {
+        let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
+        if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
+            let why = fault.message_or("Error: pinging container registry: connection refused");
+            let why = format!(
+                "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
+                 podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
+            );
+            return Some(Self { why, pauses: PULLS });
+        }
+        let fault = fault(node, FaultKind::OsUpdateFails)?;
+        let is_new = controller_line(view) >= LOWER_CASE;
+        let (failed, pauses) = if is_new { ("failed", REBASES) } else { ("Failed", REBASES_UNCAPPED) };
+        let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
+        let why = format!(
+            "{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"
+        );
+        Some(Self { why, pauses })
     }
-    let fault = fault(node, FaultKind::OsUpdateFails)?;
-    let failed = if controller_line(view) >= LOWER_CASE { "failed" } else { "Failed" };
-    let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
-    Some(format!("{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"))
 }
 
 /// A machine that is not as its MachineConfig says.
