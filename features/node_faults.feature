@@ -158,6 +158,19 @@ Feature: Nodes that fail
     And there is no health insight about Node/master-0
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
+  Scenario: A control-plane node that cannot be rebooted is degraded, and is there to say so
+    Given a 4.18.3 cluster
+    And release 4.18.7 exists
+    When node master-0 cannot be rebooted
+    And I update to 4.18.7
+    Then within 3 hours there is a health insight about Node/master-0 with level "Error" and impact "Update Stalled" and description /reboot command failed, something is seriously wrong/
+    And throughout 2 hours Node/master-0 condition Ready is True
+    And there is no health insight about Node/master-0 with summary "Node master-0 does not come back from its reboot"
+    And the insight about Node/master-0 has condition Degraded True
+    When node master-0 recovers
+    Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
+    And there is no health insight about Node/master-0
+
   # NODES-64
   Scenario: A daemon that fails without saying why degrades its pool without a word
     Given a 4.18.3 cluster

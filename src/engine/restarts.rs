@@ -173,8 +173,8 @@ fn forget_moments(value: &mut Value) {
         ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
     match value {
         Value::Object(fields) => {
-            let is_moment =
-                |name: &str| ["Time", "-time", "edAt", "/config.seen"].iter().any(|end| name.ends_with(end));
+            const ENDS: [&str; 5] = ["Time", "-time", "edAt", "/config.seen", "ResourceVersion"];
+            let is_moment = |name: &str| ENDS.iter().any(|end| name.ends_with(end));
             fields.retain(|name, _| !FIELDS.contains(&name.as_str()) && !is_moment(name));
             if let Some(Value::Array(history)) = fields.get_mut("history") {
                 history.truncate(1);

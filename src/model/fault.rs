@@ -56,6 +56,8 @@ pub enum FaultKind {
     OsUpdateFails,
     /// That image cannot be pulled.
     ImagePullFails,
+    /// The machine is not rebooted when it is to be.
+    RebootRefused,
     /// The machine does not come back from its next reboot.
     DoesNotReturn,
     /// The machine reboots so many times more before it stays up.
@@ -76,7 +78,7 @@ pub enum FaultKind {
     CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 22] = [
+const NAMES: [(FaultKind, &str); 23] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -90,6 +92,7 @@ const NAMES: [(FaultKind, &str); 22] = [
     (FaultKind::Unreconcilable, "unreconcilable"),
     (FaultKind::OsUpdateFails, "os-update-fails"),
     (FaultKind::ImagePullFails, "image-pull-fails"),
+    (FaultKind::RebootRefused, "reboot-refused"),
     (FaultKind::DoesNotReturn, "does-not-return"),
     (FaultKind::RebootLoop, "reboot-loop"),
     (FaultKind::DrainBlocked, "drain-blocked"),
@@ -106,7 +109,7 @@ impl FaultKind {
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
     /// The names of the faults that nodes have.
-    pub const OF_NODES: [&str; 13] = [
+    pub const OF_NODES: [&str; 14] = [
         "not-ready",
         "disk-pressure",
         "on-disk-mismatch",
@@ -114,6 +117,7 @@ impl FaultKind {
         "unreconcilable",
         "os-update-fails",
         "image-pull-fails",
+        "reboot-refused",
         "does-not-return",
         "reboot-loop",
         "drain-blocked",

@@ -125,7 +125,7 @@ fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
         (
             Faulty::Node(_),
             "not-ready" | "degraded" | "on-disk-mismatch" | "hidden-mismatch" | "unreconcilable"
-            | "os-update-fails" | "image-pull-fails",
+            | "os-update-fails" | "image-pull-fails" | "reboot-refused",
         )
         | (Faulty::Pods { .. }, "unready" | "not-live" | "not-started") => &["message"],
         (Faulty::Api(_), "too-many-requests") => &["message", "nth", "times", "retry-after"],

@@ -52,8 +52,8 @@ async fn operator_fails(
 /// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's; `drifts` is a
 /// file on its disk that is not what the MachineConfig says, `drifts unseen` one that its daemon finds when it starts anew; one that
 /// `cannot be reconciled`, `cannot update its system`, `cannot pull its system` or `degrades` is so for its machine-config daemon,
-/// with the message; one that `does not return` stays away after its next reboot. A pod that may not be evicted is what `cannot be
-/// drained`.
+/// with the message; one that `cannot be rebooted` stays up though it is to reboot, one that `does not return` stays away after its next
+/// reboot. A pod that may not be evicted is what `cannot be drained`.
 ///
 /// ```gherkin
 /// When node worker-0 becomes not ready
@@ -64,7 +64,7 @@ async fn operator_fails(
 /// When node worker-0 does not return
 /// ```
 #[when(
-    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,
@@ -81,6 +81,7 @@ async fn node_fails(
         "cannot be reconciled" => Some(FaultKind::Unreconcilable),
         "cannot update its system" => Some(FaultKind::OsUpdateFails),
         "cannot pull its system" => Some(FaultKind::ImagePullFails),
+        "cannot be rebooted" => Some(FaultKind::RebootRefused),
         "does not return" => Some(FaultKind::DoesNotReturn),
         "cannot be drained" => Some(FaultKind::DrainBlocked),
         "degrades" => Some(FaultKind::Degraded),

@@ -11,6 +11,8 @@ mod steps;
 mod tests;
 mod trouble;
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
@@ -26,7 +28,7 @@ use crate::base::rng::Streams;
 use crate::model::machine::Disk;
 use crate::model::resources::{CONTROLLER_CONFIGS, NODES};
 use crate::model::{Identity, Key, Object, View, Write};
-pub(in crate::actors) use trouble::PIVOT_ERRORS;
+pub(in crate::actors) use trouble::{PIVOT_ERRORS, REBOOT_ERRORS};
 
 /// How much of a reason is kept, in bytes.
 const REASON_MAX: usize = 2000;
@@ -81,8 +83,8 @@ pub struct MachineConfigDaemon {
     /// Whether its last writes are unanswered.
     asked: bool,
     events: Option<Recorder>,
-    /// How often it could not change the operating system.
-    pivot_errors: u64,
+    /// What it has counted since the process began, by metric.
+    errors: BTreeMap<&'static str, u64>,
 }
 
 /// What one look at the node comes to.
@@ -122,7 +124,7 @@ impl MachineConfigDaemon {
             failed_tries: 0,
             asked: false,
             events: None,
-            pivot_errors: 0,
+            errors: BTreeMap::new(),
         }
     }
 
@@ -134,18 +136,18 @@ impl MachineConfigDaemon {
 
     /// It is asked to end. Whoever is at work on the machine first ends that, and by a reboot
     /// (`AddSigtermProtection`); everyone else is replaced at once, and has forgotten what it waited for.
-    fn end(&mut self, now: Time) -> Option<Effect> {
+    fn end(&mut self, now: Time) -> Vec<Effect> {
         let is_at_work = matches!(
             self.phase,
             Phase::AskingForDrain(_) | Phase::Draining(_) | Phase::Applying(_) | Phase::Rebooting
         );
         if is_at_work {
-            return None;
+            return Vec::new();
         }
         self.target.clear();
         let ready = after(now, self.draw("restart", RESTART));
         (self.phase, self.is_new, self.back_off) = (Phase::Starting(ready), true, BACK_OFF.0);
-        self.forget_pivot_errors()
+        self.forget_errors()
     }
 
     /// A span between two numbers of seconds, drawn for what is done on the way to the target.
@@ -241,7 +243,7 @@ impl Actor for MachineConfigDaemon {
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
         let ends = input.signals.contains(&Signal::Terminate);
-        let forgotten = if ends { self.end(input.now) } else { None };
+        let forgotten = if ends { self.end(input.now) } else { Vec::new() };
         if !input.answers.is_empty() {
             self.asked = false;
             // What was refused did not happen: it starts from the beginning.

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::changes::{Action, action};
-use super::trouble::{Drift, OsFailure, fault};
+use super::trouble::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
 use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
 use crate::actors::Effect;
 use crate::actors::mco::annotations::{
@@ -89,7 +89,7 @@ impl MachineConfigDaemon {
             }
             Phase::DrainFailed if is_granted(node) => self.apply(node, view, now, out),
             Phase::Applying(at) if at <= now => self.say_reboot(node, view, now, out),
-            Phase::Rebooting => self.reboot(node, view, out),
+            Phase::Rebooting => self.reboot(node, view, now, out),
             Phase::Uncordoning(since) if polls_now(since, now) => {
                 self.look_at_uncordon(since, node, now, out);
             }
@@ -289,7 +289,7 @@ impl MachineConfigDaemon {
                 self.phase = Phase::Applying(after(now, *pause));
                 return;
             }
-            out.effects.push(self.count_pivot_error());
+            out.effects.push(self.count(PIVOT_ERRORS));
             return self.fail(&failure.why, node, now, out);
         }
         let through = told::succeeded(node.name());
@@ -303,7 +303,12 @@ impl MachineConfigDaemon {
         self.phase = Phase::Rebooting;
     }
 
-    fn reboot(&mut self, node: &Object, view: &View, out: &mut Looked) {
+    fn reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if let Some(fault) = fault(node, FaultKind::RebootRefused) {
+            out.effects.push(self.count(REBOOT_ERRORS));
+            let why = fault.message_or("reboot command failed, something is seriously wrong");
+            return self.fail(why, node, now, out);
+        }
         let target = view.get(&MACHINE_CONFIGS, "", &self.target);
         let os_image =
             target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();

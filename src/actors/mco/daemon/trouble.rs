@@ -44,6 +44,8 @@ const LOWER_CASE: Line = (4, 22);
 
 /// What it exports of changes of the operating system that failed.
 pub(crate) const PIVOT_ERRORS: &str = "mcd_pivot_errors_total";
+/// The same of reboots that were refused.
+pub(crate) const REBOOT_ERRORS: &str = "mcd_reboots_failed_total";
 
 /// What the node is told to fail with, if it is that.
 pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
@@ -105,25 +107,22 @@ impl Drift {
 }
 
 impl MachineConfigDaemon {
-    /// Counts that the operating system could not be changed.
-    pub(super) fn count_pivot_error(&mut self) -> Effect {
-        self.pivot_errors += 1;
-        self.counted()
+    /// Counts one more error of a metric.
+    pub(super) fn count(&mut self, metric: &'static str) -> Effect {
+        let count = self.errors.entry(metric).or_default();
+        *count += 1;
+        let count = *count;
+        self.counted(metric, count)
     }
 
-    fn counted(&self) -> Effect {
-        Effect::Count(Counter {
-            by: self.name.clone(),
-            metric: PIVOT_ERRORS,
-            labels: BTreeMap::from([("node".to_owned(), self.node.clone())]),
-            count: self.pivot_errors,
-        })
+    fn counted(&self, metric: &'static str, count: u64) -> Effect {
+        let labels = BTreeMap::from([("node".to_owned(), self.node.clone())]);
+        Effect::Count(Counter { by: self.name.clone(), metric, labels, count })
     }
 
     /// A new process has counted nothing.
-    pub(super) fn forget_pivot_errors(&mut self) -> Option<Effect> {
-        let had = std::mem::take(&mut self.pivot_errors) > 0;
-        had.then(|| self.counted())
+    pub(super) fn forget_errors(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.errors).into_keys().map(|metric| self.counted(metric, 0)).collect()
     }
 
     /// What is wrong on the disk, or whatever else the node is told to fail with.

@@ -1,7 +1,7 @@
 //! What the parts of the machine-config operator export, as far as their alerts ask for it.
 
 use super::Moment;
-use crate::actors::mco::{DRAIN_ERRORS, PIVOT_ERRORS, contested};
+use crate::actors::mco::{DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS, contested};
 use crate::model::counter::Counter;
 use crate::model::promql::Taken;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
@@ -32,7 +32,7 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
             }
         }
         DRAIN_ERRORS => moment.counted.collect(metric, CONTROLLER, taken),
-        PIVOT_ERRORS => moment.counted.collect(metric, DAEMON, taken),
+        PIVOT_ERRORS | REBOOT_ERRORS => moment.counted.collect(metric, DAEMON, taken),
         _ => return false,
     }
     true
@@ -56,5 +56,5 @@ pub(in crate::actors::monitoring) fn counters(all: &[Counter]) -> impl Iterator<
 
 /// Whether a metric of theirs is kept in memory.
 pub(in crate::actors::monitoring) fn is_counted(metric: &str) -> bool {
-    metric == DRAIN_ERRORS || metric == PIVOT_ERRORS
+    [DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS].contains(&metric)
 }

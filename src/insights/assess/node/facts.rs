@@ -76,9 +76,9 @@ impl Node {
         desired.starts_with("drain-") && desired != applied
     }
 
-    /// Whether its daemon let it reboot and is not back.
+    /// Whether its daemon let it reboot and is not back. One that could not reboot it is there to say so.
     pub(in crate::insights) fn reboots(&self) -> bool {
-        self.annotation("post-config-action") == "Rebooting"
+        self.annotation("post-config-action") == "Rebooting" && self.annotation("state") != "Degraded"
     }
 
     /// An annotation of the machine-config operator; empty where there is none.

@@ -140,6 +140,11 @@ fn a_node_of_an_old_name_does_not_inherit_a_reboot() {
     assert_eq!(bench.ailments(), [""; 0]);
     bench.round("05");
     assert_eq!(bench.ailments(), ["Warning Node w0 does not come back from its reboot"]);
+    rebooting["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
+    bench.node("w0", &rebooting);
+    bench.round("06");
+    bench.round("07");
+    assert!(!bench.ailments().iter().any(|ailment| ailment.contains("come back")), "{:?}", bench.ailments());
 }
 
 #[test]

@@ -18,6 +18,7 @@ const QUIET: &[&str] = &[
     "metadata.managedFields",
     "status.observedGeneration",
     "status.conditions",
+    "metadata.annotations.machineconfiguration.openshift.io/lastSyncedControllerConfigResourceVersion",
 ];
 
 /// `changed metadata.labels.a, spec.replicas`; `None` where nothing but [`QUIET`] paths did.
