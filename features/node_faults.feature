@@ -158,6 +158,7 @@ Feature: Nodes that fail
     And there is no health insight about Node/master-0
     And within 1 minute the insight about ClusterVersion/version has "assessment" "Completed"
 
+  @own
   Scenario: A control-plane node that cannot be rebooted is degraded, and is there to say so
     Given a 4.18.3 cluster
     And release 4.18.7 exists
