@@ -61,6 +61,7 @@ async fn operator_fails(
 /// When node worker-0 cannot be drained
 /// When node worker-0 cannot update its system
 /// When node worker-0 degrades with message "disk full"
+/// When node worker-0 cannot be rebooted
 /// When node worker-0 does not return
 /// ```
 #[when(
