@@ -1,6 +1,6 @@
 //! A Kubernetes object as shared, immutable JSON.
 
-use std::ops::Deref;
+use std::ops::{Deref, Index};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -170,6 +170,15 @@ impl Deref for Object {
             Form::Whole(whole) => whole,
             Form::Changed(changed) => changed.whole(),
         }
+    }
+}
+
+/// What stands under a name; null where nothing does. As that of the JSON itself, and quicker where there is little to search.
+impl Index<&str> for Object {
+    type Output = Value;
+
+    fn index(&self, name: &str) -> &Value {
+        self.as_object().and_then(|fields| member(fields, name)).unwrap_or(&Value::Null)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
 //! not look at the time, and of whose samples none is another one, could come to nothing else and is left out.
 
+use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::metrics::{
-    Counted, Moment, Transitions, certificates_served, changes_certificates, counters, is_counted,
+    Counted, Moment, Transitions, certificates_served, changes_certificates, concerns, counters, is_counted,
     is_exported, is_touched,
 };
 use super::rules::{self, Rule};
@@ -44,6 +45,8 @@ struct Active {
 pub struct Prometheus {
     world: Arc<World>,
     rules: Vec<Rule>,
+    /// The rules that a change may touch, by group and plural of the kind.
+    concerned: BTreeMap<(Cow<'static, str>, Cow<'static, str>), Vec<usize>>,
     faults: Vec<String>,
     scrapes: Scrapes,
     transitions: Transitions,
@@ -71,6 +74,7 @@ impl Prometheus {
             for active in self.active.values_mut() {
                 active.rule = None;
             }
+            self.concerned.clear();
             self.read_at = Some(now);
         }
         self.notice_certificates(input);
@@ -79,12 +83,18 @@ impl Prometheus {
             self.transitions.notice(change);
             // Of a rule that is evaluated next anyway it matters only how far it looks back.
             let evaluated_at = self.evaluated_at;
-            let is_open = |rule: &&mut Rule| {
+            let is_open = |rule: &Rule| {
                 let is_due = evaluated_at.is_none_or(|evaluated| rule.touched >= evaluated);
                 rule.touched < now && !(is_due && rule.range.is_zero())
             };
-            for rule in self.rules.iter_mut().filter(is_open) {
-                if rule.expr.reads(&|selector, labels| is_touched(selector, labels, change)) {
+            let kind = (change.key.group.clone(), change.key.plural.clone());
+            let of_kind = |rule: &Rule| rule.expr.selects(&|found| concerns(found.metric(), &change.key));
+            let concerned = self.concerned.entry(kind).or_insert_with(|| {
+                (0..self.rules.len()).filter(|index| of_kind(&self.rules[*index])).collect()
+            });
+            for index in concerned {
+                let rule = &mut self.rules[*index];
+                if is_open(rule) && rule.expr.reads(&|found, labels| is_touched(found, labels, change)) {
                     rule.touched = now;
                 }
             }

@@ -5,7 +5,7 @@ use crate::actors::mco::{DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS, contested};
 use crate::model::counter::Counter;
 use crate::model::promql::Taken;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
-use crate::model::{Change, ChangeKind};
+use crate::model::{Change, ChangeKind, Key};
 
 /// Nodes that have the labels of several pools, of which one was chosen: 1.
 const POOL_ALERT: &str = "mcc_pool_alert";
@@ -36,6 +36,11 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
         _ => return false,
     }
     true
+}
+
+/// Whether changes of objects of this kind may lead to other samples of a metric.
+pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
+    metric == POOL_ALERT && (kind.is(&NODES) || kind.is(&MACHINE_CONFIG_POOLS))
 }
 
 /// Whether a change may lead to other samples of a metric; what is counted in memory is told by [`counters`].

@@ -18,7 +18,7 @@ pub use transitions::Transitions;
 use crate::base::clock::Time;
 use crate::model::counter::Counter;
 use crate::model::promql::{Metrics, NAME, Sample, Selector, Taken};
-use crate::model::{Change, View};
+use crate::model::{Change, Key, View};
 
 /// The metrics of a cluster at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +88,12 @@ impl Metrics for Moment<'_> {
     fn now(&self) -> Time {
         self.now
     }
+}
+
+/// Whether any change of an object of this kind may lead to other samples of a metric.
+pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
+    operator::concerns(metric, kind)
+        .unwrap_or_else(|| machine_config::concerns(metric, kind) || objects::concerns(metric, kind))
 }
 
 /// Whether a change of the cluster may lead to other samples that a selector takes, of which these labels alone count where

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{count, truth};
 use crate::model::promql::Taken;
 use crate::model::resources::{CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NODES};
-use crate::model::{Change, ChangeKind, Object, Resource, View};
+use crate::model::{Change, ChangeKind, Key, Object, Resource, View};
 
 /// A kind that no component of ours reads.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -25,18 +25,23 @@ pub(super) fn collect(metric: &str, view: &View, taken: &mut Taken<'_>) {
     }
 }
 
-/// Whether a change may lead to other samples of a metric.
-pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
-    let comes_or_goes = change.kind != ChangeKind::Modified;
+/// Whether changes of objects of this kind may lead to other samples of a metric.
+pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
     match metric {
-        "cluster_infrastructure_provider" => change.key.is(&INFRASTRUCTURES),
-        "cluster_feature_set" => change.key.is(&FEATURE_GATES),
-        "apiserver_storage_objects" => comes_or_goes,
-        "kube_configmap_info" => comes_or_goes && change.key.is(&CONFIG_MAPS),
-        "kube_secret_info" => comes_or_goes && change.key.is(&SECRETS),
-        "kube_node_role" | "kube_node_labels" => change.key.is(&NODES),
+        "cluster_infrastructure_provider" => kind.is(&INFRASTRUCTURES),
+        "cluster_feature_set" => kind.is(&FEATURE_GATES),
+        "apiserver_storage_objects" => true,
+        "kube_configmap_info" => kind.is(&CONFIG_MAPS),
+        "kube_secret_info" => kind.is(&SECRETS),
+        "kube_node_role" | "kube_node_labels" => kind.is(&NODES),
         _ => false,
     }
+}
+
+/// Whether a change may lead to other samples of a metric. What only counts or names objects is the same however they change.
+pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
+    let counts = ["apiserver_storage_objects", "kube_configmap_info", "kube_secret_info"].contains(&metric);
+    (change.kind != ChangeKind::Modified || !counts) && concerns(metric, &change.key)
 }
 
 fn infrastructure(view: &View, taken: &mut Taken<'_>) {

@@ -9,7 +9,7 @@ use crate::model::promql::{Selector, Taken};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use crate::model::{Change, ChangeKind, Object, Resource, View, condition, text_of as text};
+use crate::model::{Change, ChangeKind, Key, Object, Resource, View, condition, text_of as text};
 
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
@@ -63,6 +63,18 @@ fn scheme(view: &View) -> Option<&str> {
     let monitor = view.list_in(&SERVICE_MONITORS, NAMESPACE).find(selects)?;
     let endpoint = monitor.list("/spec/endpoints").iter().find(|endpoint| endpoint["port"] == "metrics")?;
     Some(endpoint["scheme"].as_str().unwrap_or("http"))
+}
+
+/// Whether changes of objects of this kind may lead to other samples of a metric of the operator, or to another target; `None` if
+/// it has no such metric.
+pub(super) fn concerns(metric: &str, kind: &Key) -> Option<bool> {
+    const OF_TARGET: [Resource; 4] = [PODS, SERVICES, SERVICE_MONITORS, CONFIG_MAPS];
+    let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == metric)?;
+    let of_source = match source {
+        Source::Memory => return Some(true),
+        Source::Kinds(kinds) | Source::Each(kinds, _) => *kinds,
+    };
+    Some(of_source.iter().chain(&OF_TARGET).any(|resource| kind.is(resource)))
 }
 
 /// Whether a change may lead to other samples that a selector takes of a metric of the operator; `None` if it has no such
