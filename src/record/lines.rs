@@ -75,10 +75,11 @@ struct WriteLine<'r> {
     patch: Option<PatchLine<'r>>,
 }
 
+/// What changed: as it is kept, of states that were left long ago, or as both states tell.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PatchLine<'r> {
-    Known(Value),
+    Kept(Value),
     Found(Patch<'r>),
 }
 
@@ -174,8 +175,8 @@ fn write_line<'r>(write: &'r WriteEvent, known: Option<&Object>) -> WriteLine<'r
     };
     let patch = match (before, &write.after) {
         (Some(before), Some(after)) if !before.is_same(after) => {
-            let known = after.patch_since(before).map(PatchLine::Known);
-            known.or_else(|| Patch::between(before, after).map(PatchLine::Found))
+            let kept = after.patch_since(before).map(PatchLine::Kept);
+            kept.or_else(|| Patch::between(before, after).map(PatchLine::Found))
         }
         (Some(_), Some(_)) => Some(PatchLine::Found(Patch::Fields(Vec::new()))),
         _ => None,

@@ -12,6 +12,9 @@ use crate::model::{Object, pod, resources};
 use crate::record::WriteEvent;
 use crate::report::insights::{self, Told};
 
+/// The annotation of nodes that becomes another one with each write of the ControllerConfig. It says nothing of the node.
+const LAST_SYNCED: &str = "machineconfiguration.openshift.io/lastSyncedControllerConfigResourceVersion";
+
 /// One thing that changed.
 #[derive(Debug)]
 pub(in crate::report) struct Change {

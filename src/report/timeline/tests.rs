@@ -312,3 +312,20 @@ fn requests_and_replicas_that_differ_only_in_digits_are_all_told() {
     assert_eq!(told("requested "), ["4.14.8", "4.14.9", "4.14.10"], "\n{text}");
     assert_eq!(told("replicas "), ["1", "0", "1"], "\n{text}");
 }
+
+#[test]
+fn which_controller_config_a_node_has_seen_is_not_told() {
+    let mut history = History::new();
+    for (version, state) in [("1", "Done"), ("2", "Done"), ("3", "Working")] {
+        let prefix = "machineconfiguration.openshift.io";
+        let annotations = json!({
+            format!("{prefix}/lastSyncedControllerConfigResourceVersion"): version, format!("{prefix}/state"): state,
+        });
+        let node = json!({ "metadata": { "annotations": annotations } });
+        history.after(1).write("mcd", &resources::NODES, "", "n", node);
+    }
+    let text = render(&history.record, 0);
+    let of_node: Vec<&str> = text.lines().filter(|line| line.contains("Node/n")).collect();
+    assert_eq!(of_node.len(), 2, "\n{text}");
+    assert!(of_node[0].contains("created") && of_node[1].contains("state=Working"), "\n{text}");
+}

@@ -68,6 +68,7 @@ fn scheme(view: &View) -> Option<&str> {
 /// Whether changes of objects of this kind may lead to other samples of a metric of the operator, or to another target; `None` if
 /// it has no such metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> Option<bool> {
+    // What `moves_target` looks at.
     const OF_TARGET: [Resource; 4] = [PODS, SERVICES, SERVICE_MONITORS, CONFIG_MAPS];
     let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == metric)?;
     let of_source = match source {

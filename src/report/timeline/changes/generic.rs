@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Change, change};
+use super::{Change, LAST_SYNCED, change};
 use crate::model::Object;
 
 /// How many paths are named; of the others, only the number is.
@@ -18,7 +18,6 @@ const QUIET: &[&str] = &[
     "metadata.managedFields",
     "status.observedGeneration",
     "status.conditions",
-    "metadata.annotations.machineconfiguration.openshift.io/lastSyncedControllerConfigResourceVersion",
 ];
 
 /// `changed metadata.labels.a, spec.replicas`; `None` where nothing but [`QUIET`] paths did.
@@ -36,7 +35,7 @@ pub(super) fn of(before: &Object, after: &Object) -> Option<Change> {
 }
 
 fn collect(before: &Value, after: &Value, path: String, depth: usize, into: &mut Vec<String>) {
-    if before == after || QUIET.contains(&path.as_str()) {
+    if before == after || QUIET.contains(&path.as_str()) || path.ends_with(LAST_SYNCED) {
         return;
     }
     let (Value::Object(old), Value::Object(new), 1..) = (before, after, depth) else {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Change, change, condition_changes, text_change};
+use super::{Change, LAST_SYNCED, change, condition_changes, text_change};
 use crate::model::Object;
 
 pub(super) fn of_cluster_version(before: Option<&Object>, after: &Object) -> Vec<Change> {
@@ -74,8 +74,6 @@ pub(super) fn of_cluster_operator(before: Option<&Object>, after: &Object) -> Ve
 /// Cordons, and what the machine-config daemon notes on a node.
 pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const PREFIX: &str = "machineconfiguration.openshift.io/";
-    // With each write of the ControllerConfig all nodes get another one, which means nothing.
-    const LAST_SYNCED: &str = "lastSyncedControllerConfigResourceVersion";
     let mut found = Vec::new();
     let cordoned = |object: &Object| object["spec"]["unschedulable"] == true;
     if cordoned(after) != before.is_some_and(cordoned) {
@@ -83,7 +81,7 @@ pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
     }
     let annotations = after.pointer("/metadata/annotations").and_then(Value::as_object);
     for (name, value) in annotations.into_iter().flatten() {
-        let Some(short) = name.strip_prefix(PREFIX).filter(|short| *short != LAST_SYNCED) else { continue };
+        let Some(short) = name.strip_prefix(PREFIX).filter(|_| name != LAST_SYNCED) else { continue };
         let (old, new) =
             (before.and_then(|before| before.annotation(name)), value.as_str().unwrap_or_default());
         if before.is_some() && old.unwrap_or_default() != new {
