@@ -73,11 +73,12 @@ pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
     }
 }
 
-/// Whether an entry of a list says this condition and nothing else, whenever that became so.
+/// Whether an entry of a list says this condition and nothing else, whenever that became so. What is null says nothing, as
+/// `lastProbeTime` of pods mostly is.
 fn is_entry(entry: &Value, condition: &Condition) -> bool {
     let texts = [&condition.reason, &condition.message].into_iter().filter(|text| !text.is_empty());
     entry.as_object().is_some_and(|fields| {
-        fields.len() == 3 + texts.count()
+        fields.values().filter(|value| !value.is_null()).count() == 3 + texts.count()
             && fields.get("lastTransitionTime").is_some_and(|time| !time.is_null())
             && text_of(entry, "status") == condition.status
             && text_of(entry, "reason") == condition.reason
@@ -104,6 +105,22 @@ pub fn remove(conditions: &mut Vec<Value>, kind: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_that_says_it_already_stays_as_it_is() {
+        let now = "2024-01-01T00:10:00Z".parse::<Time>().unwrap();
+        let said = json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z" });
+        let set_again = |field: &str, value: Value| {
+            let mut entry = said.clone();
+            entry[field] = value;
+            let mut list = vec![entry.clone()];
+            set(&mut list, &Condition::new("Ready", "True", "", ""), now);
+            list == [entry]
+        };
+        assert!(set_again("lastProbeTime", Value::Null), "what is null says nothing");
+        assert!(!set_again("lastProbeTime", json!("2024-01-01T00:00:00Z")));
+        assert!(!set_again("message", json!("well")));
+    }
 
     #[test]
     fn a_new_message_keeps_the_transition_time_and_a_new_status_moves_it() {

@@ -38,8 +38,22 @@ impl Settled {
 
     fn is_seen(&self, now: &Object) -> bool {
         let seen = &self.seen;
-        seen.is_same(now) || (seen.uid() == now.uid() && seen.resource_version() == now.resource_version())
+        seen.is_same(now)
+            || seen.uid() == now.uid()
+                && (seen.resource_version() == now.resource_version() || differ_in_status_alone(seen, now))
     }
+}
+
+/// Whether two states of an object have the same metadata and, by the generation that the API server keeps of it, the same spec.
+fn differ_in_status_alone(one: &Object, other: &Object) -> bool {
+    let generation = one.generation();
+    generation > 0 && generation == other.generation() && lasting_metadata(one).eq(lasting_metadata(other))
+}
+
+/// Metadata but for what every write changes.
+fn lasting_metadata(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+    let fields = object["metadata"].as_object().into_iter().flatten();
+    fields.filter(|(name, _)| *name != "resourceVersion")
 }
 
 fn is_shared(wanted: &Wanted) -> bool {
@@ -130,4 +144,31 @@ pub(super) fn metadata(
         *settled = Some(Settled::new(&CLUSTER_OPERATORS, existing, None));
     }
     write
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::resources::DEPLOYMENTS;
+
+    #[test]
+    fn what_is_settled_stays_so_while_only_its_status_changes() {
+        let state = |generation: u32, label: &str, version: u32| {
+            Object::new(json!({
+                "metadata": {
+                    "name": "d", "namespace": "ns", "uid": "u", "labels": { "a": label },
+                    "generation": generation, "resourceVersion": version.to_string(),
+                },
+                "status": { "observedGeneration": version },
+            }))
+        };
+        let is_settled = |seen: Object, now: &Object| Settled::new(&DEPLOYMENTS, &seen, None).is_seen(now);
+        assert!(is_settled(state(1, "x", 1), &state(1, "x", 2)));
+        assert!(!is_settled(state(1, "x", 1), &state(2, "x", 2)), "the spec is another");
+        assert!(!is_settled(state(1, "x", 1), &state(1, "y", 2)), "a label is");
+        assert!(is_settled(state(0, "x", 1), &state(0, "x", 1)));
+        assert!(!is_settled(state(0, "x", 1), &state(0, "x", 2)), "nobody counts what is desired");
+    }
 }

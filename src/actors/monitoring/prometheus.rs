@@ -1,7 +1,8 @@
 //! Prometheus: alerts by the rules in the cluster.
 //!
 //! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
-//! not look at the time, and of whose samples none is another one, could come to nothing else and is left out.
+//! not look at the time, and of whose samples none is another one, could come to nothing else and is left out; so is one that only
+//! waits for something to be old enough, until it is.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -132,7 +133,10 @@ impl Prometheus {
     /// Whether a rule could come to something else at this moment than at the last evaluation: what it selects was touched, or it
     /// looks at the time, or at a past in which that was.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
-        let looks = || rule.range.is_zero() || after(rule.touched, rule.range + INTERVAL) >= now;
+        let looks = || match rule.range {
+            SignedDuration::ZERO => rule.stands_until.is_none_or(|until| until <= now),
+            range => after(rule.touched, range + INTERVAL) >= now,
+        };
         self.is_news(rule.touched) || rule.counts_time && looks()
     }
 
@@ -146,10 +150,13 @@ impl Prometheus {
         self.scrapes = scrapes;
         let scraped = Scraped { moment, scrapes: &self.scrapes };
         let due = self.rules.iter().enumerate().filter(|(_, rule)| self.is_due(rule, now));
-        let found: Vec<_> = due.map(|(index, rule)| (index, alerts(rule, &scraped))).collect();
+        let found: Vec<_> = due
+            .map(|(index, rule)| (index, alerts(rule, &scraped), promql::stands_until(&rule.expr, &scraped)))
+            .collect();
         let mut told = Vec::new();
-        for (rule, found) in found {
-            told.extend(self.update(rule, found, now));
+        for (index, alerts, stands_until) in found {
+            self.rules[index].stands_until = stands_until;
+            told.extend(self.update(index, alerts, now));
         }
         told.extend(self.drop_where(|_, active| active.rule.is_none()));
         self.evaluated_at = Some(now);
@@ -228,7 +235,10 @@ impl Prometheus {
             return Some(next);
         }
         let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
-        pending.map(|active| active.fires_at).min().map(|at| if is_scrape(at) { at } else { next_scrape(at) })
+        let waiting =
+            self.rules.iter().filter_map(|rule| rule.stands_until).filter(|until| *until < Time::MAX);
+        let first = pending.map(|active| active.fires_at).chain(waiting).min();
+        first.map(|at| if is_scrape(at) { at } else { next_scrape(at) })
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Rule {
     pub(super) counts_time: bool,
     /// When what it selects became something else last.
     pub(super) touched: Time,
+    /// Up to when it comes to the same alerts without that, by the last evaluation; `None`: only the next tells.
+    pub(super) stands_until: Option<Time>,
     labels: Labels,
     annotations: Labels,
 }
@@ -74,7 +76,8 @@ fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
     let mut labels = texts(&rule["labels"]);
     labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
     let annotations = texts(&rule["annotations"]);
-    Ok(Rule { counts_time: expr.depends_on_time(), expr, hold, range, touched: now, labels, annotations })
+    let counts_time = expr.depends_on_time();
+    Ok(Rule { expr, hold, range, counts_time, touched: now, stands_until: None, labels, annotations })
 }
 
 fn texts(values: &Json) -> BTreeMap<String, String> {

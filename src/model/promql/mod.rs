@@ -8,6 +8,7 @@ mod binary;
 mod evaluate;
 mod lexer;
 mod parser;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use crate::base::clock::Time;
 pub use evaluate::{NAME, Taken, evaluate};
 pub use lexer::span;
 pub use parser::parse;
+pub use standing::stands_until;
 
 /// Where samples come from.
 pub trait Metrics {

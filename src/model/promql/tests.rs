@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use jiff::SignedDuration;
 
-use super::{Labels, Metrics, Sample, Taken, Value, evaluate, parse};
+use super::{Labels, Metrics, Sample, Taken, Value, evaluate, parse, stands_until};
 use crate::base::clock::Time;
 
 fn labels(list: &[(&str, &str)]) -> Labels {
@@ -152,6 +152,34 @@ fn functions_look_at_the_time_and_back() {
     let day = SignedDuration::from_hours(24);
     let selected = metrics.selectors().into_iter().map(|selector| (selector.metric(), selector.range()));
     assert_eq!(selected.collect::<Vec<_>>(), [("up", None), ("node", Some(day)), ("up", None)]);
+}
+
+#[test]
+fn what_waits_for_an_age_stands_until_it_is_reached() {
+    // At 100 s; `objects` are since 30, 6 and 9 s.
+    let until = |text: &str| stands_until(&parse(text).unwrap(), &Made).map(Time::as_second);
+    let never = Some(Time::MAX.as_second());
+    assert_eq!(until("time() - objects >= 80"), Some(110), "of the one that is not as old yet");
+    assert_eq!(until("time() - objects >= 70"), Some(100), "the others are");
+    assert_eq!(until("time() - objects > 95.5"), Some(101), "the first of three, in whole seconds");
+    assert_eq!(until("time() - objects >= 70.5"), Some(100));
+    assert_eq!(until("time() - objects >= 60"), never, "all are as old");
+    assert_eq!(until("max by (resource) (time() - objects >= 80 and on () up)"), Some(110));
+    assert_eq!(until("time() - objects >= 80 or time() - objects{resource='pods'} > 75"), Some(105));
+    assert_eq!(until("time() - nothing >= 80"), never);
+    assert_eq!(until("objects > 80"), never, "the time is nothing to it");
+    for unknown in [
+        "time() - objects < 80",
+        "time() - objects >= bool 80",
+        "objects - time() > 80",
+        "max(time() - objects) >= 80",
+        "topk(1, time() - objects >= 80)",
+        "changes(up[2m]) > 2",
+        "time() - objects >= 1e300",
+        "time() - objects",
+    ] {
+        assert_eq!(until(unknown), None, "{unknown}");
+    }
 }
 
 #[test]

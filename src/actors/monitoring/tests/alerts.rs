@@ -215,14 +215,14 @@ fn an_alert_that_says_something_else_is_told_of_again() {
 fn an_alert_goes_with_its_rule_and_stays_when_another_comes() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "False"), ("Degraded", "False")]));
-    rig.run(300);
+    rig.run(310);
     let rules = json!({
         "apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
         "metadata": { "name": "another", "namespace": "default" },
         "spec": { "groups": [{ "name": "a", "rules": [{ "alert": "Own", "expr": "cluster_operator_up == 0" }] }] },
     });
     rig.put(&PROMETHEUS_RULES, rules);
-    rig.run(400);
+    rig.run(390);
     rig.write(&Write::delete_now(&PROMETHEUS_RULES, "default", "another"));
     rig.run(60);
     assert_eq!(
