@@ -113,6 +113,8 @@ pub enum Interest {
     PodsOn(String),
     /// Objects of any kind, when who owns whom moves ([`Change::moves_ownership`]).
     Ownership,
+    /// What components count by this metric ([`Input::counters`]).
+    Counted(&'static str),
 }
 
 /// What an actor sees at one step.

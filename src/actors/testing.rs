@@ -379,6 +379,7 @@ fn concerns(interest: &Interest, change: &Change) -> bool {
         }
         Interest::Object(key) => change.key == *key,
         Interest::Ownership => change.moves_ownership(),
+        Interest::Counted(_) => false,
         Interest::PodsOn(node) => {
             change.key.is(&resources::PODS) && change.object.text("/spec/nodeName") == node
         }

@@ -4,7 +4,10 @@ use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 /// Bytes as lower-case hex, as digests are written.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |text, byte| text + &format!("{byte:02x}"))
+    let mut text = String::with_capacity(2 * bytes.len());
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    text.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+    text
 }
 
 /// A span since the start of a run as `H:MM:SS`, e.g. `1:02:03`; milliseconds are cut.

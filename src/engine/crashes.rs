@@ -77,13 +77,13 @@ impl Simulation {
     /// Puts a new actor in the place of one that stands in no pod. It has everything still to see.
     pub(super) fn replace(&mut self, id: ActorId) {
         let Some(slot) = self.slots.get(&id) else { return };
-        let name = slot.actor.name();
+        let name = slot.actor.name().to_owned();
         let again = self.program_again(id).or_else(|| {
             let kubernetes = actors::kubernetes(&self.streams);
             let mut all = kubernetes.into_iter().chain(actors::controllers(&self.world, &self.streams));
             all.find(|actor| actor.name() == name)
         });
-        self.exports.forget(name);
+        self.forget_counts(&name);
         let Some(actor) = again else { return };
         let Some(slot) = self.slots.get_mut(&id) else { return };
         if let Some(at) = slot.wake_at.take() {

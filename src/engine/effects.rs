@@ -29,7 +29,10 @@ impl Simulation {
                     self.end_process(&pod, &container, 0);
                 }
             }
-            Effect::Count(counter) => self.exports.count(counter),
+            Effect::Count(counter) => {
+                self.ready.extend(self.router.scrapers(counter.metric));
+                self.exports.count(counter);
+            }
             Effect::Alert(alert) => {
                 self.note(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
@@ -90,6 +93,13 @@ impl Simulation {
     }
 
     /// Takes in how an alert is now. It has been active since it was told first.
+    /// What a component had counted is gone with it.
+    pub(super) fn forget_counts(&mut self, by: &str) {
+        for metric in self.exports.forget(by) {
+            self.ready.extend(self.router.scrapers(metric));
+        }
+    }
+
     fn take_alert(&self, alert: Alert) {
         let now = self.now();
         self.alerts.send_modify(|told| {

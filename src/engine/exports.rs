@@ -51,12 +51,14 @@ impl Exports {
         counters.push(counter);
     }
 
-    /// A component has ended, and with it what it had counted.
-    pub(super) fn forget(&self, by: &str) {
+    /// A component has ended, and with it what it had counted by these metrics.
+    pub(super) fn forget(&self, by: &str) -> Vec<&'static str> {
         let mut counts = self.lock();
-        if counts.counters.iter().any(|counter| counter.by == by) {
+        let gone: Vec<_> = counts.counters.iter().filter(|one| one.by == by).map(|one| one.metric).collect();
+        if !gone.is_empty() {
             Arc::make_mut(&mut counts.counters).retain(|counter| counter.by != by);
         }
+        gone
     }
 
     /// What running components have counted.
@@ -123,8 +125,9 @@ mod tests {
             exports.counters().iter().map(|one| format!("{}={}", one.by, one.count)).collect::<Vec<_>>()
         };
         assert_eq!(told(&exports), ["b=5", "a=2"]);
-        exports.forget("b");
+        assert_eq!(exports.forget("b"), ["errors"]);
         assert_eq!(told(&exports), ["a=2"]);
+        assert!(exports.forget("b").is_empty());
     }
 
     #[test]

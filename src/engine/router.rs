@@ -45,6 +45,7 @@ pub(super) struct Router {
     objects: ByKey<BTreeSet<ActorId>>,
     nodes: BTreeMap<String, BTreeSet<ActorId>>,
     ownership: BTreeSet<ActorId>,
+    counted: BTreeMap<&'static str, BTreeSet<ActorId>>,
 }
 
 impl Router {
@@ -60,6 +61,7 @@ impl Router {
                 Interest::Object(key) => self.objects.get_or_default(key),
                 Interest::PodsOn(node) => self.nodes.entry(node).or_default(),
                 Interest::Ownership => &mut self.ownership,
+                Interest::Counted(metric) => self.counted.entry(metric).or_default(),
             };
             readers.insert(actor);
         }
@@ -73,7 +75,7 @@ impl Router {
         self.objects.change_each(|readers| {
             readers.remove(&actor);
         });
-        for readers in self.nodes.values_mut() {
+        for readers in self.nodes.values_mut().chain(self.counted.values_mut()) {
             readers.remove(&actor);
         }
         self.ownership.remove(&actor);
@@ -96,6 +98,11 @@ impl Router {
         readers.sort_unstable();
         readers.dedup();
         readers
+    }
+
+    /// The actors that want to know what is counted by a metric.
+    pub(super) fn scrapers(&self, metric: &str) -> impl Iterator<Item = ActorId> {
+        self.counted.get(metric).into_iter().flatten().copied()
     }
 
     fn kind(&mut self, resource: Resource) -> &mut Readers {

@@ -164,7 +164,7 @@ impl Simulation {
     /// Drops an actor: its memory is gone.
     pub(super) fn remove(&mut self, id: ActorId) {
         if let Some(slot) = self.slots.remove(&id) {
-            self.exports.forget(slot.actor.name());
+            self.forget_counts(slot.actor.name());
             if let Some(wake_at) = slot.wake_at {
                 self.wakes.remove(&(wake_at, id));
             }

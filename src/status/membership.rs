@@ -7,7 +7,9 @@ const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io/";
 
 /// The value of one of these annotations; empty where there is none.
 pub(super) fn annotation<'a>(object: &'a Object, name: &str) -> &'a str {
-    object.annotation(&format!("{MACHINE_CONFIG}{name}")).unwrap_or_default()
+    let all = object["metadata"]["annotations"].as_object().into_iter().flatten();
+    let mut found = all.filter(|(key, _)| key.strip_prefix(MACHINE_CONFIG) == Some(name));
+    found.next().and_then(|(_, value)| value.as_str()).unwrap_or_default()
 }
 
 /// The pool of a node: `master` before custom pools before `worker`. Among several custom pools the first counts, where

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::metrics::{
-    Counted, Moment, Transitions, certificates_served, changes_certificates, concerns, counters, is_counted,
-    is_exported, is_touched,
+    COUNTED, Counted, Moment, SERVING_CERTIFICATE, Transitions, certificates_served, concerns, counters,
+    is_counted, is_exported, is_touched,
 };
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
@@ -25,12 +25,9 @@ use crate::model::counter::Counter;
 use crate::model::promql::{self, Labels, Selector, Value};
 use crate::model::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
-    NODES, PODS, PROMETHEUS_RULES, SECRETS, SERVICE_MONITORS, SERVICES,
+    NODES, PODS, PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
 };
 use crate::model::world::World;
-
-/// Within this time a program serves by the certificate that it was given.
-const CERTIFICATES_CHANGE: SignedDuration = SignedDuration::from_secs(120);
 
 /// An alert that is pending or fires.
 #[derive(Debug, Clone)]
@@ -58,8 +55,6 @@ pub struct Prometheus {
     served: Vec<String>,
     /// What the parts of the machine-config operator have counted.
     counted: Vec<Counter>,
-    /// Until when it may be that the operator comes to serve by another certificate: no change of the API tells of that.
-    watches_until: Option<Time>,
 }
 
 impl Prometheus {
@@ -78,7 +73,7 @@ impl Prometheus {
             self.concerned.clear();
             self.read_at = Some(now);
         }
-        self.notice_certificates(input);
+        self.notice_certificates(input.counters, now);
         self.notice_counters(input);
         for change in input.changes {
             self.transitions.notice(change);
@@ -102,17 +97,14 @@ impl Prometheus {
         }
     }
 
-    /// Looks at what the operator serves by, and watches it for a while when that is to change.
-    fn notice_certificates(&mut self, input: &Input<'_>) {
-        if input.changes.iter().any(changes_certificates) {
-            self.watches_until = Some(after(input.now, CERTIFICATES_CHANGE));
-        }
-        if certificates_served(input.counters).eq(&self.served) {
+    /// Looks at what the operator serves by.
+    fn notice_certificates(&mut self, counters: &[Counter], now: Time) {
+        if certificates_served(counters).eq(&self.served) {
             return;
         }
-        self.served = certificates_served(input.counters).cloned().collect();
+        self.served = certificates_served(counters).cloned().collect();
         let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_exported(selector.metric()));
-        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
+        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = now);
     }
 
     /// What is counted in memory comes to something else without a change of the API.
@@ -230,8 +222,7 @@ impl Prometheus {
 
     fn wake_at(&self, now: Time) -> Option<Time> {
         let next = next_scrape(now);
-        let watches = self.watches_until.is_some_and(|until| until >= next);
-        if watches || self.rules.iter().any(|rule| self.is_due(rule, next)) {
+        if self.rules.iter().any(|rule| self.is_due(rule, next)) {
             return Some(next);
         }
         let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
@@ -277,8 +268,8 @@ impl Actor for Prometheus {
         ];
         let of_target = [PODS, SERVICES, SERVICE_MONITORS]
             .map(|resource| Interest::In(resource, "openshift-cluster-version".to_owned()));
-        let certificates = Interest::In(SECRETS, "openshift-cluster-version".to_owned());
-        kinds.into_iter().map(Interest::Kind).chain(of_target).chain([certificates]).collect()
+        let counted = COUNTED.into_iter().chain([SERVING_CERTIFICATE]).map(Interest::Counted);
+        kinds.into_iter().map(Interest::Kind).chain(of_target).chain(counted).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {

@@ -1,10 +1,9 @@
 //! By whose certificate the cluster-version operator serves, and whom Prometheus trusts to sign it.
 
-use super::operator::NAMESPACE;
 use crate::model::certificate::{BUNDLE_KEY, Certificate};
 use crate::model::counter::Counter;
-use crate::model::resources::{CONFIG_MAPS, SECRETS};
-use crate::model::{Change, Key, View};
+use crate::model::resources::CONFIG_MAPS;
+use crate::model::{Key, View};
 
 /// What who connects to the operator sees of its certificate: 1 for the key that signed it. It is no metric.
 pub(in crate::actors) const SERVING_CERTIFICATE: &str = "serving_certificate";
@@ -33,12 +32,6 @@ pub(in crate::actors::monitoring) fn certificates_served(
 ) -> impl Iterator<Item = &String> {
     let served = counters.iter().filter(|one| one.metric == SERVING_CERTIFICATE && one.count > 0);
     served.filter_map(|one| one.labels.get("signer"))
-}
-
-/// Whether a change may lead the operator or Prometheus to other certificates, soon.
-pub(in crate::actors::monitoring) fn changes_certificates(change: &Change) -> bool {
-    let key = &change.key;
-    is_bundle(key) || key.is(&SECRETS) && key.namespace == NAMESPACE && key.name == CERTIFICATE
 }
 
 pub(super) fn is_bundle(key: &Key) -> bool {

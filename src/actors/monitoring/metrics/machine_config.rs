@@ -7,6 +7,9 @@ use crate::model::promql::Taken;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
 use crate::model::{Change, ChangeKind, Key};
 
+/// What they keep in memory, of which no change of the API tells.
+pub(in crate::actors::monitoring) const COUNTED: [&str; 3] = [DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS];
+
 /// Nodes that have the labels of several pools, of which one was chosen: 1.
 const POOL_ALERT: &str = "mcc_pool_alert";
 
@@ -61,5 +64,5 @@ pub(in crate::actors::monitoring) fn counters(all: &[Counter]) -> impl Iterator<
 
 /// Whether a metric of theirs is kept in memory.
 pub(in crate::actors::monitoring) fn is_counted(metric: &str) -> bool {
-    [DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS].contains(&metric)
+    COUNTED.contains(&metric)
 }

@@ -7,10 +7,10 @@ mod objects;
 mod operator;
 mod transitions;
 
+pub(super) use certificates::certificates_served;
 pub(in crate::actors) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
-pub(super) use certificates::{certificates_served, changes_certificates};
 pub use exposition::{EXPOSITION, exposition};
-pub(super) use machine_config::{counters, is_counted};
+pub(super) use machine_config::{COUNTED, counters, is_counted};
 pub(super) use operator::is_exported;
 pub(in crate::actors) use operator::{PAYLOAD, PAYLOAD_ERRORS};
 pub use transitions::Transitions;

@@ -333,16 +333,13 @@ fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 
 /// The conditions of an operator; Unknown ones are left out.
 fn conditions_of(object: &Object, taken: &mut Taken<'_>) {
+    let name = object.name();
     for condition in object.list("/status/conditions") {
         let status = text(condition, "status");
         let holds = truth(status == "True");
         if status != "Unknown" && taken.wants(holds) {
-            let labels = [
-                ("name", object.name()),
-                ("condition", text(condition, "type")),
-                ("reason", text(condition, "reason")),
-            ];
-            offer(taken, &labels, holds);
+            let (kind, reason) = (text(condition, "type"), text(condition, "reason"));
+            offer(taken, &[("name", name), ("condition", kind), ("reason", reason)], holds);
         }
     }
 }
