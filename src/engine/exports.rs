@@ -51,7 +51,7 @@ impl Exports {
         counters.push(counter);
     }
 
-    /// A component has ended, and with it what it had counted by these metrics.
+    /// A component has ended, and with it what it had counted: gives the metrics.
     pub(super) fn forget(&self, by: &str) -> Vec<&'static str> {
         let mut counts = self.lock();
         let gone: Vec<_> = counts.counters.iter().filter(|one| one.by == by).map(|one| one.metric).collect();
