@@ -80,6 +80,8 @@ pub struct MachineConfigDaemon {
     back_off: SignedDuration,
     /// How often in a row it failed to change the operating system in the sync under way.
     failed_tries: usize,
+    /// Why it fails when the pause under way is over, whatever is so by then.
+    gave_up: Option<String>,
     /// Whether its last writes are unanswered.
     asked: bool,
     events: Option<Recorder>,
@@ -122,6 +124,7 @@ impl MachineConfigDaemon {
             target: String::new(),
             back_off: BACK_OFF.0,
             failed_tries: 0,
+            gave_up: None,
             asked: false,
             events: None,
             errors: BTreeMap::new(),

@@ -275,22 +275,26 @@ impl MachineConfigDaemon {
         }
         let (os, keys) = changes(from, to);
         out.progress.push(told::applying(os, keys));
-        self.failed_tries = 0;
+        (self.failed_tries, self.gave_up) = (0, None);
         self.phase = Phase::Applying(now + self.draw("apply", Pace::of(view).apply));
     }
 
     fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         let (os, keys) = changes(from, to);
+        if let Some(why) = self.gave_up.take() {
+            return self.fail_to_pivot(&why, node, now, out);
+        }
         // The same operating system is not pulled again.
         if let Some(failure) = OsFailure::of(node, view, &self.target).filter(|_| os) {
-            if let Some(pause) = failure.pauses.get(self.failed_tries) {
-                self.failed_tries += 1;
-                self.phase = Phase::Applying(after(now, *pause));
-                return;
-            }
-            out.effects.push(self.count(PIVOT_ERRORS));
-            return self.fail(&failure.why, node, now, out);
+            let Some(pause) = failure.pauses.get(self.failed_tries) else {
+                return self.fail_to_pivot(&failure.why, node, now, out);
+            };
+            self.failed_tries += 1;
+            let is_last = self.failed_tries == failure.pauses.len();
+            self.gave_up = (is_last && failure.ends_with_pause).then_some(failure.why);
+            self.phase = Phase::Applying(after(now, *pause));
+            return;
         }
         let through = told::succeeded(node.name());
         out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
@@ -301,6 +305,12 @@ impl MachineConfigDaemon {
             out.annotate(POST_CONFIG_ACTION, "Rebooting");
         }
         self.phase = Phase::Rebooting;
+    }
+
+    /// Says that it could not change the operating system, which is counted.
+    fn fail_to_pivot(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
+        out.effects.push(self.count(PIVOT_ERRORS));
+        self.fail(why, node, now, out);
     }
 
     fn reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {

@@ -161,6 +161,30 @@ fn an_image_that_cannot_be_pulled_is_told_with_the_command_that_failed() {
     assert!(reboots(&rig) > 0);
 }
 
+/// After how many seconds it is told that a node is kept from its operating system; with the fault healed after `healed` of them.
+fn told_after(kind: FaultKind, release: &str, healed: Option<usize>) -> Option<usize> {
+    let mut rig = rig();
+    controller_config(&mut rig, release);
+    drain_with(&mut rig, kind, "no route to host");
+    (0..600).find(|second| {
+        if healed == Some(*second) {
+            tell(&mut rig, None);
+        }
+        rig.run(1);
+        seen(&rig)[2].contains("no route to host")
+    })
+}
+
+#[test]
+fn what_is_healed_in_the_pause_that_ends_all_tries_is_told_nevertheless() {
+    for (release, is_told) in [("4.16.1", false), ("4.22.1", true)] {
+        let after = told_after(FaultKind::OsUpdateFails, release, None).unwrap();
+        let healed = |before| told_after(FaultKind::OsUpdateFails, release, Some(after - before));
+        assert_eq!(healed(30), Some(after).filter(|_| is_told), "{release}");
+        assert_eq!(healed(45), None, "{release}: there is a try after that");
+    }
+}
+
 #[test]
 fn what_fails_is_tried_again_before_anything_is_said() {
     let cases = [
@@ -168,18 +192,7 @@ fn what_fails_is_tried_again_before_anything_is_said() {
         (FaultKind::OsUpdateFails, "4.16.1"),
         (FaultKind::OsUpdateFails, "4.22.1"),
     ];
-    let took = cases.map(|(kind, release)| {
-        let mut rig = rig();
-        controller_config(&mut rig, release);
-        drain_with(&mut rig, kind, "no route to host");
-        let went_on = (0..600).take_while(|_| {
-            rig.run(1);
-            seen(&rig)[0] == "Working"
-        });
-        let seconds = went_on.count();
-        assert!(seen(&rig)[2].contains("no route to host"), "{kind:?} of {release}");
-        seconds
-    });
+    let took = cases.map(|(kind, release)| told_after(kind, release, None).unwrap());
     // All write files for as long, and then pause for 155, 150 and 70 seconds.
     assert!((156..300).contains(&took[0]), "{took:?}");
     assert_eq!([took[0] - took[1], took[1] - took[2]], [5, 80]);

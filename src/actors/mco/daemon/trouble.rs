@@ -35,7 +35,7 @@ const REBASES_UNCAPPED: &[SignedDuration] = &[
     SignedDuration::from_secs(80),
 ];
 /// The same for seven tries that are a minute apart at most: a pause that would be longer ends them all (`wait.Backoff.Cap`), so that there
-/// are no more than these.
+/// are no more than these, and no try after the last.
 const REBASES: &[SignedDuration] =
     &[SignedDuration::from_secs(10), SignedDuration::from_secs(20), SignedDuration::from_secs(40)];
 
@@ -58,6 +58,8 @@ pub(super) struct OsFailure {
     pub(super) why: String,
     /// The pauses before it is tried again.
     pub(super) pauses: &'static [SignedDuration],
+    /// Whether nothing is tried after the last of them.
+    pub(super) ends_with_pause: bool,
 }
 
 impl OsFailure {
@@ -70,7 +72,7 @@ impl OsFailure {
                 "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
                  podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
             );
-            return Some(Self { why, pauses: PULLS });
+            return Some(Self { why, pauses: PULLS, ends_with_pause: false });
         }
         let fault = fault(node, FaultKind::OsUpdateFails)?;
         let is_new = controller_line(view) >= LOWER_CASE;
@@ -79,7 +81,7 @@ impl OsFailure {
         let why = format!(
             "{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"
         );
-        Some(Self { why, pauses })
+        Some(Self { why, pauses, ends_with_pause: is_new })
     }
 }
 
