@@ -97,5 +97,6 @@ pub(super) fn pod_from_template(
 
 /// Ten letters that are the same for the same pod template.
 pub(super) fn template_hash(template: &Value) -> String {
-    Streams::new(fnv1a(template.to_string().as_bytes())).stream("pod-template-hash").suffix(10)
+    let text = serde_json::to_vec(template).unwrap_or_default();
+    Streams::new(fnv1a(&text)).stream("pod-template-hash").suffix(10)
 }

@@ -92,7 +92,6 @@ impl Simulation {
         })
     }
 
-    /// Takes in how an alert is now. It has been active since it was told first.
     /// What a component had counted is gone with it.
     pub(super) fn forget_counts(&mut self, by: &str) {
         for metric in self.exports.forget(by) {
@@ -100,6 +99,7 @@ impl Simulation {
         }
     }
 
+    /// Takes in how an alert is now. It has been active since it was told first.
     fn take_alert(&self, alert: Alert) {
         let now = self.now();
         self.alerts.send_modify(|told| {

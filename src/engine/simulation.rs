@@ -286,7 +286,7 @@ impl Simulation {
 
     /// Lets the ready actors take their turns at this moment until none is left.
     pub(super) fn settle(&mut self) -> Result<(), SessionError> {
-        // Time stands still for as long as somebody is ready.
+        // Time stands still for as long as somebody is ready, and who runs beside the engine writes nothing meanwhile.
         let (now, mut steps) = (self.now(), 0);
         self.take_changes();
         self.wake_by(now)?;
@@ -298,7 +298,6 @@ impl Simulation {
             }
             steps += 1;
             self.turn(id);
-            self.take_changes();
             self.wake_by(now)?;
         }
         Ok(())

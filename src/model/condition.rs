@@ -31,9 +31,18 @@ impl Condition {
     }
 }
 
+/// The type of a condition; empty where it has none. By order of names it comes last, so that is looked at first.
+pub(crate) fn type_of(condition: &Value) -> &str {
+    let last = condition.as_object().and_then(|fields| fields.iter().next_back());
+    match last.filter(|(name, _)| *name == "type") {
+        Some((_, kind)) => kind.as_str().unwrap_or_default(),
+        None => text_of(condition, "type"),
+    }
+}
+
 /// The first condition of this type in a `conditions` list.
 pub fn find<'a>(conditions: &'a [Value], kind: &str) -> Option<&'a Value> {
-    conditions.iter().find(|condition| text_of(condition, "type") == kind)
+    conditions.iter().find(|condition| type_of(condition) == kind)
 }
 
 /// The first condition of this type in `status.conditions` of an object.
@@ -62,7 +71,7 @@ pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
             entry[field] = json!(text);
         }
     }
-    match conditions.iter_mut().find(|old| text_of(old, "type") == condition.kind) {
+    match conditions.iter_mut().find(|old| type_of(old) == condition.kind) {
         Some(old) => {
             if old["status"] == entry["status"] {
                 entry["lastTransitionTime"] = old["lastTransitionTime"].clone();
@@ -89,7 +98,7 @@ fn is_entry(entry: &Value, condition: &Condition) -> bool {
 /// Gives conditions that have the status which they had `before` their transition times back, however often they were set since.
 pub fn keep_transitions(conditions: &mut Value, before: &Value) {
     for condition in conditions.as_array_mut().into_iter().flatten() {
-        let kind = condition["type"].as_str().unwrap_or_default();
+        let kind = type_of(condition);
         let old = before.as_array().and_then(|list| find(list, kind));
         if let Some(old) = old.filter(|old| old["status"] == condition["status"]) {
             condition["lastTransitionTime"] = old["lastTransitionTime"].clone();
@@ -99,7 +108,7 @@ pub fn keep_transitions(conditions: &mut Value, before: &Value) {
 
 /// Removes the condition of this type.
 pub fn remove(conditions: &mut Vec<Value>, kind: &str) {
-    conditions.retain(|condition| condition["type"] != kind);
+    conditions.retain(|condition| type_of(condition) != kind);
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Capabilities {
             return false;
         }
         self.spec = Some(spec.clone());
-        let enabled = self.enabled();
+        let enabled = self.enabled().cloned().collect::<BTreeSet<_>>();
         let set = spec["baselineCapabilitySet"].as_str().unwrap_or(CURRENT);
         self.asked = release.capability_sets.get(set).into_iter().flatten().cloned().collect();
         if set == CURRENT {
@@ -95,9 +95,9 @@ impl Capabilities {
     /// `status.capabilities`.
     pub(super) fn status(&self) -> Value {
         let mut status = json!({ "knownCapabilities": self.known });
-        let enabled = self.enabled();
+        let enabled: Vec<Value> = self.enabled().map(|name| json!(name)).collect();
         if !enabled.is_empty() {
-            status["enabledCapabilities"] = json!(enabled);
+            status["enabledCapabilities"] = Value::Array(enabled);
         }
         status
     }
@@ -111,8 +111,9 @@ impl Capabilities {
         self.asked.contains(name) || self.implicit.contains(name)
     }
 
-    fn enabled(&self) -> BTreeSet<String> {
-        self.asked.union(&self.implicit).cloned().collect()
+    /// What is enabled, sorted.
+    fn enabled(&self) -> impl Iterator<Item = &String> {
+        self.asked.union(&self.implicit)
     }
 }
 
@@ -134,7 +135,7 @@ mod tests {
     }
 
     fn enabled(capabilities: &Capabilities) -> Vec<String> {
-        capabilities.enabled().into_iter().collect()
+        capabilities.enabled().cloned().collect()
     }
 
     #[test]

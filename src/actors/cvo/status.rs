@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::apply::{ApplyLoop, Mode};
 use super::behaviour::Behaviour;
@@ -42,18 +42,35 @@ pub(super) struct Report<'a> {
     pub(super) invalid: &'a [String],
 }
 
-/// The ClusterVersion as the operator wants it: the object with its new status.
-pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
-    let mut object = cluster_version.to_value();
+/// The ClusterVersion as the operator wants it: the object with its new status; `None` where it stands there already.
+pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) -> Option<Value> {
+    let status = status(cluster_version, report, now);
+    (status != cluster_version["status"]).then(|| {
+        let fields = cluster_version.as_object().into_iter().flatten();
+        let others =
+            fields.filter(|(name, _)| *name != "status").map(|(name, value)| (name.clone(), value.clone()));
+        Value::Object(others.chain([("status".to_owned(), status)]).collect())
+    })
+}
+
+/// The status: what is made anew each time, and what else stands there.
+fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let work = &report.apply.work;
-    let status = &mut object["status"];
-    status["desired"] = report.updates.desired(&work.release);
-    status["observedGeneration"] = json!(work.generation);
-    status["versionHash"] = json!(report.apply.payload.hash);
-    status["capabilities"] = report.capabilities.status();
-    let retrieved = report.updates.tell(cluster_version, status);
+    let made = [
+        ("desired", report.updates.desired(&work.release)),
+        ("observedGeneration", json!(work.generation)),
+        ("versionHash", json!(report.apply.payload.hash)),
+        ("capabilities", report.capabilities.status()),
+    ];
+    let is_made = |field: &str| made.iter().any(|(name, _)| *name == field);
+    let before = cluster_version["status"].as_object().into_iter().flatten();
+    let kept = before.filter(|(name, _)| !is_made(name)).map(|(name, value)| (name.clone(), value.clone()));
+    let mut status: Map<String, Value> = kept.collect();
+    status.extend(made.map(|(name, value)| (name.to_owned(), value)));
+    let mut status = Value::Object(status);
+    let retrieved = report.updates.tell(cluster_version, &mut status);
     let version = work.release.version.to_string();
-    let mut entries = take_list(status, "history");
+    let mut entries = take_list(&mut status, "history");
     // What was loaded last tells of the risks. A target that was refused is not what runs, so they are forgotten (`syncStatus`).
     let refused = matches!(report.load, Load::Failed { .. });
     let accepted_risks = if refused { Some("") } else { work.accepted_risks.as_deref() };
@@ -67,10 +84,10 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     let pruning = if report.behaviour.weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
-    let mut conditions = take_list(status, "conditions");
+    let mut conditions = take_list(&mut status, "conditions");
     set_conditions(&mut conditions, report, retrieved, &version, now);
     status["conditions"] = Value::Array(conditions);
-    object
+    status
 }
 
 /// The ClusterVersion after too many failed writes (`syncFailingStatus`): what is stored, with the error on top.

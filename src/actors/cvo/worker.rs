@@ -292,11 +292,9 @@ impl Worker {
             previews: is_preview(&apply.payload.selection.feature_set),
             invalid: &self.invalid,
         };
-        let object = status::write(cluster_version, &report, now);
-        if object["status"] == cluster_version["status"] {
-            self.queue.succeeded();
-        } else {
-            out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object));
+        match status::write(cluster_version, &report, now) {
+            None => self.queue.succeeded(),
+            Some(object) => out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object)),
         }
     }
 }

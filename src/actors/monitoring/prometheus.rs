@@ -12,8 +12,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::metrics::{
-    COUNTED, Counted, Moment, SERVING_CERTIFICATE, Transitions, certificates_served, concerns, counters,
-    is_counted, is_exported, is_touched,
+    COUNTED, Compared, Counted, Moment, SERVING_CERTIFICATE, Transitions, certificates_served, concerns,
+    counters, is_counted, is_exported, is_touched,
 };
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
@@ -88,9 +88,10 @@ impl Prometheus {
             let concerned = self.concerned.entry(kind).or_insert_with(|| {
                 (0..self.rules.len()).filter(|index| of_kind(&self.rules[*index])).collect()
             });
+            let compared = Compared::of(change);
             for index in concerned {
                 let rule = &mut self.rules[*index];
-                if is_open(rule) && rule.expr.reads(&|found, labels| is_touched(found, labels, change)) {
+                if is_open(rule) && rule.expr.reads(&|found, labels| is_touched(found, labels, &compared)) {
                     rule.touched = now;
                 }
             }

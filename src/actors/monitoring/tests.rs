@@ -280,7 +280,8 @@ fn a_selector_is_touched_by_what_changes_its_samples() {
     };
     let is_touched = |query: &str, change: &Change| {
         let expr = parse(query).unwrap();
-        expr.reads(&|selector, labels| super::metrics::is_touched(selector, labels, change))
+        let compared = super::metrics::Compared::of(change);
+        expr.reads(&|selector, labels| super::metrics::is_touched(selector, labels, &compared))
     };
     let degraded = "cluster_operator_conditions{condition=\"Degraded\"} == 1";
     assert!(is_touched(degraded, &modified("False", "True")));

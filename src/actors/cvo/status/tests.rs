@@ -257,7 +257,7 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
         previews: false,
         invalid,
     };
-    write(&object, &report, now())
+    write(&object, &report, now()).unwrap()
 }
 
 #[test]

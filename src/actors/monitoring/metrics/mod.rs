@@ -1,6 +1,7 @@
 //! Metrics by name, made of the objects of a cluster.
 
 mod certificates;
+mod compared;
 mod exposition;
 mod machine_config;
 mod objects;
@@ -9,6 +10,7 @@ mod transitions;
 
 pub(super) use certificates::certificates_served;
 pub(in crate::actors) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
+pub(super) use compared::Compared;
 pub use exposition::{EXPOSITION, exposition};
 pub(super) use machine_config::{COUNTED, counters, is_counted};
 pub(super) use operator::is_exported;
@@ -18,7 +20,7 @@ pub use transitions::Transitions;
 use crate::base::clock::Time;
 use crate::model::counter::Counter;
 use crate::model::promql::{Metrics, NAME, Sample, Selector, Taken};
-use crate::model::{Change, Key, View};
+use crate::model::{Key, View};
 
 /// The metrics of a cluster at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -98,9 +100,9 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
 
 /// Whether a change of the cluster may lead to other samples that a selector takes, of which these labels alone count where
 /// some are given.
-pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, change: &Change) -> bool {
-    let metric = selector.metric();
-    operator::is_touched(selector, labels, change)
+pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, compared: &Compared<'_>) -> bool {
+    let (metric, change) = (selector.metric(), compared.change);
+    operator::is_touched(selector, labels, compared)
         .unwrap_or_else(|| machine_config::is_touched(metric, change) || objects::is_touched(metric, change))
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
 use crate::base::clock::parse_rfc3339;
 use crate::model::promql::{Selector, Taken};
@@ -80,26 +81,50 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> Option<bool> {
 
 /// Whether a change may lead to other samples that a selector takes of a metric of the operator; `None` if it has no such
 /// metric.
-pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, change: &Change) -> Option<bool> {
+pub(super) fn is_touched(
+    selector: &Selector,
+    labels: Option<&[String]>,
+    compared: &Compared<'_>,
+) -> Option<bool> {
+    let change = compared.change;
     let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is(kind));
     let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == selector.metric())?;
     let touches = match source {
         Source::Memory => true,
         Source::Kinds(kinds) => is_of(kinds),
-        Source::Each(kinds, collect) => is_of(kinds) && differs(selector, labels, *collect, change),
+        Source::Each(kinds, collect) => is_of(kinds) && differs(selector, labels, *collect, compared),
     };
     Some(touches || moves_target(change))
 }
 
 /// Whether a selector takes other samples of an object than before. Where labels are given, nothing else of samples counts.
-fn differs(selector: &Selector, labels: Option<&[String]>, collect: CollectOf, change: &Change) -> bool {
-    let Some(old) = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) else { return true };
-    if says_the_same(old, &change.object) {
+fn differs(
+    selector: &Selector,
+    labels: Option<&[String]>,
+    collect: CollectOf,
+    compared: &Compared<'_>,
+) -> bool {
+    let Some(old) = compared.before() else { return true };
+    let new = &compared.change.object;
+    let [gone, come] = compared.conditions();
+    let matters = |condition: &&Value| match collect {
+        CollectOf::Availability(_) => condition::type_of(condition) == "Available",
+        CollectOf::Condition(_) => true,
+    };
+    let same_versions = || old.list("/status/versions") == new.list("/status/versions");
+    if !gone.iter().chain(come).any(matters) && same_versions() {
         return false;
     }
-    let samples = |object: &Object| {
+    let samples = |object: &Object, conditions: &[&Value]| {
         let mut taken = Taken::of(selector);
-        collect(object, &mut taken);
+        match collect {
+            CollectOf::Availability(collect) => collect(object, &mut taken),
+            CollectOf::Condition(collect) => {
+                for condition in conditions {
+                    collect(object.name(), condition, &mut taken);
+                }
+            }
+        }
         let mut samples = taken.into_samples();
         if let Some(kept) = labels {
             for sample in &mut samples {
@@ -109,16 +134,7 @@ fn differs(selector: &Selector, labels: Option<&[String]>, collect: CollectOf, c
         }
         samples
     };
-    samples(old) != samples(&change.object)
-}
-
-/// Whether two states of an object agree in all that samples of each object are made of.
-fn says_the_same(old: &Object, new: &Object) -> bool {
-    fn told(object: &Object) -> impl Iterator<Item = [&str; 3]> {
-        let conditions = object.list("/status/conditions").iter();
-        conditions.map(|condition| ["type", "status", "reason"].map(|field| text(condition, field)))
-    }
-    told(old).eq(told(new)) && old.list("/status/versions") == new.list("/status/versions")
+    samples(old, gone) != samples(new, come)
 }
 
 /// Whether a change may lead Prometheus to another pod, or to none.
@@ -137,8 +153,14 @@ fn moves_target(change: &Change) -> bool {
 
 pub(super) type Collect = fn(&Moment<'_>, &mut Taken<'_>);
 
-/// Hands out the samples of one object.
-type CollectOf = fn(&Object, &mut Taken<'_>);
+/// Hands out samples of one object.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CollectOf {
+    /// Those of whether it is available, in which version.
+    Availability(fn(&Object, &mut Taken<'_>)),
+    /// Those of one of its conditions, by the object's name.
+    Condition(fn(&str, &Value, &mut Taken<'_>)),
+}
 
 /// What samples are made of.
 #[derive(Debug)]
@@ -167,10 +189,10 @@ pub(super) const METRICS: &[(&str, Collect, Source)] = &[
     (
         "cluster_operator_conditions",
         operator_conditions,
-        Source::Each(&[CLUSTER_OPERATORS, CLUSTER_VERSIONS], conditions_of),
+        Source::Each(&[CLUSTER_OPERATORS, CLUSTER_VERSIONS], CollectOf::Condition(condition_of)),
     ),
     (PAYLOAD_ERRORS, payload_errors, Source::Memory),
-    ("cluster_operator_up", operators_up, Source::Each(&[CLUSTER_OPERATORS], up_of)),
+    ("cluster_operator_up", operators_up, Source::Each(&[CLUSTER_OPERATORS], CollectOf::Availability(up_of))),
     ("cluster_installer", installer, Source::Kinds(&[CONFIG_MAPS])),
 ];
 
@@ -328,19 +350,23 @@ fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 /// Those of ClusterVersion count as an operator's called `version`.
 fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let objects = moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment));
-    objects.for_each(|object| conditions_of(object, taken));
+    for object in objects {
+        let name = object.name();
+        object.list("/status/conditions").iter().for_each(|condition| condition_of(name, condition, taken));
+    }
 }
 
-/// The conditions of an operator; Unknown ones are left out.
-fn conditions_of(object: &Object, taken: &mut Taken<'_>) {
-    let name = object.name();
-    for condition in object.list("/status/conditions") {
-        let status = text(condition, "status");
-        let holds = truth(status == "True");
-        if status != "Unknown" && taken.wants(holds) {
-            let (kind, reason) = (text(condition, "type"), text(condition, "reason"));
-            offer(taken, &[("name", name), ("condition", kind), ("reason", reason)], holds);
-        }
+/// A condition of an operator; Unknown ones are left out.
+fn condition_of(name: &str, condition: &Value, taken: &mut Taken<'_>) {
+    let status = text(condition, "status");
+    let holds = truth(status == "True");
+    if status != "Unknown" && taken.wants(holds) {
+        let labels = [
+            ("name", name),
+            ("condition", condition::type_of(condition)),
+            ("reason", text(condition, "reason")),
+        ];
+        offer(taken, &labels, holds);
     }
 }
 

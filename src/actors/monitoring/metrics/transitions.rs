@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{number, operator};
 use crate::model::promql::Taken;
 use crate::model::resources::{CLUSTER_OPERATORS, PODS};
-use crate::model::{Change, ChangeKind};
+use crate::model::{Change, ChangeKind, condition, text_of};
 
 /// The counts since the operator's pod was made, by operator and condition.
 #[derive(Debug, Clone, Default)]
@@ -29,12 +29,13 @@ impl Transitions {
         if change.kind != ChangeKind::Modified {
             return;
         }
+        let before = old.list("/status/conditions");
         for condition in change.object.list("/status/conditions") {
-            let mut before = old.list("/status/conditions").iter();
-            let before = before.find(|one| one["type"] == condition["type"]);
-            if before.is_some_and(|before| before["status"] != condition["status"]) {
-                let kind = condition["type"].as_str().unwrap_or_default().to_owned();
-                *self.counts.entry((change.object.name().to_owned(), kind)).or_default() += 1;
+            let kind = condition::type_of(condition);
+            let known = condition::find(before, kind);
+            if known.is_some_and(|known| text_of(known, "status") != text_of(condition, "status")) {
+                let counted = (change.object.name().to_owned(), kind.to_owned());
+                *self.counts.entry(counted).or_default() += 1;
             }
         }
     }
