@@ -44,6 +44,8 @@ pub enum FaultKind {
     Silent,
     /// The kubelet reports `Ready=False`.
     NotReady,
+    /// The kubelet does not run, on a machine that does.
+    KubeletStopped,
     /// The kubelet reports `DiskPressure=True`.
     DiskPressure,
     /// A file on the node's disk is not what the MachineConfig says.
@@ -78,7 +80,7 @@ pub enum FaultKind {
     CrashLooping,
 }
 
-const NAMES: [(FaultKind, &str); 23] = [
+const NAMES: [(FaultKind, &str); 24] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -86,6 +88,7 @@ const NAMES: [(FaultKind, &str); 23] = [
     (FaultKind::Stalled, "stalled"),
     (FaultKind::Silent, "silent"),
     (FaultKind::NotReady, "not-ready"),
+    (FaultKind::KubeletStopped, "kubelet-stopped"),
     (FaultKind::DiskPressure, "disk-pressure"),
     (FaultKind::OnDiskMismatch, "on-disk-mismatch"),
     (FaultKind::HiddenMismatch, "hidden-mismatch"),
@@ -109,8 +112,9 @@ impl FaultKind {
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
     /// The names of the faults that nodes have.
-    pub const OF_NODES: [&str; 14] = [
+    pub const OF_NODES: [&str; 15] = [
         "not-ready",
+        "kubelet-stopped",
         "disk-pressure",
         "on-disk-mismatch",
         "hidden-mismatch",

@@ -49,7 +49,8 @@ async fn operator_fails(
     world.act(&step.value, action).await
 }
 
-/// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's; `drifts` is a
+/// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's, which does not run on a
+/// node that `loses its kubelet`; `drifts` is a
 /// file on its disk that is not what the MachineConfig says, `drifts unseen` one that its daemon finds when it starts anew; one that
 /// `cannot be reconciled`, `cannot update its system`, `cannot pull its system` or `degrades` is so for its machine-config daemon,
 /// with the message; one that `cannot be rebooted` stays up though it is to reboot, one that `does not return` stays away after its next
@@ -57,6 +58,7 @@ async fn operator_fails(
 ///
 /// ```gherkin
 /// When node worker-0 becomes not ready
+/// When node worker-0 loses its kubelet
 /// When node worker-0 drifts unseen
 /// When node worker-0 cannot be drained
 /// When node worker-0 cannot update its system
@@ -65,7 +67,7 @@ async fn operator_fails(
 /// When node worker-0 does not return
 /// ```
 #[when(
-    regex = r#"^node (\S+) (becomes not ready|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
+    regex = r#"^node (\S+) (becomes not ready|loses its kubelet|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
 )]
 async fn node_fails(
     world: &mut ClusterWorld,
@@ -76,6 +78,7 @@ async fn node_fails(
 ) -> Result<(), StepError> {
     let kind = match &*how {
         "becomes not ready" => Some(FaultKind::NotReady),
+        "loses its kubelet" => Some(FaultKind::KubeletStopped),
         "comes under disk pressure" => Some(FaultKind::DiskPressure),
         "drifts" => Some(FaultKind::OnDiskMismatch),
         "drifts unseen" => Some(FaultKind::HiddenMismatch),

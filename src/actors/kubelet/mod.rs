@@ -23,6 +23,7 @@ mod probe;
 mod pull;
 mod sandbox;
 mod status;
+mod stopped;
 mod worker;
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ use self::mirror::StaticPods;
 pub(crate) use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
 use self::node::NodeStatus;
 pub(crate) use self::node::{ready_conditions, registered_conditions};
+use self::stopped::Stopped;
 use self::worker::{Memory, Site};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
@@ -66,6 +68,10 @@ pub struct Kubelet {
     /// None where nobody wants to see that it lives.
     lease: Option<NodeLease>,
     started: bool,
+    /// What is there while it does not run.
+    stopped: Option<Stopped>,
+    /// What the runtime said before it ran.
+    missed: Vec<Signal>,
 }
 
 impl Kubelet {
@@ -84,6 +90,8 @@ impl Kubelet {
             images: BTreeSet::new(),
             node_status: NodeStatus::new(node, None),
             started: false,
+            stopped: None,
+            missed: Vec::new(),
         }
     }
 
@@ -152,7 +160,7 @@ impl Kubelet {
                 self.queue.add(change.key.clone());
             }
         }
-        for signal in input.signals {
+        for signal in std::mem::take(&mut self.missed).iter().chain(input.signals) {
             match signal {
                 Signal::Exited { pod, container, code } => {
                     if let Some(object) = input.view.get_key(pod) {
@@ -298,13 +306,16 @@ impl Actor for Kubelet {
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        if !self.started {
-            self.adopt(input.view);
-        }
+        let mut step = Step::default();
         if !input.leap.is_zero() {
             self.leap(input.leap);
         }
-        let mut step = Step::default();
+        if self.is_stopped(input, &mut step) {
+            return step;
+        }
+        if !self.started {
+            self.adopt(input.view);
+        }
         self.notice(input, &mut step);
         let world = Arc::clone(&self.world);
         let site = Site {

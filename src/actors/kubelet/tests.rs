@@ -5,6 +5,7 @@ mod lease;
 mod probes;
 mod starting;
 mod static_pods;
+mod stopped;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

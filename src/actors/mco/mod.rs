@@ -36,7 +36,7 @@ use crate::model::world::World;
 use crate::model::{Identity, Object, View};
 pub use annotations::RELEASE_VERSION;
 pub use daemon::MachineConfigDaemon;
-pub(super) use daemon::{PIVOT_ERRORS, REBOOT_ERRORS};
+pub(super) use daemon::{KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS};
 pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{Installed, annotate_node};

@@ -6,6 +6,7 @@
 
 mod certificates;
 mod changes;
+mod kubelet_health;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
+use self::kubelet_health::{KubeletHealth, has_no_kubelet};
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
 use super::config_node::told::{self, Told};
 use super::config_node::{self, Teller};
@@ -28,6 +30,7 @@ use crate::base::rng::Streams;
 use crate::model::machine::Disk;
 use crate::model::resources::{CONTROLLER_CONFIGS, NODES};
 use crate::model::{Identity, Key, Object, View, Write};
+pub(in crate::actors) use kubelet_health::KUBELET_STATE;
 pub(in crate::actors) use trouble::{PIVOT_ERRORS, REBOOT_ERRORS};
 
 /// How much of a reason is kept, in bytes.
@@ -82,11 +85,14 @@ pub struct MachineConfigDaemon {
     failed_tries: usize,
     /// Why it fails when the pause under way is over, whatever is so by then.
     gave_up: Option<String>,
+    /// Whether it was asked to end.
+    is_to_end: bool,
     /// Whether its last writes are unanswered.
     asked: bool,
     events: Option<Recorder>,
     /// What it has counted since the process began, by metric.
     errors: BTreeMap<&'static str, u64>,
+    kubelet: KubeletHealth,
 }
 
 /// What one look at the node comes to.
@@ -125,9 +131,11 @@ impl MachineConfigDaemon {
             back_off: BACK_OFF.0,
             failed_tries: 0,
             gave_up: None,
+            is_to_end: false,
             asked: false,
             events: None,
             errors: BTreeMap::new(),
+            kubelet: KubeletHealth::default(),
         }
     }
 
@@ -150,7 +158,7 @@ impl MachineConfigDaemon {
         self.target.clear();
         let ready = after(now, self.draw("restart", RESTART));
         (self.phase, self.is_new, self.back_off) = (Phase::Starting(ready), true, BACK_OFF.0);
-        self.forget_errors()
+        self.forget_errors().into_iter().chain(self.forget_kubelet()).collect()
     }
 
     /// A span between two numbers of seconds, drawn for what is done on the way to the target.
@@ -245,8 +253,11 @@ impl Actor for MachineConfigDaemon {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
-        let ends = input.signals.contains(&Signal::Terminate);
+        self.is_to_end |= input.signals.contains(&Signal::Terminate);
+        // Its kubelet ends it.
+        let ends = self.is_to_end && !input.view.get_key(&self.key()).is_some_and(has_no_kubelet);
         let forgotten = if ends { self.end(input.now) } else { Vec::new() };
+        self.is_to_end &= !ends;
         if !input.answers.is_empty() {
             self.asked = false;
             // What was refused did not happen: it starts from the beginning.
@@ -263,8 +274,9 @@ impl Actor for MachineConfigDaemon {
         }
         step.effects.extend(forgotten);
         // Without its node there is nothing to come back to.
-        if input.view.get_key(&self.key()).is_some() {
-            step.wake_at = self.wake_at(input.now);
+        if let Some(node) = input.view.get_key(&self.key()) {
+            step.effects.extend(self.look_at_kubelet(node, input.now));
+            step.wake_at = self.wake_at(input.now).into_iter().chain(self.kubelet.next).min();
             step.why = self.why().into();
         }
         step

@@ -289,6 +289,19 @@ fn one_that_is_asked_to_end_says_again_that_its_node_is_done_unless_it_is_at_wor
 }
 
 #[test]
+fn one_whose_kubelet_is_stopped_is_replaced_when_that_runs_again() {
+    let mut rig = rig();
+    rig.run(60);
+    tell(&mut rig, Some((FaultKind::KubeletStopped, "")));
+    rig.signal(Signal::Terminate);
+    rig.run(60);
+    assert_eq!(told(&rig, "NodeDone"), 0);
+    tell(&mut rig, None);
+    rig.run(60);
+    assert_eq!(told(&rig, "NodeDone"), 1);
+}
+
+#[test]
 fn a_reason_is_cut_at_two_thousand_bytes() {
     let mut rig = rig();
     tell(&mut rig, Some((FaultKind::Degraded, &"ä".repeat(3_000))));

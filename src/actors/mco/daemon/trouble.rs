@@ -117,7 +117,7 @@ impl MachineConfigDaemon {
         self.counted(metric, count)
     }
 
-    fn counted(&self, metric: &'static str, count: u64) -> Effect {
+    pub(super) fn counted(&self, metric: &'static str, count: u64) -> Effect {
         let labels = BTreeMap::from([("node".to_owned(), self.node.clone())]);
         Effect::Count(Counter { by: self.name.clone(), metric, labels, count })
     }

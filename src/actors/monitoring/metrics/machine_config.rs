@@ -1,14 +1,15 @@
 //! What the parts of the machine-config operator export, as far as their alerts ask for it.
 
 use super::Moment;
-use crate::actors::mco::{DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS, contested};
+use crate::actors::mco::{DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS, contested};
 use crate::model::counter::Counter;
 use crate::model::promql::Taken;
 use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
 use crate::model::{Change, ChangeKind, Key};
 
 /// What they keep in memory, of which no change of the API tells.
-pub(in crate::actors::monitoring) const COUNTED: [&str; 3] = [DRAIN_ERRORS, PIVOT_ERRORS, REBOOT_ERRORS];
+pub(in crate::actors::monitoring) const COUNTED: [&str; 4] =
+    [DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS];
 
 /// Nodes that have the labels of several pools, of which one was chosen: 1.
 const POOL_ALERT: &str = "mcc_pool_alert";
@@ -35,7 +36,7 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
             }
         }
         DRAIN_ERRORS => moment.counted.collect(metric, CONTROLLER, taken),
-        PIVOT_ERRORS | REBOOT_ERRORS => moment.counted.collect(metric, DAEMON, taken),
+        KUBELET_STATE | PIVOT_ERRORS | REBOOT_ERRORS => moment.counted.collect(metric, DAEMON, taken),
         _ => return false,
     }
     true
