@@ -172,6 +172,23 @@ Feature: Nodes that fail
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.7"
     And there is no health insight about Node/master-0
 
+  @own
+  Scenario: A kubelet that does not answer is told of by its daemon, and where alerts are risks of updates that is one
+    Given a 5.0.1 cluster
+    And the feature set "DevPreviewNoUpgrade"
+    And release 5.0.3 exists
+    Then within 5 minutes ClusterVersion field "status.availableUpdates[0].version" is "5.0.3"
+    When node worker-0 loses its kubelet
+    And 85 seconds pass
+    Then alert "KubeletHealthState" was never firing
+    And within 35 seconds alert "KubeletHealthState" is firing
+    And within 10 minutes ClusterVersion field "status.conditionalUpdates[0].risks[0].name" is "KubeletHealthState"
+    And the insight about ClusterVersion/version has condition Updating False
+    When node worker-0 recovers
+    Then within 1 minute alert "KubeletHealthState" is not firing
+    And within 10 minutes ClusterVersion field "status.availableUpdates[0].version" is "5.0.3"
+    And there was never a health insight
+
   # NODES-64
   Scenario: A daemon that fails without saying why degrades its pool without a word
     Given a 4.18.3 cluster
