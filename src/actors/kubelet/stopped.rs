@@ -13,7 +13,7 @@ pub(super) struct Stopped {
     /// The pods that run there, with their uids.
     pods: BTreeMap<Key, String>,
     /// What the runtime has had to say since.
-    pub(super) signals: Vec<Signal>,
+    signals: Vec<Signal>,
 }
 
 impl Kubelet {
@@ -40,13 +40,15 @@ impl Kubelet {
         let new = Self::new(&self.node, self.world.clone(), &self.streams);
         let old = std::mem::replace(self, new);
         (self.static_pods, self.node_status) = (old.static_pods, old.node_status);
-        let is_gone = |key: &Key, uid: &str| view.get_key(key).is_none_or(|pod| pod.uid() != uid);
-        for (pod, uid) in stopped.pods {
-            if is_gone(&pod, &uid) && !self.static_pods.has(&pod) {
-                step.effects.push(Effect::Kill { pod });
-            }
+        let Stopped { pods, mut signals } = stopped;
+        let is_there = |(key, uid): &(Key, String)| view.get_key(key).is_some_and(|pod| pod.uid() == uid);
+        let (pods, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = pods.into_iter().partition(is_there);
+        for pod in gone.into_keys().filter(|pod| !self.static_pods.has(pod)) {
+            step.effects.push(Effect::Kill { pod });
         }
-        self.missed = stopped.signals;
+        // A pod that has taken the place of one that is gone has nothing to do with its processes.
+        signals.retain(|signal| !matches!(signal, Signal::Exited { pod, .. } if !pods.contains_key(pod)));
+        self.missed = signals;
     }
 }
 

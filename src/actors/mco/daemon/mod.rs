@@ -254,7 +254,7 @@ impl Actor for MachineConfigDaemon {
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
         self.is_to_end |= input.signals.contains(&Signal::Terminate);
-        // Its kubelet ends it.
+        // Who ends it is its kubelet: without that it runs on.
         let ends = self.is_to_end && !input.view.get_key(&self.key()).is_some_and(has_no_kubelet);
         let forgotten = if ends { self.end(input.now) } else { Vec::new() };
         self.is_to_end &= !ends;
