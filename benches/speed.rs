@@ -20,9 +20,9 @@ mod run;
 use measure::Table;
 
 /// The allocator of the program.
-#[cfg(feature = "mimalloc")]
+#[cfg(all(unix, feature = "jemalloc"))]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 type Section = (&'static str, fn(&mut Table) -> Result<(), String>);
 

@@ -2,23 +2,20 @@
 
 use std::process::ExitCode;
 
-#[cfg(feature = "mimalloc")]
+#[cfg(all(unix, feature = "jemalloc"))]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-fn main() -> ExitCode {
-    #[cfg(feature = "mimalloc")]
-    keep_memory();
-    windtunnel::cli::main()
-}
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Has the allocator keep what is given back. A suite makes one cluster after the other: memory that the system took back in
 /// between and has to clear again was a quarter of its time.
-#[cfg(feature = "mimalloc")]
-#[expect(unsafe_code, reason = "the allocator's options are set by a function of C")]
-fn keep_memory() {
-    /// `mi_option_purge_delay` of `mi_option_t`: after how many milliseconds; -1 is never.
-    const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-    // SAFETY: options are numbers, may be set at any time, and no other thread runs yet.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, -1) }
+#[cfg(all(unix, feature = "jemalloc"))]
+#[expect(unsafe_code, reason = "the allocator looks for its options behind a symbol of this name")]
+#[unsafe(export_name = "_rjem_malloc_conf")]
+static KEEP_MEMORY: Option<&std::ffi::c_char> = {
+    // SAFETY: a text of C has at least the byte that ends it, and this one lasts as long as the program.
+    Some(unsafe { &*c"dirty_decay_ms:-1,muzzy_decay_ms:-1".as_ptr() })
+};
+
+fn main() -> ExitCode {
+    windtunnel::cli::main()
 }
