@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::documents;
 use crate::base::text::did_you_mean;
 use crate::model::condition::{self, Condition};
-use crate::model::insight::published;
+use crate::model::insight::{documents, published};
 use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use crate::model::{Object, View, pod};
 use crate::scenario::path;

@@ -17,7 +17,6 @@ mod command;
 mod controllers;
 mod crashes;
 mod disturb;
-mod documents;
 mod effects;
 mod error;
 mod exports;

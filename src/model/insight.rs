@@ -3,6 +3,7 @@
 //! Field names, enums and limits are those of openshift/api PR #2012.
 
 mod cluster_operator;
+pub(crate) mod documents;
 mod health;
 mod node;
 mod pool;

@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use crate::base::yaml;
-use crate::model::insight::published::{self, CONFIG_MAP, KEY_PREFIX, NAMESPACE};
+use crate::model::insight::published::{CONFIG_MAP, KEY_PREFIX, NAMESPACE};
+use crate::model::insight::{documents, published};
 use crate::model::{Key, resources};
 use crate::record::{Event, Record};
 
@@ -31,10 +34,10 @@ pub(super) enum Told<'a> {
 
 impl<'a> Told<'a> {
     /// The insight; `None` where it is no YAML.
-    pub(super) fn read(self) -> Option<Cow<'a, Value>> {
+    pub(super) fn read(self) -> Option<Insight<'a>> {
         match self {
-            Self::Document(text) => yaml::from_str(text).ok().map(Cow::Owned),
-            Self::Part(insight) => Some(Cow::Borrowed(insight)),
+            Self::Document(text) => documents::read(text).map(Insight::Read),
+            Self::Part(insight) => Some(Insight::Part(insight)),
         }
     }
 
@@ -43,6 +46,25 @@ impl<'a> Told<'a> {
         match self {
             Self::Document(text) => Cow::Borrowed(text),
             Self::Part(insight) => Cow::Owned(yaml::to_string(insight).unwrap_or_default()),
+        }
+    }
+}
+
+/// What an insight says.
+pub(super) enum Insight<'a> {
+    /// A document that was read.
+    Read(Rc<Value>),
+    /// A part of the UpdateStatus, as it stands there.
+    Part(&'a Value),
+}
+
+impl Deref for Insight<'_> {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        match self {
+            Self::Read(insight) => insight,
+            Self::Part(insight) => insight,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Published documents as they were read. Expectations look at the same ones whenever anything changes, and to read YAML takes
-//! longer than all else that a run does.
+//! Published documents as they were read. Expectations look at the same ones whenever anything changes, timelines compare each
+//! with the one before it, and to read YAML takes longer than all else that a run does.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// What a document says; `None` if it is no YAML.
-pub(super) fn read(document: &str) -> Option<Rc<Value>> {
+pub(crate) fn read(document: &str) -> Option<Rc<Value>> {
     READ.with_borrow_mut(|known| {
         if let Some(read) = known.get(document) {
             return read.clone();
