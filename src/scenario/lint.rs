@@ -1,13 +1,34 @@
 //! What can be read and played, but says something else than its author may think.
 
+mod at_once;
 mod names;
 #[cfg(test)]
 mod tests;
 
-pub use names::Names;
+use at_once::Progress;
+use names::Names;
 
 use super::Problem;
-use super::plan::{Action, Attempt, Plan, PlannedStep, Run, Step, Target};
+use super::plan::{Action, Attempt, ClusterPlan, Plan, PlannedStep, Run, Step, Target};
+
+/// A cluster as the steps of a run leave it, as far as that tells which of them are odd.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    names: Names,
+    progress: Progress,
+}
+
+impl Steps {
+    /// Before the first step.
+    pub fn of(cluster: &ClusterPlan) -> Self {
+        Self { names: Names::of(cluster), progress: Progress::of(cluster) }
+    }
+
+    /// What is odd about a step, which is the next one of the run.
+    pub fn odd(&mut self, step: &Step) -> Vec<String> {
+        self.names.strange(step).into_iter().chain(self.progress.odd(step)).collect()
+    }
+}
 
 /// What is odd about the scenarios of a file, in the order of its text: `plans` are those that [`super::read_all`] found in
 /// `text`.
@@ -29,9 +50,9 @@ fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
         found.push(at(plan, idle, "nothing is expected of the time that passes at the end"));
     }
     found.extend(unused_releases(plan, text));
-    let mut names = Names::of(&plan.cluster);
+    let mut steps = Steps::of(&plan.cluster);
     for step in &plan.timeline {
-        found.extend(names.strange(&step.step).iter().map(|message| at(plan, step, message)));
+        found.extend(steps.odd(&step.step).iter().map(|message| at(plan, step, message)));
     }
     found
 }

@@ -25,9 +25,9 @@ pub(super) fn warnings(
         column,
         message,
     };
-    let strange = rehearsal::strange(steps, feature, beside).into_iter();
-    let strange = strange.map(|(place, message)| (place.line, place.col, message));
-    let found = idle(feature).chain(malformed_ids(text)).chain(strange);
+    let odd = rehearsal::odd(steps, feature, beside).into_iter();
+    let odd = odd.map(|(place, message)| (place.line, place.col, message));
+    let found = idle(feature).chain(malformed_ids(text)).chain(odd);
     let mut found: Vec<Problem> = found.map(problem).collect();
     found.sort();
     found.dedup(); // Rows of examples stand where their scenario does.
@@ -77,6 +77,20 @@ mod tests {
                 "f:4:5: no release of this scenario has an operator etdc; did you mean `etcd`?",
                 "f:5:5: no ClusterVersion has a condition `Progresing`; did you mean `Progressing`?",
                 "f:6:5: nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pool_that_nobody_has_and_an_end_before_the_beginning_are_odd() {
+        let text = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    And release 4.20.8 exists\n    \
+                    When I pause pool workers\n    And I update to 4.20.8\n    \
+                    Then within 3 hours ClusterVersion condition Progressing is False\n";
+        assert_eq!(
+            warnings(text),
+            [
+                "f:5:5: the cluster has no pool workers; did you mean `worker`?",
+                "f:7:5: ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing",
             ]
         );
     }

@@ -43,8 +43,8 @@ pub(super) fn problems<'f>(
     found
 }
 
-/// What is strange about steps that can be played, by their places.
-pub(super) fn strange(
+/// What is odd about steps that can be played, by their places.
+pub(super) fn odd(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
     beside: Option<Beside>,
@@ -57,7 +57,7 @@ pub(super) fn strange(
         let mut world = ClusterWorld::rehearsal(&file, beside);
         for step in steps_of(feature, rule, scenario) {
             let _ = rehearse(steps, &mut world, step);
-            found.extend(world.strange.drain(..).map(|message| (step.position, message)));
+            found.extend(world.odd.drain(..).map(|message| (step.position, message)));
         }
     }
     found

@@ -16,7 +16,7 @@ use crate::backends::Backend;
 use crate::backends::in_process::Here;
 use crate::engine::SessionError;
 use crate::model::release::Release;
-use crate::scenario::lint::Names;
+use crate::scenario::lint;
 use crate::scenario::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
     Step,
@@ -67,10 +67,10 @@ pub(super) struct ClusterWorld {
     driver: Option<Driver>,
     /// In a rehearsal no cluster is installed: whether one would be by now.
     rehearsed: Option<bool>,
-    /// In a rehearsal, the names of the cluster, once it is planned.
-    names: Option<Names>,
-    /// What is strange about the steps that were rehearsed since it was asked for the last time.
-    pub(super) strange: Vec<String>,
+    /// In a rehearsal, what tells which steps are odd, once the cluster is planned.
+    lint: Option<lint::Steps>,
+    /// What is odd about the steps that were rehearsed since it was asked for the last time.
+    pub(super) odd: Vec<String>,
 }
 
 impl ClusterWorld {
@@ -207,8 +207,8 @@ impl ClusterWorld {
         if let Some(running) = &mut self.rehearsed {
             *running = true;
             let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
-            let names = self.names.get_or_insert_with(|| Names::of(cluster));
-            self.strange.extend(names.strange(&step));
+            let lint = self.lint.get_or_insert_with(|| lint::Steps::of(cluster));
+            self.odd.extend(lint.odd(&step));
             return Ok(());
         }
         if self.stopped {

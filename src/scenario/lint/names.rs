@@ -8,15 +8,18 @@ use crate::base::text::{did_you_mean, nearest};
 use crate::model::fault::{Disturbance, Faulty};
 use crate::model::node_phase::Phase;
 use crate::model::release::Release;
-use crate::model::resources::{CLUSTER_OPERATORS, NODES};
+use crate::model::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
 use crate::model::vocabulary::{self, Types};
 use crate::scenario::plan::{
     Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, What,
 };
 
+/// The pools of every cluster.
+const POOLS: [&str; 2] = ["master", "worker"];
+
 /// The names of a cluster, and of what steps made in it so far.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub(super) struct Names {
     operators: BTreeSet<String>,
     nodes: BTreeMap<&'static str, u32>,
     made: BTreeSet<String>,
@@ -25,7 +28,7 @@ pub struct Names {
 
 impl Names {
     /// Those of a cluster that nothing was done to.
-    pub fn of(cluster: &ClusterPlan) -> Self {
+    pub(super) fn of(cluster: &ClusterPlan) -> Self {
         let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
         let operators = releases.flat_map(Release::operators);
         let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
@@ -38,7 +41,7 @@ impl Names {
     }
 
     /// What is strange about a step, which is the next one of the run.
-    pub fn strange(&mut self, step: &Step) -> Vec<String> {
+    pub(super) fn strange(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Act(action) => self.of_action(action),
             Step::Expect(expectation) => self.of_what(&expectation.what),
@@ -59,10 +62,13 @@ impl Names {
             }
             Action::Fault { fault: Disturbance::Operator(name, _), .. }
             | Action::Heal(Faulty::Operator(name)) => self.operator(name),
+            Action::Fault { fault: Disturbance::RenderFlips(name, _), .. }
+            | Action::Heal(Faulty::Pool(name)) => self.pool(name),
             Action::Apply(object) => {
+                let strange = self.is_no_pool(object);
                 self.made.extend(object["metadata"]["name"].as_str().map(str::to_owned));
                 self.publishes |= object["spec"]["featureSet"] == "DevPreviewNoUpgrade";
-                None
+                strange
             }
             Action::Join { node, .. } => {
                 let is_new = self.made.insert(node.clone());
@@ -133,6 +139,7 @@ impl Names {
         match &object.resource {
             resource if *resource == NODES => self.node(&object.name),
             resource if *resource == CLUSTER_OPERATORS => self.operator(&object.name),
+            resource if *resource == MACHINE_CONFIG_POOLS => self.pool(&object.name),
             _ => None,
         }
     }
@@ -143,8 +150,27 @@ impl Names {
             _ if insight.name.is_empty() => None,
             "Node" => self.node(&insight.name),
             "ClusterOperator" => self.operator(&insight.name),
+            "MachineConfigPool" => self.pool(&insight.name),
             _ => None,
         })
+    }
+
+    /// Why there can be no pool of this name.
+    fn pool(&self, name: &str) -> Option<String> {
+        if name.ends_with('*') || self.made.contains(name) || POOLS.contains(&name) {
+            return None;
+        }
+        let pools = POOLS.into_iter().chain(self.made.iter().map(String::as_str));
+        Some(format!("the cluster has no pool {name}{}", did_you_mean(name, pools)))
+    }
+
+    /// Why an object that is applied would be a pool that has no nodes and no configuration.
+    fn is_no_pool(&self, object: &Value) -> Option<String> {
+        let selects = |field: &str| !object["spec"][field].is_null();
+        let is_meant = object["kind"] == "MachineConfigPool"
+            && !selects("nodeSelector")
+            && !selects("machineConfigSelector");
+        self.pool(object["metadata"]["name"].as_str().filter(|_| is_meant)?)
     }
 
     /// Why there can be no node of this name; one that is called otherwise is none of ours.

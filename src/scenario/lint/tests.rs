@@ -127,3 +127,44 @@ fn what_the_timeline_makes_is_known() {
         "",
     );
 }
+
+#[test]
+fn a_pool_that_nobody_has_is_odd() {
+    let pool = "apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool";
+    check(
+        &format!(
+            "{HEAD}timeline:\n- apply: {{{pool}, metadata: {{name: workers}}, spec: {{paused: true}}}}\n\
+             - fault: {{pool: infra, is: render-flips}}\n- expect: {{object: MachineConfigPool/worke}}\n\
+             - apply: {{{pool}, metadata: {{name: infra}}, spec: {{nodeSelector: {{}}}}}}\n\
+             - apply: {{{pool}, metadata: {{name: infra}}, spec: {{paused: true}}}}\n\
+             - expect: {{object: MachineConfigPool/infra}}\n- expect: {{object: MachineConfigPool/*}}\n"
+        ),
+        "s.yaml:4:3: the cluster has no pool workers; did you mean `worker`?\n\
+         s.yaml:5:3: the cluster has no pool infra\n\
+         s.yaml:6:3: the cluster has no pool worke; did you mean `worker`?",
+    );
+}
+
+#[test]
+fn to_wait_for_the_end_of_an_update_that_has_not_begun_is_odd() {
+    let update = "- update: {to: 4.20.8}\n";
+    let done = "- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}, within: 3h}\n";
+    let told = "- expect: {insight: ClusterVersion/version, condition: {type: Updating, status: \"False\"}, within: 3h}\n";
+    let busy = done.replace("False", "True");
+    let of = |steps: &[&str]| format!("{HEAD}releases: {{4.20.8: }}\ntimeline:\n{}", steps.concat());
+    let why = "ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing";
+    check(&of(&[update, done]), &format!("s.yaml:6:3: {why}"));
+    check(&of(&[done, update, "- publish-insights\n", told]), &format!("s.yaml:8:3: {why}"));
+    check(&of(&[update, &busy, done, update, done]), &format!("s.yaml:9:3: {why}"));
+    for waits in [
+        of(&[update, &busy, done]),
+        of(&[update, "- advance: 1h\n", done]),
+        of(&[update, &done.replace(", within: 3h", "")]),
+        of(&[update, &done.replace("}, within", ", message: /4.20.8/}, within")]),
+        of(&[update, &busy, update, done]),
+        of(&["- run: oc adm upgrade --to 4.20.8\n", update, done]),
+        of(&[update, done]).replace("4.20.1,", "4.20.1, installed: false,"),
+    ] {
+        check(&waits, "");
+    }
+}

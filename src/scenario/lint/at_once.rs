@@ -1,0 +1,62 @@
+//! Expectations that hold as soon as they are looked at, since the update whose end they wait for has not begun.
+
+use crate::model::resources::CLUSTER_VERSIONS;
+use crate::scenario::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, What, When};
+
+/// How far the cluster is with what it was asked for, as far as the steps of a run tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It does nothing.
+    Done,
+    /// An update was asked for, and no time has passed since.
+    Asked,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Progress {
+    /// That of a cluster when its run begins.
+    pub(super) fn of(cluster: &ClusterPlan) -> Self {
+        if cluster.installed { Self::Done } else { Self::Unknown }
+    }
+
+    /// Why a step, which is the next one of the run, is odd.
+    pub(super) fn odd(&mut self, step: &Step) -> Option<String> {
+        let next = match (step, *self) {
+            (Step::Expect(expected), Self::Asked) if is_done(expected) => {
+                let why = "ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing";
+                return Some(why.to_owned());
+            }
+            (Step::Expect(expected), _) if is_done(expected) => Self::Done,
+            (Step::Expect(Expectation { when: When::Now, .. }), now) => now,
+            (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Asked) => Self::Unknown,
+            (Step::Act(Action::Update { .. }), Self::Done) => Self::Asked,
+            (Step::Act(Action::ClearUpdate) | Step::Run(_) | Step::Retry(_), _) => Self::Unknown,
+            (Step::Act(Action::Apply(object)), _) if object["kind"] == "ClusterVersion" => Self::Unknown,
+            (_, now) => now,
+        };
+        *self = next;
+        None
+    }
+}
+
+/// Whether a step waits for nothing but the end of an update.
+fn is_done(expected: &Expectation) -> bool {
+    let (condition, checks) = match &expected.what {
+        What::Object(object, checks) if object.resource == CLUSTER_VERSIONS => ("Progressing", checks),
+        What::Insight(insight, checks) if insight.kind == "ClusterVersion" => ("Updating", checks),
+        _ => return false,
+    };
+    let is_waited_for = matches!(expected.when, When::Within(_));
+    is_waited_for && matches!(checks.as_slice(), [check] if is_false(check, condition))
+}
+
+/// Whether a check asks for this status alone.
+fn is_false(check: &Check, condition: &str) -> bool {
+    match check {
+        Check::Condition { kind, status: Some(TextMatch::Equals(status)), reason: None, message: None } => {
+            kind == condition && status == "False"
+        }
+        _ => false,
+    }
+}
