@@ -354,3 +354,30 @@ fn an_operator_that_starts_anew_takes_back_what_it_said_of_nodes() {
     };
     check_recovery(story, |rig| condition::of(object(rig), "Degraded").unwrap()["status"].to_string());
 }
+
+#[test]
+fn nodes_that_go_and_come_within_a_few_seconds_are_told_of_once() {
+    let mut rig = Rig::new();
+    prepare_with(&mut rig, &release::Operator { cluster_operator: "network".to_owned(), ..facts() });
+    nodes(&mut rig, ["True"; 3]);
+    rig.run(100);
+    rig.log.clear();
+    for (ready, seconds) in [(["Unknown", "True"], 4), (["True"; 2], 60)] {
+        nodes(&mut rig, [ready[0], ready[1], "True"]);
+        rig.run(seconds);
+    }
+    assert_eq!(
+        statuses(&rig, "Progressing"),
+        [""; 0],
+        "nobody missed what was back before it was looked for"
+    );
+    for (ready, seconds) in
+        [(["Unknown", "True"], 3), (["Unknown"; 2], 60), (["True", "Unknown"], 3), (["True"; 2], 60)]
+    {
+        nodes(&mut rig, [ready[0], ready[1], "True"]);
+        rig.run(seconds);
+    }
+    assert_eq!(statuses(&rig, "Progressing"), ["0:19:29 True", "0:20:32 False"]);
+    let told = rig.log.iter().find(|line| line.contains("Progressing=True")).unwrap();
+    assert!(told.contains("(awaiting 2 nodes)"), "{told}");
+}
