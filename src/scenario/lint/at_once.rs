@@ -29,9 +29,9 @@ impl Progress {
             }
             (Step::Expect(expected), _) if is_done(expected) => Self::Done,
             (Step::Expect(Expectation { when: When::Now, .. }), now) => now,
-            (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Asked) => Self::Unknown,
             (Step::Act(Action::Update { .. }), Self::Done) => Self::Asked,
-            (Step::Act(Action::ClearUpdate) | Step::Run(_) | Step::Retry(_), _) => Self::Unknown,
+            (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Asked)
+            | (Step::Act(Action::ClearUpdate) | Step::Run(_) | Step::Retry(_), _) => Self::Unknown,
             (Step::Act(Action::Apply(object)), _) if object["kind"] == "ClusterVersion" => Self::Unknown,
             (_, now) => now,
         };
