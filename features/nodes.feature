@@ -299,6 +299,7 @@ Feature: Nodes on their way to another release
         config:
           ignition: {version: 3.2.0}
           passwd: {users: [{name: core, sshAuthorizedKeys: [ssh-ed25519 AAAA]}]}
+          storage: {files: [{path: /etc/nmstate/openshift/worker-0.yml, mode: 420, contents: {source: "data:,interfaces%3A%20%5B%5D"}}]}
       """
     Then within 3 minutes MachineConfigPool/worker condition Updated is False
     And within 3 minutes MachineConfigPool/worker condition Updated is True

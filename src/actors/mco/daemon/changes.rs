@@ -1,7 +1,9 @@
 //! What a change of a MachineConfig demands of the node.
 
+use semver::Version;
 use serde_json::Value;
 
+use crate::actors::mco::RELEASE_VERSION;
 use crate::model::Object;
 
 /// What has to be done, at least.
@@ -14,8 +16,35 @@ pub(super) enum Action {
 }
 
 /// Files that are read anew without a reboot: the pull secret, and what the container runtime reloads.
-const RELOADED: [&str; 3] =
-    ["/var/lib/kubelet/config.json", "/etc/containers/registries.conf", "/etc/containers/policy.json"];
+const RELOADED: [&str; 4] = [
+    "/var/lib/kubelet/config.json",
+    "/etc/containers/registries.conf",
+    "/etc/containers/policy.json",
+    "/etc/machine-config-daemon/no-reboot/containers-gpg.pub",
+];
+
+/// What goes without a reboot only up to 4.16: whom kubelets trust.
+const RELOADED_ONCE: [&str; 1] = ["/etc/kubernetes/kubelet-ca.crt"];
+
+/// What goes without a reboot from 4.17 on, where the defaults of node disruption policies say so; a folder stands for all that
+/// is in it.
+const RELOADED_SINCE: [&str; 4] = [
+    "/etc/mco/internal-registry-pull-secret.json",
+    "/etc/containers/registries.d",
+    "/etc/nmstate/openshift",
+    "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt",
+];
+
+/// Whether a file is read anew without a reboot by daemons of the release that a MachineConfig was rendered for.
+fn is_reloaded(path: &str, config: &Object) -> bool {
+    let version = config.annotation(RELEASE_VERSION).and_then(|version| Version::parse(version).ok());
+    let has_policies = version.is_none_or(|version| (version.major, version.minor) >= (4, 17));
+    let others: &[&str] = if has_policies { &RELOADED_SINCE } else { &RELOADED_ONCE };
+    let is_of = |known: &&str| {
+        path.strip_prefix(*known).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'/', ..]))
+    };
+    RELOADED.iter().chain(others).any(is_of)
+}
 
 /// What the way from one MachineConfig to another demands: keys of users and files that are reloaded demand nothing.
 pub(super) fn action(from: &Object, to: &Object) -> Action {
@@ -25,7 +54,7 @@ pub(super) fn action(from: &Object, to: &Object) -> Action {
             config.remove("passwd");
         }
         if let Some(Value::Array(files)) = spec.pointer_mut("/config/storage/files") {
-            files.retain(|file| !RELOADED.iter().any(|path| file["path"] == *path));
+            files.retain(|file| !file["path"].as_str().is_some_and(|path| is_reloaded(path, to)));
         }
         spec
     };
@@ -63,5 +92,29 @@ mod tests {
             Action::Reboot
         );
         assert_eq!(action(&same, &with(|spec| spec["osImageURL"] = json!("newer"))), Action::Reboot);
+    }
+
+    #[test]
+    fn which_files_are_reloaded_is_the_releases_to_say() {
+        let check = |path: &str, version: &str, expected: Action| {
+            let mut to = with(|spec| {
+                spec["config"]["storage"]["files"].as_array_mut().unwrap().push(json!({ "path": path }));
+            })
+            .to_value();
+            to["metadata"] = json!({ "annotations": { RELEASE_VERSION: version } });
+            assert_eq!(action(&with(|_| {}), &Object::new(to)), expected, "{path} in {version}");
+        };
+        let (folder, key) =
+            ("/etc/nmstate/openshift", "/etc/machine-config-daemon/no-reboot/containers-gpg.pub");
+        for (version, known, unknown) in [
+            ("4.16.3", "/etc/kubernetes/kubelet-ca.crt", "/etc/nmstate/openshift/worker-0.yml"),
+            ("4.17.3", "/etc/nmstate/openshift/worker-0.yml", "/etc/kubernetes/kubelet-ca.crt"),
+            ("5.0.1", "/etc/containers/registries.d/sigstore.yaml", "/etc/containers/registries.data"),
+        ] {
+            check(known, version, Action::None);
+            check(key, version, Action::None);
+            check(unknown, version, Action::Reboot);
+            check(&format!("{folder}-other/a"), version, Action::Reboot);
+        }
     }
 }
