@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::EnvtestArgs;
-use super::{Exit, complain, say};
+use super::{Exit, complain, controllers, say};
 
 /// The file beside the programs that tells which Kubernetes they are.
 const KUBERNETES: &str = "kubernetes";
+/// The file beside the programs that tells which controllers work beside the API server, a line each.
+const CONTROLLERS: &str = "controllers";
 
 /// Fills the folder.
 ///
@@ -33,6 +35,12 @@ pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
     match args.kubernetes {
         Some(kubernetes) => super::files::write(&minor, &format!("1.{kubernetes}\n"))?,
         None => drop(fs::remove_file(minor)),
+    }
+    let controllers = folder.join(CONTROLLERS);
+    if args.controllers.is_empty() {
+        drop(fs::remove_file(controllers));
+    } else {
+        super::files::write(&controllers, &(controllers::names(&args.controllers).join("\n") + "\n"))?;
     }
     let told = match &kubectl {
         Some(path) => format!("kubectl is {}", path.display()),

@@ -8,6 +8,8 @@
 mod adm;
 mod args;
 mod backend;
+#[cfg(feature = "serve")]
+mod controllers;
 mod dump;
 mod dumped;
 #[cfg(feature = "serve")]

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::args::{Listening, ServeArgs};
+use super::controllers::{self, Surroundings};
 use super::signal::Signal;
 use super::{Exit, files, hint, say};
 use crate::apiserver::ApiServer;
@@ -27,8 +28,16 @@ use tokio::runtime::Handle;
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     served(&args.listening, || {
         let begun = begin(args).map_err(|error| error.to_string())?;
-        Ok((begun, std::future::ready(())))
+        let authority = begun.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
+        let surroundings = Surroundings { minor: minor(args), seed: args.seed, authority };
+        let (shared, controllers) = (begun.shared.clone(), args.controllers.clone());
+        Ok((begun, async move { controllers::work(shared, &controllers, &surroundings).await }))
     })
+}
+
+/// The Kubernetes 1.x that an API server alone is.
+fn minor(args: &ServeArgs) -> u32 {
+    args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end())
 }
 
 /// Serves what `begin` begins until SIGTERM or SIGINT; beside that, what it gives happens once the server answers.
@@ -90,10 +99,10 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
         let (dumped, server) = dumped::read(path, args)?;
         return Ok(Begun { dumped: Some(dumped), ..begun(Shared::new(server, clock)) });
     }
-    let minor = args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end());
-    let server = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks);
+    let server = ApiServer::builder().kubernetes_minor(minor(args)).hooks(Webhooks);
     let Some(folder) = &args.data_dir else {
-        return Ok(begun(Shared::new(server.seed(args.seed).build(now), clock)));
+        let shared = Shared::new(server.seed(args.seed).build(now), clock);
+        return Ok(Begun { authority: Some(Authority::generate()?), ..begun(shared) });
     };
     let data = DataDir::open(folder)?;
     let new = Authority::generate()?;

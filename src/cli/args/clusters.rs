@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "serve")]
+use crate::cli::controllers::Controller;
+
 /// `windtunnel record`.
 #[cfg(feature = "live")]
 #[derive(Debug, clap::Args)]
@@ -70,6 +73,9 @@ pub(in crate::cli) struct ServeArgs {
     /// cluster.
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
+    /// Controllers to have work beside the API server alone, by their names in kube-controller-manager.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["version", "scenario", "from"])]
+    pub(in crate::cli) controllers: Vec<Controller>,
     #[command(flatten)]
     pub(in crate::cli) listening: Listening,
     /// Seed of everything that is drawn at random in the cluster.
@@ -117,6 +123,10 @@ pub(in crate::cli) struct EnvtestArgs {
     /// Kubernetes minor that its kube-apiserver is; 1.36 unless said otherwise.
     #[arg(long, value_name = "1.N", value_parser = kubernetes_minor)]
     pub(in crate::cli) kubernetes: Option<u32>,
+    /// Controllers to have work beside its kube-apiserver, by their names in kube-controller-manager; none unless asked for, as in
+    /// envtest.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(in crate::cli) controllers: Vec<Controller>,
     /// Copy the program instead of linking to it, for a folder that is moved to another machine.
     #[arg(long)]
     pub(in crate::cli) copy: bool,

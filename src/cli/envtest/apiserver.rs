@@ -4,15 +4,19 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::flags::Flags;
-use super::{KUBERNETES, until_signal};
+use super::{CONTROLLERS, KUBERNETES, until_signal};
 use crate::apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
 use crate::apiserver::service::Shared;
 use crate::apiserver::{ApiServer, AuthorizationMode};
 use crate::base::clock::{Clock as _, WallClock};
 use crate::cli::args::kubernetes_minor;
+use crate::cli::controllers::{self, Controller, Surroundings};
 use crate::cli::{files, hint, say};
 use crate::model::Identity;
 use crate::scenario::plan::KUBERNETES_MINORS;
+
+/// Seed of what is drawn at random beside it, such as the names of pods.
+const SEED: u64 = 1;
 
 /// Flags that are obeyed.
 const OBEYED: [&str; 10] = [
@@ -76,9 +80,24 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
         ));
     }
     let shared = Shared::new(server(&flags, minor)?, std::sync::Arc::new(WallClock));
-    let settings = settings(&flags)?;
-    let start = async { https::serve(shared, settings).await.map_err(|error| error.to_string()) };
-    until_signal(start, async |serving| serving.stop().await)
+    let (certificate, chosen) = (certificate(&flags)?, chosen(called)?);
+    let surroundings = Surroundings { minor, seed: SEED, authority: certificate.chain_pem.clone() };
+    let settings = settings(&flags, certificate)?;
+    let start = async {
+        let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
+        let beside = tokio::spawn(async move { controllers::work(shared, &chosen, &surroundings).await });
+        Ok((serving, beside))
+    };
+    until_signal(start, async |(serving, beside)| {
+        beside.abort();
+        serving.stop().await;
+    })
+}
+
+/// Which controllers work beside it: those that the file beside the program names.
+fn chosen(called: &Path) -> Result<Vec<Controller>, String> {
+    let place = called.with_file_name(CONTROLLERS);
+    if place.exists() { controllers::read(&place) } else { Ok(Vec::new()) }
 }
 
 /// Which Kubernetes 1.x this is: as the file beside the program says, else the newest.
@@ -143,7 +162,7 @@ fn token(line: &str) -> Option<(String, Identity)> {
     Some((token.to_owned(), who))
 }
 
-fn settings(flags: &Flags) -> Result<Settings, String> {
+fn settings(flags: &Flags, certificate: ServerCertificate) -> Result<Settings, String> {
     let bind = flags.get("bind-address").unwrap_or("127.0.0.1");
     let ip = bind.parse().map_err(|_| format!("--bind-address: expected an IP address, found `{bind}`"))?;
     let port = flags.get("secure-port").unwrap_or("6443");
@@ -152,7 +171,7 @@ fn settings(flags: &Flags) -> Result<Settings, String> {
         flags.get("client-ca-file").map(|path| files::read(Path::new(path))).transpose()?;
     Ok(Settings {
         address: SocketAddr::new(ip, port),
-        certificate: Some(certificate(flags)?),
+        certificate: Some(certificate),
         client_authorities,
         ..Settings::default()
     })

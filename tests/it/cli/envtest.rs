@@ -14,6 +14,7 @@ use serde_json::json;
 use windtunnel::apiserver::https::{Authority, ClientCertificate};
 
 use super::environment::TestEnvironment;
+use super::serve::controllers::collect_garbage;
 use super::serve::{client, run};
 
 /// How often it is looked whether a program answers, and how often at most.
@@ -205,6 +206,27 @@ fn a_suite_s_control_plane_starts_takes_definitions_and_objects_and_stops() {
     assert_eq!(plane.apiserver.end(), (Some(0), String::new()));
     let (code, told) = plane.etcd.end();
     assert_eq!((code, told.as_str()), (Some(0), "windtunnel stands in for etcd: it keeps nothing\n"));
+}
+
+#[test]
+fn controllers_work_beside_the_programs_of_a_folder_that_is_filled_with_them() {
+    let environment = TestEnvironment::new();
+    let chosen = "garbage-collector-controller,namespace-controller";
+    assert_eq!(environment.run(&["envtest", "assets", "--controllers", chosen]).code, Some(0));
+    let plane = ControlPlane::start(&environment, "k8s_test");
+    run(async { collect_garbage(&plane.admin().await).await });
+    assert_eq!(plane.apiserver.end(), (Some(0), String::new()));
+
+    environment.write("assets/controllers", "namespace-controller\njob-controler\n");
+    let mut command = Command::new(environment.work().join("assets/kube-apiserver"));
+    let output = command.env_clear().current_dir(environment.work()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let expected =
+        "assets/controllers:2:1: there is no controller `job-controler`; did you mean `job-controller`?\n";
+    assert!(output.status.code() == Some(1) && told.ends_with(expected), "{told}");
+
+    assert_eq!(environment.run(&["envtest", "assets"]).code, Some(0));
+    assert!(!environment.files().iter().any(|file| file.ends_with("controllers")));
 }
 
 #[test]

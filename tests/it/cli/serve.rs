@@ -1,5 +1,6 @@
 //! `windtunnel serve`: a server that tells where it is, answers, and ends when told to.
 
+pub(crate) mod controllers;
 mod dumped;
 mod restart;
 mod simulated;

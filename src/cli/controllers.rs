@@ -1,0 +1,177 @@
+//! The controllers that an API server alone lacks, beside one that is served.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use super::{complain, files};
+use crate::actors::Actor;
+use crate::actors::daemon_sets::DaemonSetController;
+use crate::actors::deployments::DeploymentController;
+use crate::actors::disruption::DisruptionController;
+use crate::actors::endpoints::{EndpointSliceController, EndpointsController};
+use crate::actors::garbage_collector::GarbageCollector;
+use crate::actors::jobs::JobController;
+use crate::actors::namespaces::NamespaceController;
+use crate::actors::node_lifecycle::NodeLifecycleController;
+use crate::actors::pod_gc::PodGarbageCollector;
+use crate::actors::replica_sets::ReplicaSetController;
+use crate::actors::scheduler::Scheduler;
+use crate::actors::service_accounts::{RootCaPublisher, ServiceAccountsController};
+use crate::apiserver::service::Shared;
+use crate::backends::in_process::InProcess;
+use crate::base::rng::Streams;
+use crate::base::text::did_you_mean;
+use crate::engine;
+
+/// Pause before controllers that made no progress start anew.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// One of them, by its name in kube-controller-manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Controller {
+    /// Each of these.
+    All,
+    /// DaemonSets have a pod on each node.
+    #[value(name = "daemonset-controller")]
+    DaemonSets,
+    /// Deployments roll their ReplicaSets.
+    #[value(name = "deployment-controller")]
+    Deployments,
+    /// Budgets of disruptions are counted, so that evictions are allowed or refused.
+    #[value(name = "disruption-controller")]
+    Disruption,
+    /// Services have Endpoints.
+    #[value(name = "endpoints-controller")]
+    Endpoints,
+    /// Services have EndpointSlices.
+    #[value(name = "endpointslice-controller")]
+    EndpointSlices,
+    /// Dependents go with their owners, or stay as orphans.
+    #[value(name = "garbage-collector-controller")]
+    GarbageCollector,
+    /// Jobs have their pods, limits and conditions.
+    #[value(name = "job-controller")]
+    Jobs,
+    /// Pods are bound to nodes (in a real cluster by a program of its own).
+    #[value(name = "kube-scheduler")]
+    Scheduler,
+    /// Deleted namespaces are emptied.
+    #[value(name = "namespace-controller")]
+    Namespaces,
+    /// Nodes are tainted by their conditions and for silence, and lose the pods that do not tolerate it.
+    #[value(name = "node-lifecycle-controller")]
+    NodeLifecycle,
+    /// Pods of nodes that are gone are removed.
+    #[value(name = "pod-garbage-collector-controller")]
+    PodGarbageCollector,
+    /// ReplicaSets have their pods.
+    #[value(name = "replicaset-controller")]
+    ReplicaSets,
+    /// Namespaces have the ConfigMap `kube-root-ca.crt`.
+    #[value(name = "root-ca-certificate-publisher-controller")]
+    RootCertificatePublisher,
+    /// Namespaces have the ServiceAccount `default`.
+    #[value(name = "serviceaccount-controller")]
+    ServiceAccounts,
+}
+
+/// What the controllers have to know of the server that they are beside.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    /// The minor of its Kubernetes 1.x.
+    pub(super) minor: u32,
+    /// Seed of what controllers draw, such as the names of pods.
+    pub(super) seed: u64,
+    /// The authority that signed its certificate, as PEM.
+    pub(super) authority: String,
+}
+
+impl Controller {
+    /// The controller; none for the word that stands for all of them.
+    fn actor(self, surroundings: &Surroundings) -> Option<Box<dyn Actor>> {
+        let streams = Streams::new(surroundings.seed);
+        Some(match self {
+            Self::All => return None,
+            Self::DaemonSets => Box::new(DaemonSetController::new(&streams)),
+            Self::Deployments => Box::new(DeploymentController::new(&streams)),
+            Self::Disruption => Box::new(DisruptionController::new()),
+            Self::Endpoints => Box::new(EndpointsController::new()),
+            Self::EndpointSlices => Box::new(EndpointSliceController::new()),
+            Self::GarbageCollector => Box::new(GarbageCollector::new()),
+            Self::Jobs => Box::new(JobController::of(surroundings.minor)),
+            Self::Scheduler => Box::new(Scheduler::new()),
+            Self::Namespaces => Box::new(NamespaceController::new()),
+            Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),
+            Self::PodGarbageCollector => Box::new(PodGarbageCollector::new()),
+            Self::ReplicaSets => Box::new(ReplicaSetController::new()),
+            Self::RootCertificatePublisher => Box::new(RootCaPublisher::new(surroundings.authority.clone())),
+            Self::ServiceAccounts => Box::new(ServiceAccountsController::new()),
+        })
+    }
+}
+
+/// Those that are asked for, each once.
+fn chosen(controllers: &[Controller], surroundings: &Surroundings) -> Vec<Box<dyn Actor>> {
+    let is_chosen =
+        |controller: &&Controller| controllers.contains(&Controller::All) || controllers.contains(controller);
+    let each = Controller::value_variants().iter().filter(is_chosen);
+    each.filter_map(|controller| controller.actor(surroundings)).collect()
+}
+
+/// The names of controllers.
+pub(super) fn names(controllers: &[Controller]) -> Vec<String> {
+    let values = controllers.iter().filter_map(ValueEnum::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
+}
+
+/// Reads the controllers that a file names, a line each.
+///
+/// # Errors
+/// The file cannot be read, or a line names none.
+pub(super) fn read(path: &Path) -> Result<Vec<Controller>, String> {
+    let text = files::read(path)?;
+    let named = text.lines().enumerate().map(|(number, line)| {
+        Controller::from_str(line, false).map_err(|_| {
+            let known = names(Controller::value_variants());
+            let nearest = did_you_mean(line, known.iter().map(String::as_str));
+            format!("{}:{}:1: there is no controller `{line}`{nearest}", path.display(), number + 1)
+        })
+    });
+    named.collect()
+}
+
+/// Lets controllers work beside a server for as long as the task lives; without any there is nothing to do. Where they make no
+/// progress that is told, and they start anew, as kube-controller-manager would.
+pub(super) async fn work(shared: Shared, controllers: &[Controller], surroundings: &Surroundings) {
+    if controllers.is_empty() {
+        return;
+    }
+    loop {
+        let actors = chosen(controllers, surroundings);
+        let why = engine::run(InProcess::of(shared.clone()), actors).await;
+        complain(&why.to_string());
+        tokio::time::sleep(RESTART).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_those_of_kubernetes_and_the_publisher_of_the_root_certificate() {
+        let surroundings = Surroundings { minor: 33, seed: 1, authority: String::new() };
+        let names = |actors: Vec<Box<dyn Actor>>| {
+            let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();
+            names.sort_unstable();
+            names
+        };
+        let mut expected = crate::actors::kubernetes(&Streams::new(1));
+        expected.push(Box::new(RootCaPublisher::new("")));
+        assert_eq!(names(chosen(&[Controller::All, Controller::Jobs], &surroundings)), names(expected));
+        let two = [Controller::Jobs, Controller::Scheduler, Controller::Jobs];
+        assert_eq!(chosen(&two, &surroundings).len(), 2);
+    }
+}

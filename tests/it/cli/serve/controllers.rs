@@ -1,0 +1,110 @@
+//! `windtunnel serve --bare --controllers`: what an API server alone lacks, in real time and over the socket.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::runtime::wait::{await_condition, conditions::is_deleted};
+use serde_json::{Value, json};
+
+use super::{Served, TestEnvironment, client, run};
+
+fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
+    serde_json::from_value(value).unwrap()
+}
+
+/// A ConfigMap, and who owns it.
+fn config_map(name: &str, owner: Option<&ConfigMap>) -> ConfigMap {
+    let owners = owner.map(|owner| {
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": owner.metadata.name, "uid": owner.metadata.uid })
+    });
+    let owners: Vec<Value> = owners.into_iter().collect();
+    object(json!({ "metadata": { "name": name, "ownerReferences": owners } }))
+}
+
+fn web() -> Deployment {
+    let labels = json!({ "app": "web" });
+    object(json!({
+        "metadata": { "name": "web" },
+        "spec": {
+            "replicas": 2,
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{ "name": "c", "image": "i" }] },
+            },
+        },
+    }))
+}
+
+/// Has an owner go, and waits until what it owned is gone too.
+pub(crate) async fn collect_garbage(client: &Client) {
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let create = PostParams::default();
+    let owner = maps.create(&create, &config_map("owner", None)).await.unwrap();
+    let dependent = maps.create(&create, &config_map("dependent", Some(&owner))).await.unwrap();
+    maps.delete("owner", &DeleteParams::default()).await.unwrap();
+    await_condition(maps, "dependent", is_deleted(&dependent.metadata.uid.unwrap())).await.unwrap();
+}
+
+#[test]
+fn those_that_are_named_work_and_no_others() {
+    let environment = TestEnvironment::new();
+    let chosen = "garbage-collector-controller,namespace-controller";
+    let flags = ["--bare", "--controllers", chosen, "--kubeconfig", "config"];
+    let served = Served::start(&environment, &flags);
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
+        deployments.create(&PostParams::default(), &web()).await.unwrap();
+        let namespaces: Api<Namespace> = Api::all(client.clone());
+        let mine: Namespace = object(json!({ "metadata": { "name": "mine" } }));
+        let mine = namespaces.create(&PostParams::default(), &mine).await.unwrap();
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "mine");
+        maps.create(&PostParams::default(), &config_map("inside", None)).await.unwrap();
+        namespaces.delete("mine", &DeleteParams::default()).await.unwrap();
+        await_condition(namespaces, "mine", is_deleted(&mine.metadata.uid.unwrap())).await.unwrap();
+        assert_eq!(maps.get_opt("inside").await.unwrap(), None);
+        collect_garbage(&client).await;
+        let sets: Api<ReplicaSet> = Api::default_namespaced(client);
+        assert_eq!(sets.list(&ListParams::default()).await.unwrap().items, []);
+    });
+    served.signal("-TERM");
+    let (status, out, err) = served.end();
+    assert_eq!((status.code(), out.as_str(), err.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn all_of_them_make_pods_and_publish_the_certificate_of_the_server() {
+    let environment = TestEnvironment::new();
+    let _served = Served::start(&environment, &["--bare", "--controllers", "all", "--kubeconfig", "config"]);
+    run(async {
+        let client = client(&environment.read("config")).await;
+        let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
+        deployments.create(&PostParams::default(), &web()).await.unwrap();
+        let has_both = |deployment: Option<&Deployment>| {
+            let status = deployment.and_then(|deployment| deployment.status.as_ref());
+            status.and_then(|status| status.replicas) == Some(2)
+        };
+        await_condition(deployments, "web", has_both).await.unwrap();
+        let pods: Api<Pod> = Api::default_namespaced(client.clone());
+        assert_eq!(pods.list(&ListParams::default().labels("app=web")).await.unwrap().items.len(), 2);
+        let maps: Api<ConfigMap> = Api::default_namespaced(client);
+        let published = await_condition(maps, "kube-root-ca.crt", |map: Option<&ConfigMap>| map.is_some());
+        let published = published.await.unwrap().unwrap().data.unwrap();
+        assert!(published["ca.crt"].starts_with("-----BEGIN CERTIFICATE-----"));
+    });
+}
+
+#[test]
+fn a_controller_that_there_is_not_is_told() {
+    let environment = TestEnvironment::new();
+    let check = |arguments: &[&str], expected: &str| {
+        let output = environment.run(arguments);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+        assert!(output.stderr.contains(expected), "{output}");
+    };
+    check(&["serve", "--controllers", "job-controler"], "a similar value exists: 'job-controller'");
+    check(&["serve", "--version", "4.18.3", "--controllers", "all"], "'--controllers <NAME>'");
+    check(&["envtest", "assets", "--controllers", "jobs"], "invalid value 'jobs' for '--controllers <NAME>'");
+}
