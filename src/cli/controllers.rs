@@ -82,8 +82,6 @@ pub(super) enum Controller {
 pub(super) struct Surroundings {
     /// The minor of its Kubernetes 1.x.
     pub(super) minor: u32,
-    /// Seed of what controllers draw, such as the names of pods.
-    pub(super) seed: u64,
     /// The authority that signed its certificate, as PEM.
     pub(super) authority: String,
 }
@@ -91,7 +89,8 @@ pub(super) struct Surroundings {
 impl Controller {
     /// The controller; none for the word that stands for all of them.
     fn actor(self, surroundings: &Surroundings) -> Option<Box<dyn Actor>> {
-        let streams = Streams::new(surroundings.seed);
+        // Drawn is only how long simulated programs take, and beside an API server alone there are none.
+        let streams = Streams::new(0);
         Some(match self {
             Self::All => return None,
             Self::DaemonSets => Box::new(DaemonSetController::new(&streams)),
@@ -144,12 +143,12 @@ pub(super) fn read(path: &Path) -> Result<Vec<Controller>, String> {
 
 /// Lets controllers work beside a server for as long as the task lives; without any there is nothing to do. Where they make no
 /// progress that is told, and they start anew, as kube-controller-manager would.
-pub(super) async fn work(shared: Shared, controllers: &[Controller], surroundings: &Surroundings) {
+pub(super) async fn work(shared: Shared, controllers: Vec<Controller>, surroundings: Surroundings) {
     if controllers.is_empty() {
         return;
     }
     loop {
-        let actors = chosen(controllers, surroundings);
+        let actors = chosen(&controllers, &surroundings);
         let why = engine::run(InProcess::of(shared.clone()), actors).await;
         complain(&why.to_string());
         tokio::time::sleep(RESTART).await;
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn all_are_those_of_kubernetes_and_the_publisher_of_the_root_certificate() {
-        let surroundings = Surroundings { minor: 33, seed: 1, authority: String::new() };
+        let surroundings = Surroundings { minor: 33, authority: String::new() };
         let names = |actors: Vec<Box<dyn Actor>>| {
             let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();
             names.sort_unstable();

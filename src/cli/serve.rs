@@ -29,9 +29,9 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     served(&args.listening, || {
         let begun = begin(args).map_err(|error| error.to_string())?;
         let authority = begun.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
-        let surroundings = Surroundings { minor: minor(args), seed: args.seed, authority };
-        let (shared, controllers) = (begun.shared.clone(), args.controllers.clone());
-        Ok((begun, async move { controllers::work(shared, &controllers, &surroundings).await }))
+        let surroundings = Surroundings { minor: minor(args), authority };
+        let beside = controllers::work(begun.shared.clone(), args.controllers.clone(), surroundings);
+        Ok((begun, beside))
     })
 }
 

@@ -15,9 +15,6 @@ use crate::cli::{files, hint, say};
 use crate::model::Identity;
 use crate::scenario::plan::KUBERNETES_MINORS;
 
-/// Seed of what is drawn at random beside it, such as the names of pods.
-const SEED: u64 = 1;
-
 /// Flags that are obeyed.
 const OBEYED: [&str; 10] = [
     "authorization-mode",
@@ -81,11 +78,11 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     }
     let shared = Shared::new(server(&flags, minor)?, std::sync::Arc::new(WallClock));
     let (certificate, chosen) = (certificate(&flags)?, chosen(called)?);
-    let surroundings = Surroundings { minor, seed: SEED, authority: certificate.chain_pem.clone() };
+    let surroundings = Surroundings { minor, authority: certificate.chain_pem.clone() };
     let settings = settings(&flags, certificate)?;
     let start = async {
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
-        let beside = tokio::spawn(async move { controllers::work(shared, &chosen, &surroundings).await });
+        let beside = tokio::spawn(controllers::work(shared, chosen, surroundings));
         Ok((serving, beside))
     };
     until_signal(start, async |(serving, beside)| {

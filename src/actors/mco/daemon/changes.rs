@@ -15,7 +15,7 @@ pub(super) enum Action {
     Reboot,
 }
 
-/// Files that are read anew without a reboot: the pull secret, and what the container runtime reloads.
+/// Files that are read anew without a reboot in every release: the pull secret, and what the container runtime reloads.
 const RELOADED: [&str; 4] = [
     "/var/lib/kubelet/config.json",
     "/etc/containers/registries.conf",

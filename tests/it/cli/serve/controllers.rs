@@ -1,13 +1,27 @@
 //! `windtunnel serve --bare --controllers`: what an API server alone lacks, in real time and over the socket.
 
+use std::time::Duration;
+
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
-use kube::runtime::wait::{await_condition, conditions::is_deleted};
+use kube::runtime::wait::{Condition, await_condition, conditions::is_deleted};
 use serde_json::{Value, json};
 
 use super::{Served, TestEnvironment, client, run};
+
+/// How long is waited for what never comes: a test that fails is to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The object once it is as wanted, or once it is gone.
+async fn wait<K>(api: Api<K>, name: &str, condition: impl Condition<K>) -> Option<K>
+where
+    K: Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + kube::Resource + 'static,
+{
+    let waited = tokio::time::timeout(PATIENCE, await_condition(api, name, condition)).await;
+    waited.unwrap_or_else(|_| panic!("{name} never came to be as wanted")).unwrap()
+}
 
 fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).unwrap()
@@ -44,7 +58,7 @@ pub(crate) async fn collect_garbage(client: &Client) {
     let owner = maps.create(&create, &config_map("owner", None)).await.unwrap();
     let dependent = maps.create(&create, &config_map("dependent", Some(&owner))).await.unwrap();
     maps.delete("owner", &DeleteParams::default()).await.unwrap();
-    await_condition(maps, "dependent", is_deleted(&dependent.metadata.uid.unwrap())).await.unwrap();
+    wait(maps, "dependent", is_deleted(&dependent.metadata.uid.unwrap())).await;
 }
 
 #[test]
@@ -63,7 +77,7 @@ fn those_that_are_named_work_and_no_others() {
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "mine");
         maps.create(&PostParams::default(), &config_map("inside", None)).await.unwrap();
         namespaces.delete("mine", &DeleteParams::default()).await.unwrap();
-        await_condition(namespaces, "mine", is_deleted(&mine.metadata.uid.unwrap())).await.unwrap();
+        wait(namespaces, "mine", is_deleted(&mine.metadata.uid.unwrap())).await;
         assert_eq!(maps.get_opt("inside").await.unwrap(), None);
         collect_garbage(&client).await;
         let sets: Api<ReplicaSet> = Api::default_namespaced(client);
@@ -86,12 +100,12 @@ fn all_of_them_make_pods_and_publish_the_certificate_of_the_server() {
             let status = deployment.and_then(|deployment| deployment.status.as_ref());
             status.and_then(|status| status.replicas) == Some(2)
         };
-        await_condition(deployments, "web", has_both).await.unwrap();
+        wait(deployments, "web", has_both).await;
         let pods: Api<Pod> = Api::default_namespaced(client.clone());
         assert_eq!(pods.list(&ListParams::default().labels("app=web")).await.unwrap().items.len(), 2);
         let maps: Api<ConfigMap> = Api::default_namespaced(client);
-        let published = await_condition(maps, "kube-root-ca.crt", |map: Option<&ConfigMap>| map.is_some());
-        let published = published.await.unwrap().unwrap().data.unwrap();
+        let is_there = |map: Option<&ConfigMap>| map.is_some();
+        let published = wait(maps, "kube-root-ca.crt", is_there).await.unwrap().data.unwrap();
         assert!(published["ca.crt"].starts_with("-----BEGIN CERTIFICATE-----"));
     });
 }
