@@ -1,9 +1,10 @@
-//! The real kubectl against a served API server: whichever is on the PATH, 1.20 or newer.
+//! The real kubectl, 1.20 or newer, against a served API server.
 
 mod apply;
 mod operate;
 
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -12,6 +13,7 @@ use crate::cli::serve::Served;
 
 /// A server, and a kubectl that talks to it.
 struct Kubectl {
+    program: PathBuf,
     environment: TestEnvironment,
     served: Served,
     minor: u32,
@@ -26,21 +28,18 @@ struct Answer {
 
 /// Runs a test with a server and kubectl; says so and passes where there is none.
 fn with_kubectl(arguments: &[&str], test: impl FnOnce(&Kubectl)) {
-    let version = Command::new("kubectl").args(["version", "--client", "-o", "json"]).output();
-    let Ok(Output { stdout, .. }) = version else {
-        crate::skipped::skipped("there is no kubectl on the PATH");
-        return;
-    };
-    let version: Value = serde_json::from_slice(&stdout).unwrap();
+    let Some([program]) = crate::real::programs(["kubectl"]) else { return };
+    let version = Command::new(&program).args(["version", "--client", "-o", "json"]).output().unwrap();
+    let version: Value = serde_json::from_slice(&version.stdout).unwrap();
     let minor = version["clientVersion"]["minor"].as_str().unwrap().trim_end_matches('+').parse().unwrap();
     let environment = TestEnvironment::new();
     let served = Served::start(&environment, &[arguments, &["--kubeconfig", "config"]].concat());
-    test(&Kubectl { environment, served, minor });
+    test(&Kubectl { program, environment, served, minor });
 }
 
 impl Kubectl {
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("kubectl");
+        let mut command = Command::new(&self.program);
         command
             .args(arguments)
             .current_dir(self.environment.work())

@@ -12,6 +12,7 @@ mod insights;
 mod kubectl;
 mod manifests;
 mod oc;
+mod real;
 mod scenarios;
 mod skipped;
 mod status;

@@ -101,7 +101,8 @@ fn a_served_dump_has_the_status_that_its_files_have() {
 const CONFIG: &str = "apiVersion: config.openshift.io/v1";
 
 fn kubectl(environment: &TestEnvironment, arguments: &str) -> Option<String> {
-    let mut command = Command::new("kubectl");
+    let [program] = crate::real::programs(["kubectl"])?;
+    let mut command = Command::new(program);
     command.args(arguments.split(' ')).env("KUBECONFIG", environment.work().join("config"));
     let output = command.env("HOME", environment.work()).output().ok()?;
     assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
