@@ -37,7 +37,7 @@ pub(super) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Play scenarios and print their timelines.
+    /// Run scenarios and print what happened in them.
     Run(RunArgs),
     /// Print the timeline of a record that `run --record` wrote.
     Report(ReportArgs),
@@ -128,9 +128,12 @@ pub(super) struct RunArgs {
     /// Write the files that statuses are compared with (`matches`) instead of comparing.
     #[arg(long)]
     pub(super) update_snapshots: bool,
-    /// Leave the timelines out.
+    /// Print no timeline, even of a single scenario.
     #[arg(long)]
     pub(super) quiet: bool,
+    /// Print the timeline of every scenario; without it, several scenarios get a line each and a list of failures.
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) selection: Selection,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `windtunnel run`: plays scenarios side by side and prints them in order.
+//! `windtunnel run`: runs scenarios side by side and prints their results in order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,6 +21,29 @@ use crate::report::steps::Written;
 use crate::report::{ScenarioResult, summary};
 use crate::scenario;
 use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
+
+/// How much is printed about each scenario.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// A line; the reasons of failures follow at the end.
+    Line,
+    /// The result with its reason, seed and record.
+    Result,
+    /// The timeline as well.
+    Timeline,
+}
+
+impl Detail {
+    /// The detail for a number of scenarios: one is shown with its timeline, several with a line each.
+    fn of(args: &RunArgs, scenarios: usize) -> Self {
+        match scenarios {
+            _ if args.verbose => Self::Timeline,
+            1 if args.quiet => Self::Result,
+            1 => Self::Timeline,
+            _ => Self::Line,
+        }
+    }
+}
 
 /// What one scenario came to.
 struct Played {
@@ -110,10 +133,11 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     let failed = AtomicBool::new(false);
     let place = backend::make(&args.place, &interrupt)?;
     let at_a_time = place.runs_at_a_time();
+    let detail = Detail::of(args, plans.len());
     let progress = Progress::of(plans.len());
     let (played, wall) = timed(|| {
         side_by_side(&plans, at_a_time, |plan| {
-            let played = play_unless(&failed, &interrupt, &place, plan, args);
+            let played = play_unless(&failed, &interrupt, &place, plan, args, detail);
             progress.done(&plan.name);
             played
         })
@@ -122,7 +146,7 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     drop(place);
     let for_people = args.reports.format == Format::Text;
     if for_people {
-        plans.iter().zip(&played).for_each(|(plan, played)| tell(plan, played, args));
+        plans.iter().zip(&played).for_each(|(plan, played)| print(plan, played, args, detail));
     }
     let kept = played.iter().flat_map(|played| &played.snapshots);
     let told: Vec<_> = played.iter().map(|played| (&played.result, played.record.as_ref())).collect();
@@ -133,6 +157,9 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     unwritten.extend(reports::write(&args.reports, "windtunnel run", "scenarios", &told, &options).err());
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
     if for_people {
+        if plans.len() > 1 {
+            say(&summary::recap(&results, "windtunnel run"));
+        }
         say(&summary::run(&results, wall));
     }
     if !unwritten.is_empty() {
@@ -149,6 +176,7 @@ fn play_unless(
     place: &Place,
     plan: &Plan,
     args: &RunArgs,
+    detail: Detail,
 ) -> Played {
     let why = match args.selection.fail_fast && failed.load(Ordering::Relaxed) {
         _ if interrupt.is_told() => Some(INTERRUPTED),
@@ -160,11 +188,11 @@ fn play_unless(
         let result = result.of_scenario(None, &plan.tags, &written(plan));
         return Played::without_record(result, Duration::ZERO);
     }
-    let mut played = play(place, plan, args, args.seed);
+    let mut played = play(place, plan, args, args.seed, detail);
     if played.result.failed() {
         let seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
         let mut seeds = seeds.take_while(|_| !interrupt.is_told());
-        played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed).result.passed());
+        played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed, detail).result.passed());
     }
     failed.fetch_or(played.result.failed(), Ordering::Relaxed);
     played
@@ -184,7 +212,7 @@ fn written(plan: &Plan) -> Vec<Written> {
 /// Why a scenario was not begun.
 pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
 
-fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
+fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -> Played {
     let (outcome, wall) = timed(|| engine::play_on(place.backend(), plan, seed));
     let outcome = match outcome {
         Ok(outcome) => outcome,
@@ -224,8 +252,8 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64) -> Played {
     }
     let (record, snapshots) = (outcome.record, outcome.snapshots);
     let (hash, is_kept) = (record.hash(), args.record.is_some() || args.reports.are_of_records());
-    let is_told = !args.quiet && args.reports.format == Format::Text;
-    let story = if is_told { story(&record, args.layout.width()) } else { String::new() };
+    let is_printed = detail == Detail::Timeline && args.reports.format == Format::Text;
+    let story = if is_printed { story(&record, args.layout.width()) } else { String::new() };
     Played { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
 }
 
@@ -242,8 +270,15 @@ fn first_difference(one: &Record, other: &Record) -> Option<String> {
     })
 }
 
-fn tell(plan: &Plan, played: &Played, args: &RunArgs) {
-    if !args.quiet {
+fn print(plan: &Plan, played: &Played, args: &RunArgs, detail: Detail) {
+    if detail == Detail::Line {
+        /// So much of a record's hash tells records apart.
+        const DIGITS: usize = 12;
+        let line = summary::line(&played.result);
+        let record = played.hash.get(..DIGITS).map(|start| format!("  record {start}")).unwrap_or_default();
+        return say(&format!("{}{record}\n", line.trim_end()));
+    }
+    if detail == Detail::Timeline {
         say(&format!("{}: {}\n\n", plan.file, plan.name));
         say(&played.story);
     }

@@ -42,6 +42,9 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let mut unwritten = files::write_records(args.record.as_deref(), &told);
     unwritten.extend([kept, reports, cucumber].into_iter().filter_map(Result::err));
     if for_people {
+        if results.len() > 1 {
+            say(&summary::recap(&results, "windtunnel test"));
+        }
         say(&summary::run(&results, wall));
     }
     if !unwritten.is_empty() {
@@ -58,7 +61,7 @@ fn tell(results: &[ScenarioResult]) {
             feature = Some((&result.file, &result.feature));
             say(&format!("{}: {}\n", result.file, result.feature));
         }
-        say(&summary::scenario(result));
+        say(&if results.len() > 1 { summary::line(result) } else { summary::scenario(result) });
     }
 }
 

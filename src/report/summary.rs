@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 use super::ScenarioResult;
 use crate::base::text::clock_time;
 
-/// `PASS  name  (1:15:00)`, or `FAIL` with the reason below, or `SKIP` with the reason behind; ends with a line break.
-pub fn scenario(result: &ScenarioResult) -> String {
+/// The result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends with a line break.
+pub fn line(result: &ScenarioResult) -> String {
     if let Some(why) = &result.skipped {
         return format!("SKIP  {}  ({why})\n", result.name);
     }
@@ -21,7 +21,12 @@ pub fn scenario(result: &ScenarioResult) -> String {
         "FAIL"
     };
     let canary = if result.must_fail.is_some() { "; a canary, which failed as it must" } else { "" };
-    let mut lines = vec![format!("{word}  {}  ({time} of cluster time{canary})", result.name)];
+    format!("{word}  {}  ({time} of cluster time{canary})\n", result.name)
+}
+
+/// The [`line`] of a result and, below it, where and why the scenario failed; ends with a line break.
+pub fn scenario(result: &ScenarioResult) -> String {
+    let mut lines = Vec::new();
     if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
         lines.push(format!("      it passed with seed {seed}, and failed before:"));
     }
@@ -33,7 +38,25 @@ pub fn scenario(result: &ScenarioResult) -> String {
         }
         lines.extend(failure.lines().map(|line| format!("      {line}")));
     }
-    lines.join("\n") + "\n"
+    lines.iter().fold(line(result), |text, line| text + line + "\n")
+}
+
+/// The failures and flakes of a run of several scenarios, each with its place and reason; empty if there are none.
+/// `command` is how one of these scenarios is run, such as `windtunnel run`.
+pub fn recap(results: &[ScenarioResult], command: &str) -> String {
+    let failures: Vec<&ScenarioResult> = results.iter().filter(|result| result.failure.is_some()).collect();
+    if failures.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nFailures:\n\n".to_owned();
+    for result in failures {
+        text += &scenario(result);
+        if !result.file.is_empty() {
+            text += &format!("      {command} {} --seed {}\n", result.file, result.seed);
+        }
+        text += "\n";
+    }
+    text
 }
 
 /// How many passed and failed, how much cluster time they covered in how much `wall` time, and the ratio of both;
@@ -88,6 +111,18 @@ mod tests {
             scenario(&result("b", Some("expect x:\nnot so"))),
             "FAIL  b  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n"
         );
+    }
+
+    #[test]
+    fn a_line_leaves_the_reason_to_the_recap() {
+        let results = [result("a", None), result("b", Some("expect x:\nnot so"))];
+        assert_eq!(line(&results[1]), "FAIL  b  (1:15:00 of cluster time)\n");
+        assert_eq!(
+            recap(&results, "windtunnel run"),
+            "\nFailures:\n\nFAIL  b  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n      \
+             windtunnel run a.yaml --seed 7\n\n"
+        );
+        assert_eq!(recap(&results[..1], "windtunnel run"), "");
     }
 
     #[test]

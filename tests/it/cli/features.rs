@@ -84,8 +84,14 @@ fn features_are_played_and_a_failure_tells_where_why_and_what_was_awaited() {
         f/hopes.feature: Hopes
         PASS  A right one  (0:01:00 of cluster time)
         FAIL  A wrong one  (0:01:10 of cluster time)
+
+        Failures:
+
+        FAIL  A wrong one  (0:01:10 of cluster time)
               f/hopes.feature:14:5 with seed 1
               within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+              windtunnel test f/hopes.feature --seed 1
+
         2 scenarios: 1 passed, 1 failed; 0:02:10 of cluster time in $TIME ($N times as fast)
         "#);
     insta::assert_snapshot!(environment.read("j.xml"), @r#"

@@ -12,7 +12,7 @@ fn the_help_says_what_there_is() {
         Usage: windtunnel <COMMAND>
 
         Commands:
-          run            Play scenarios and print their timelines
+          run            Run scenarios and print what happened in them
           report         Print the timeline of a record that `run --record` wrote
           status         Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or
                          a cluster
@@ -49,7 +49,7 @@ fn the_help_says_what_there_is() {
 fn the_help_of_run_tells_of_each_option() {
     insta::assert_snapshot!(check(&[], &["run", "--help"]), @r"
         exit 0
-        Play scenarios and print their timelines
+        Run scenarios and print what happened in them
 
         Usage: windtunnel run [OPTIONS] [PATHS]...
 
@@ -89,7 +89,11 @@ fn the_help_of_run_tells_of_each_option() {
                   Write the files that statuses are compared with (`matches`) instead of comparing
 
               --quiet
-                  Leave the timelines out
+                  Print no timeline, even of a single scenario
+
+          -v, --verbose
+                  Print the timeline of every scenario; without it, several scenarios get a line each and a
+                  list of failures
 
               --shard <I/N>
                   Play only this part of the scenarios, such as `2/3`: every third, beginning with the

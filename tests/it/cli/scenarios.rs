@@ -115,19 +115,74 @@ fn a_scenario_that_fails_tells_where_why_and_what_was_awaited_and_exits_with_1()
 }
 
 #[test]
-fn quiet_leaves_the_timelines_out_but_no_result() {
+fn several_scenarios_get_a_line_each_and_a_list_of_failures() {
     let files = [("a/wrong.yaml", WRONG), ("a/b/calm.yaml", CALM), ("a/notes.txt", "no scenario")];
-    insta::assert_snapshot!(check(&files, &["run", "--quiet", "a"]), @r#"
+    let printed = check(&files, &["run", "a"]);
+    insta::assert_snapshot!(printed, @r#"
         exit 1
+        PASS  calm  (0:00:00 of cluster time)  record $HASH
+        FAIL  a wrong hope  (0:01:10 of cluster time)  record $HASH
+
+        Failures:
+
+        FAIL  a wrong hope  (0:01:10 of cluster time)
+              a/wrong.yaml:6:3 with seed 1
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+              windtunnel run a/wrong.yaml --seed 1
+
+        2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        "#);
+    assert_eq!(check(&files, &["run", "--quiet", "a"]), printed);
+}
+
+#[test]
+fn verbose_prints_the_timelines_of_several_scenarios() {
+    let files = [("a/wrong.yaml", WRONG), ("a/calm.yaml", CALM)];
+    insta::assert_snapshot!(check(&files, &["run", "-v", "a"]), @r#"
+        exit 1
+        a/calm.yaml: calm
+
+        0:00:00    cluster installed: NNN objects                                                                                                              installer
+        0:00:00  ok expect ClusterVersion/version Progressing=False
+
         PASS  calm  (0:00:00 of cluster time)
               seed 1, record $HASH, $TIME
+
+        a/wrong.yaml: a wrong hope
+
+        0:00:00    cluster installed: NNN objects                                                                                                              installer
+        0:01:00  ok advance 1m
+        0:01:00  > expect ClusterVersion/version Progressing=True within 10s
+        0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
+                   seen: Progressing=False "Cluster version is 4.20.1"
 
         FAIL  a wrong hope  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
 
+
+        Failures:
+
+        FAIL  a wrong hope  (0:01:10 of cluster time)
+              a/wrong.yaml:6:3 with seed 1
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+              windtunnel run a/wrong.yaml --seed 1
+
         2 scenarios: 1 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
+        "#);
+}
+
+#[test]
+fn quiet_leaves_the_timeline_of_a_single_scenario_out() {
+    insta::assert_snapshot!(check(&[("wrong.yaml", WRONG)], &["run", "--quiet", "wrong.yaml"]), @r#"
+        exit 1
+        FAIL  a wrong hope  (0:01:10 of cluster time)
+              wrong.yaml:6:3 with seed 1
+              expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+              seed 1, record $HASH, $TIME
+
+        1 scenario: 0 passed, 1 failed; 0:01:10 of cluster time in $TIME ($N times as fast)
         "#);
 }
 
