@@ -1,22 +1,57 @@
 //! Pods on nodes whose taints they do not tolerate, or not for long (`taint-eviction-controller`).
 
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::actors::taints::tolerated_for;
-use crate::base::clock::{Time, after, parse_rfc3339};
+use crate::base::clock::{Time, after};
 use crate::model::condition::{self, Condition};
 use crate::model::resources::{NODES, PODS};
-use crate::model::{Object, View, Write};
+use crate::model::{Key, Object, View, Write};
 
-/// When a pod has to go from its node; `None`: it may stay.
-pub(super) fn due(pod: &Object, view: &View, now: Time) -> Option<Time> {
+/// The pods that are evicted later, each with its node and moment.
+///
+/// `tolerationSeconds` count from the moment at which the controller first sees the pod on a tainted node. `timeAdded` of
+/// the taint does not matter, and other taints do not change a timer that runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Timers {
+    by_pod: BTreeMap<Key, (String, Time)>,
+}
+
+impl Timers {
+    /// When a pod has to leave its node; `None`: it may stay, and its timer ends.
+    pub(super) fn due(&mut self, key: &Key, pod: &Object, view: &View, now: Time) -> Option<Time> {
+        let Some(span) = tolerance(pod, view) else {
+            self.cancel(key);
+            return None;
+        };
+        if span.is_zero() {
+            return Some(now);
+        }
+        let node = pod.text("/spec/nodeName");
+        let timer = self.by_pod.entry(key.clone());
+        Some(timer.or_insert_with(|| (node.to_owned(), after(now, span))).1)
+    }
+
+    /// Ends the timer of a pod.
+    pub(super) fn cancel(&mut self, pod: &Key) {
+        self.by_pod.remove(pod);
+    }
+
+    /// Ends the timers of all pods on a node, which lost its taints.
+    pub(super) fn cancel_all(&mut self, node: &str) {
+        self.by_pod.retain(|_, (of, _)| of != node);
+    }
+}
+
+/// How long a pod may stay on its tainted node; `None`: for ever.
+fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
     let node = view.get(&NODES, "", pod.text("/spec/nodeName")).filter(|_| !pod.is_terminating())?;
     let taints = node.list("/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute");
-    let ends = taints.map(|taint| match tolerated_for(pod, taint) {
-        None => now,
-        Some(span) => after(taint["timeAdded"].as_str().and_then(parse_rfc3339).unwrap_or(now), span),
-    });
-    ends.min().filter(|at| *at < Time::MAX)
+    let spans = taints.map(|taint| tolerated_for(pod, taint).unwrap_or_default());
+    spans.min().filter(|span| *span < SignedDuration::MAX)
 }
 
 /// Says in the pod's status why it goes, and deletes it.

@@ -15,6 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use self::eviction::Timers;
 use self::silence::LastHeard;
 use super::kubelet::lease::NAMESPACE as LEASE_NAMESPACE;
 use super::recorder::{Notice, Recorder};
@@ -29,6 +30,7 @@ use crate::model::{Change, ChangeKind, Identity, Key, Object, Resource, View, Wr
 pub struct NodeLifecycleController {
     queue: WorkQueue,
     kubelets: LastHeard,
+    evictions: Timers,
     events: BTreeMap<Key, Recorder>,
     started: bool,
 }
@@ -51,6 +53,7 @@ impl NodeLifecycleController {
             }
             if change.kind == ChangeKind::Deleted {
                 self.events.remove(&change.key);
+                self.evictions.cancel(&change.key);
             }
             if change.key.is(&NODES) {
                 self.queue.add(change.key.clone());
@@ -66,7 +69,7 @@ impl NodeLifecycleController {
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(object) = view.get_key(key) else { return Vec::new() };
         if key.is(&PODS) {
-            let Some(at) = eviction::due(object, view, now) else { return Vec::new() };
+            let Some(at) = self.evictions.due(key, object, view, now) else { return Vec::new() };
             if at <= now {
                 return eviction::evict(object, now);
             }
@@ -90,6 +93,9 @@ impl NodeLifecycleController {
             return vec![write];
         }
         let drives_out = tainting::drives_out(node);
+        if !drives_out {
+            self.evictions.cancel_all(node.name());
+        }
         let is_silent = silence::is_told(node);
         if !is_silent && !drives_out {
             return Vec::new();

@@ -162,6 +162,44 @@ fn a_kubelet_that_comes_back_in_time_keeps_its_pods() {
 }
 
 #[test]
+fn a_pod_bound_to_a_tainted_node_stays_for_as_long_as_it_tolerates_the_taint() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    say_ready(&mut rig, "False");
+    rig.run(1800);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    let for_five_minutes = json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]);
+    put_pod(&mut rig, "young", &for_five_minutes);
+    rig.run(299);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    rig.run(1);
+    assert_eq!(going(&rig), ["patient", "touchy", "young"]);
+}
+
+#[test]
+fn another_taint_leaves_the_timer_of_a_pod_and_a_node_without_taints_ends_it() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let tolerated = |condition: &str, seconds: i64| {
+        let key = format!("node.kubernetes.io/{condition}");
+        json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds })
+    };
+    put_pod(&mut rig, "wary", &json!([tolerated("not-ready", 600), tolerated("unreachable", 60)]));
+    say_ready(&mut rig, "False");
+    rig.run(301);
+    say_ready(&mut rig, "Unknown");
+    rig.run(100);
+    assert_eq!(going(&rig), ["patient", "touchy"], "the shorter toleration comes too late");
+    say_ready(&mut rig, "True");
+    rig.run(10);
+    say_ready(&mut rig, "Unknown");
+    rig.run(59);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    rig.run(1);
+    assert_eq!(going(&rig), ["patient", "touchy", "wary"]);
+}
+
+#[test]
 fn a_kubelet_that_says_that_its_node_is_not_ready_tells_of_its_pods_itself() {
     let mut rig = Rig::new();
     prepare(&mut rig);
