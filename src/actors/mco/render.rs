@@ -18,7 +18,7 @@ use crate::actors::{Actor, Input, Interest, Step};
 use crate::base::clock::Time;
 use crate::model::condition::{self, Condition};
 use crate::model::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
-use crate::model::{Identity, Key, Object, View, Write};
+use crate::model::{Answer, Identity, Key, Object, Operation, View, Write};
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
@@ -64,8 +64,41 @@ impl RenderController {
         self.queue.answered(input.answers, input.now);
     }
 
+    /// Reports to each pool whether its rendered MachineConfig could be created.
+    fn report_creations(&mut self, input: &Input<'_>) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for answer in input.answers {
+            let Some(pool) = owner(answer).and_then(|name| input.view.get(&MACHINE_CONFIG_POOLS, "", name))
+            else {
+                continue;
+            };
+            let write = match &answer.outcome {
+                Ok(config) => self.report_generated(pool, config, input.now),
+                Err(refusal) => degrade(pool, &not_rendered(pool, &refusal.message), input.now),
+            };
+            if let Some(write) = write {
+                self.queue.ask(&MACHINE_CONFIG_POOLS.key_of(pool), write, &mut writes);
+            }
+        }
+        writes
+    }
+
+    fn report_generated(&mut self, pool: &Object, config: &Object, now: Time) -> Option<Write> {
+        let text = |key| config.annotation(key).unwrap_or_default();
+        let message = format!(
+            "{} successfully generated (release version: {}, controller version: {})",
+            config.name(),
+            text(RELEASE_VERSION),
+            text(GENERATED_BY)
+        );
+        let events =
+            self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
+        events.tell(Notice::normal("RenderedConfigGenerated", message), now)
+    }
+
+    /// Creates the rendered MachineConfig, and points the pool at it once it exists.
     fn publish(
-        &mut self,
+        &self,
         rendered: &Rendered,
         pool: &Object,
         controller: &Object,
@@ -77,14 +110,7 @@ impl RenderController {
         let mut writes = Vec::new();
         match view.get(&MACHINE_CONFIGS, "", &rendered.name) {
             None => {
-                writes.push(Write::create(&MACHINE_CONFIGS, rendered.object(pool, commit, version)));
-                let said = format!(
-                    "{} successfully generated (release version: {version}, controller version: {commit})",
-                    rendered.name
-                );
-                let events =
-                    self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
-                writes.extend(events.tell(Notice::normal("RenderedConfigGenerated", said), now));
+                return vec![Write::create(&MACHINE_CONFIGS, rendered.object(pool, commit, version))];
             }
             Some(there) if there.annotation(RELEASE_VERSION) != Some(version) => {
                 let annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
@@ -101,6 +127,16 @@ impl RenderController {
             writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
         }
         writes
+    }
+}
+
+/// The pool of a rendered MachineConfig that was to be created; `None`: it is the answer to another write.
+fn owner(answer: &Answer) -> Option<&str> {
+    match &answer.write.operation {
+        Operation::Create(config) if answer.write.resource == MACHINE_CONFIGS => {
+            config["metadata"]["ownerReferences"][0]["name"].as_str()
+        }
+        _ => None,
     }
 }
 
@@ -139,6 +175,12 @@ pub(super) fn rendered_well() -> Condition {
     Condition::new("RenderDegraded", "False", "", "")
 }
 
+/// `RenderDegraded` of a pool whose MachineConfigs could not be rendered.
+fn not_rendered(pool: &Object, why: &str) -> Condition {
+    let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
+    Condition::new("RenderDegraded", "True", "", message)
+}
+
 /// Sets `RenderDegraded`, if it says something else.
 fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
     if condition::of(pool, &told.kind).map(Condition::read).as_ref() == Some(told) {
@@ -163,12 +205,7 @@ impl Reconcile for RenderController {
         };
         match render(pool, controller, view) {
             Ok(rendered) => self.publish(&rendered, pool, controller, view, now),
-            Err(why) => {
-                let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
-                degrade(pool, &Condition::new("RenderDegraded", "True", "", message), now)
-                    .into_iter()
-                    .collect()
-            }
+            Err(why) => degrade(pool, &not_rendered(pool, &why), now).into_iter().collect(),
         }
     }
 }
@@ -188,6 +225,10 @@ impl Actor for RenderController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
-        self.reconcile(input)
+        let mut writes = self.report_creations(input);
+        let mut step = self.reconcile(input);
+        writes.append(&mut step.writes);
+        step.writes = writes;
+        step
     }
 }
