@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::error::SessionError;
+use super::flips::{self, Flips};
 use super::simulation::Simulation;
 use crate::base::clock::{Time, after};
 use crate::model::fault::{Disturbance, Faulty};
-use crate::model::{Identity, Write};
-use crate::record::{ADMINISTRATOR, Event};
+use crate::record::Event;
+
+/// The pause before a fault repeats a request that met trouble of the API server.
+const RETRY: SignedDuration = SignedDuration::from_secs(5);
 
 /// What is done later, all for one who fails.
 #[derive(Debug, Clone)]
@@ -18,15 +21,24 @@ enum Later {
     Begin(Disturbance, Option<SignedDuration>),
     /// A fault ends.
     End(Disturbance),
-    /// A write of the fault.
-    Write(Faulty, Box<Write>),
+    /// The configuration of a pool flips.
+    Flip(Flips),
 }
 
 impl Later {
     fn faulty(&self) -> Faulty {
         match self {
             Self::Begin(fault, _) | Self::End(fault) => fault.faulty(),
-            Self::Write(faulty, _) => faulty.clone(),
+            Self::Flip(flips) => Faulty::Pool(flips.pool().to_owned()),
+        }
+    }
+
+    /// The line of the timeline that announces it.
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::Begin(fault, _) => Some(fault.to_string()),
+            Self::End(fault) => Some(format!("{} recovers", fault.faulty())),
+            Self::Flip(_) => None,
         }
     }
 
@@ -41,10 +53,18 @@ impl Later {
     }
 }
 
+/// An item of the agenda.
+#[derive(Debug, Clone)]
+struct Item {
+    later: Later,
+    /// Whether it was tried before, in vain.
+    is_retry: bool,
+}
+
 /// What is done later, in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Agenda {
-    items: BTreeMap<(Time, u64), Later>,
+    items: BTreeMap<(Time, u64), Item>,
     added: u64,
 }
 
@@ -55,13 +75,17 @@ impl Agenda {
     }
 
     fn add(&mut self, at: Time, later: Later) {
-        self.items.insert((at, self.added), later);
+        self.insert(at, Item { later, is_retry: false });
+    }
+
+    fn insert(&mut self, at: Time, item: Item) {
+        self.items.insert((at, self.added), item);
         self.added += 1;
     }
 
-    /// Makes a write then, unless who it is for is healed before.
-    pub(super) fn write(&mut self, at: Time, faulty: Faulty, write: Write) {
-        self.add(at, Later::Write(faulty, Box::new(write)));
+    /// Has the configuration of a pool flip so many times from then on.
+    pub(super) fn flip(&mut self, at: Time, pool: &str, times: u32) {
+        self.add(at, Later::Flip(Flips::new(pool, times)));
     }
 
     /// Drops everything that is for one who fails.
@@ -70,7 +94,7 @@ impl Agenda {
             (Faulty::Api(None), Faulty::Api(_)) => true,
             _ => faulty == other,
         };
-        self.items.retain(|_, later| !is_same(&later.faulty()));
+        self.items.retain(|_, item| !is_same(&item.later.faulty()));
     }
 }
 
@@ -95,7 +119,7 @@ impl Simulation {
         fault: &Disturbance,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
-        self.agenda.items.retain(|_, later| !later.would_end(fault));
+        self.agenda.items.retain(|_, item| !item.later.would_end(fault));
         self.disturb(fault)?;
         if let Some(lasts) = lasts {
             self.agenda.add(after(self.now(), lasts), Later::End(fault.clone()));
@@ -103,25 +127,35 @@ impl Simulation {
         Ok(())
     }
 
-    /// Does what is due.
+    /// Does what is due. Requests that meet trouble of the API server are repeated until they get through.
     pub(super) fn keep_agenda(&mut self) -> Result<(), SessionError> {
         let now = self.now();
-        while let Some(item) = self.agenda.items.first_entry().filter(|item| item.key().0 <= now) {
-            match item.remove() {
-                Later::Begin(fault, lasts) => {
-                    self.note(Event::Fault { text: fault.to_string() });
-                    self.begin_fault(&fault, lasts)?;
+        while let Some(due) = self.agenda.items.first_entry().filter(|due| due.key().0 <= now) {
+            let Item { later, is_retry } = due.remove();
+            if let Some(text) = later.text().filter(|_| !is_retry) {
+                self.note(Event::Fault { text });
+            }
+            match self.do_later(&later) {
+                Err(error) if error.may_pass() => {
+                    self.agenda.insert(after(now, RETRY), Item { later, is_retry: true });
                 }
-                Later::End(fault) => {
-                    self.note(Event::Fault { text: format!("{} recovers", fault.faulty()) });
-                    self.end_fault(&fault)?;
-                }
-                Later::Write(_, write) => {
-                    let answer = self.write(ADMINISTRATOR, &Identity::admin(), &write);
-                    answer.map_err(|refusal| SessionError::refused(&write, refusal))?;
-                }
+                outcome => outcome?,
             }
         }
         Ok(())
+    }
+
+    fn do_later(&mut self, later: &Later) -> Result<(), SessionError> {
+        match later {
+            Later::Begin(fault, lasts) => self.begin_fault(fault, *lasts),
+            Later::End(fault) => self.end_fault(fault),
+            Later::Flip(flips) => {
+                self.flip(flips)?;
+                if let Some(rest) = flips.rest() {
+                    self.agenda.add(after(self.now(), flips::PAUSE), Later::Flip(rest));
+                }
+                Ok(())
+            }
+        }
     }
 }

@@ -2,14 +2,15 @@
 
 use jiff::SignedDuration;
 use semver::Version;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::crashes::{Crash, Moment};
 use super::error::SessionError;
+use super::flips;
 use super::matching::name_fits;
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::base::clock::{after, rfc3339_micro};
+use crate::base::clock::rfc3339_micro;
 use crate::base::text::did_you_mean;
 use crate::model::fault::{Disturbance, Fault, FaultKind, Faulty, ProgramFault};
 use crate::model::release::Release;
@@ -18,9 +19,6 @@ use crate::model::resources::{
 };
 use crate::model::{Identity, Object, Resource, Write};
 use crate::record::ADMINISTRATOR;
-
-/// How long a pool's configuration is what it is, while it flips.
-const FLIP: SignedDuration = SignedDuration::from_mins(1);
 
 /// Who holds a Lease that another one lost.
 const OTHER_HOLDER: &str = "another-candidate";
@@ -102,7 +100,7 @@ impl Simulation {
             }
             Disturbance::Process(name, fault) => self.disturb_program(name, fault),
             Disturbance::RenderFlips(pool, times) => {
-                self.flip(pool, *times);
+                self.agenda.flip(self.now(), pool, *times);
                 Ok(())
             }
             Disturbance::Release(version, fault) => {
@@ -161,7 +159,7 @@ impl Simulation {
             }
             Faulty::Pool(pool) => {
                 self.check_faulty(faulty)?;
-                self.delete_if_there(&MACHINE_CONFIGS, "", &flipped(pool))
+                self.delete_if_there(&MACHINE_CONFIGS, "", &flips::config_name(pool))
             }
             Faulty::Release(version) => {
                 self.world.outages.heal(self.released(version)?);
@@ -233,21 +231,6 @@ impl Simulation {
         Ok(())
     }
 
-    /// A MachineConfig comes and goes, and with it what the pool's configuration is rendered to.
-    fn flip(&mut self, pool: &str, times: u32) {
-        let name = flipped(pool);
-        let (mut at, faulty) = (self.now(), Faulty::Pool(pool.to_owned()));
-        for _ in 0..times {
-            self.agenda.write(
-                at,
-                faulty.clone(),
-                Write::create(&MACHINE_CONFIGS, machine_config(&name, pool)),
-            );
-            self.agenda.write(after(at, FLIP), faulty.clone(), Write::delete(&MACHINE_CONFIGS, "", &name));
-            at = after(at, FLIP + FLIP);
-        }
-    }
-
     pub(super) fn delete_if_there(
         &mut self,
         resource: &Resource,
@@ -271,20 +254,6 @@ const BLOCKER_NAMESPACE: &str = "default";
 
 fn blocker(node: &str) -> String {
     format!("drain-blocker-{node}")
-}
-
-/// The MachineConfig that comes and goes.
-fn flipped(pool: &str) -> String {
-    format!("99-{pool}-flips")
-}
-
-fn machine_config(name: &str, pool: &str) -> Value {
-    json!({
-        "apiVersion": "machineconfiguration.openshift.io/v1",
-        "kind": "MachineConfig",
-        "metadata": { "name": name, "labels": { "machineconfiguration.openshift.io/role": pool } },
-        "spec": { "config": { "ignition": { "version": "3.2.0" } }, "kernelArguments": ["flips"] },
-    })
 }
 
 fn is_known(kind: &str, name: &str, known: &[&str]) -> Result<(), SessionError> {

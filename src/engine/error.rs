@@ -13,6 +13,8 @@ pub enum SessionError {
         what: String,
         /// The refusal.
         message: String,
+        /// Whether the same request may get through later: the API server is in trouble, or somebody else was faster.
+        may_pass: bool,
         /// Line and column of the object that the scenario begins with, when it is one.
         place: Option<(usize, usize)>,
     },
@@ -91,9 +93,15 @@ impl SessionError {
     pub(super) fn refused(write: &Write, refusal: Refusal) -> Self {
         Self::Refused {
             what: format!("{} {}", write.verb(), write.key()),
+            may_pass: matches!(refusal.code, 429 | 500..) || refusal.reason == "Conflict",
             message: refusal.message,
             place: None,
         }
+    }
+
+    /// Whether the same request may get through later.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Refused { may_pass: true, .. })
     }
 
     /// With the place in the scenario's file of what was refused.

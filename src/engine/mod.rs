@@ -20,6 +20,7 @@ mod disturb;
 mod effects;
 mod error;
 mod exports;
+mod flips;
 mod install;
 mod installed;
 mod invariants;

@@ -1,0 +1,63 @@
+//! A pool whose rendered configuration flips: a MachineConfig that it selects is created and deleted, a minute each.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::error::SessionError;
+use super::simulation::Simulation;
+use crate::model::Write;
+use crate::model::resources::MACHINE_CONFIGS;
+
+/// The time between two changes.
+pub(super) const PAUSE: SignedDuration = SignedDuration::from_mins(1);
+
+/// The changes of a pool that are left, the next one included. An even number creates the MachineConfig, an odd one deletes it.
+#[derive(Debug, Clone)]
+pub(super) struct Flips {
+    pool: String,
+    left: u32,
+}
+
+impl Flips {
+    /// A MachineConfig that is created and deleted so many times.
+    pub(super) fn new(pool: &str, times: u32) -> Self {
+        Self { pool: pool.to_owned(), left: times.saturating_mul(2) }
+    }
+
+    pub(super) fn pool(&self) -> &str {
+        &self.pool
+    }
+
+    /// The changes after the next one; `None`: there are no more.
+    pub(super) fn rest(&self) -> Option<Self> {
+        (self.left > 1).then(|| Self { pool: self.pool.clone(), left: self.left - 1 })
+    }
+}
+
+impl Simulation {
+    /// Makes the next change of a pool.
+    pub(super) fn flip(&mut self, flips: &Flips) -> Result<(), SessionError> {
+        let name = config_name(&flips.pool);
+        if flips.left % 2 == 1 {
+            return self.delete_if_there(&MACHINE_CONFIGS, "", &name);
+        }
+        if flips.left == 0 || self.view.get(&MACHINE_CONFIGS, "", &name).is_some() {
+            return Ok(());
+        }
+        self.administer(&Write::create(&MACHINE_CONFIGS, machine_config(&name, &flips.pool)))
+    }
+}
+
+/// The name of the MachineConfig of a pool.
+pub(super) fn config_name(pool: &str) -> String {
+    format!("99-{pool}-flips")
+}
+
+fn machine_config(name: &str, pool: &str) -> Value {
+    json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "metadata": { "name": name, "labels": { "machineconfiguration.openshift.io/role": pool } },
+        "spec": { "config": { "ignition": { "version": "3.2.0" } }, "kernelArguments": ["flips"] },
+    })
+}
