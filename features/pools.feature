@@ -260,7 +260,7 @@ Feature: Pools of nodes
     Then within 10 minutes Node/worker-1 condition Ready is True
     And Node/worker-1 field "metadata.labels.zone" is "b"
     And within 1 minute the insight about Node/worker-1 has condition Updating False with reason "Paused"
-    And the insight about Node/worker-1 has "version" "4.18.3"
+    And within 1 minute the insight about Node/worker-1 has "version" "4.18.3"
     When I unpause pool worker
     Then within 1 hour MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/worker field "status.updatedMachineCount" is "2"

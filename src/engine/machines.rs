@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::join::Joining;
+use super::phases;
 use super::router::ActorId;
 use super::simulation::{Pending, Simulation};
 use crate::actors::{self, Actor, Signal};
@@ -14,6 +15,7 @@ use crate::model::machine::{Boot, Disk, StaticPod};
 use crate::model::resources::NODES;
 use crate::model::{Change, Refusal, View};
 use crate::record::Event;
+use crate::scenario::plan::Invariant;
 
 /// How long a machine is up that reboots in a loop: its kubelet has reported, and its machine-config daemon is not there yet.
 const UP_IN_LOOP: SignedDuration = SignedDuration::from_secs(12);
@@ -197,12 +199,26 @@ impl Simulation {
     /// when somebody starts it.
     pub(super) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<SignedDuration>) {
         let Some((node, machine)) = self.machines.of(id) else { return };
+        let is_other = machine.disk.config != disk.config;
+        let config = disk.config.clone();
         (machine.disk, machine.loops) = (disk, 0);
         machine.silence = silence.unwrap_or_default();
         let node = node.clone();
+        if is_other {
+            self.check_drained(&node, &config);
+        }
         self.take_down(&node);
         let up = silence.map(|silence| after(self.now(), silence));
         self.machines.boots.extend(up.map(|up| (up, node)));
+    }
+
+    /// Holds the invariant that a node was drained for the MachineConfig that its machine reboots into.
+    fn check_drained(&mut self, node: &str, config: &str) {
+        let object = self.view.get(&NODES, "", node);
+        if let Some(how) = object.and_then(|object| phases::undrained(object, config)) {
+            let now = self.now();
+            self.invariants.report(Invariant::NodeOrder, &format!("Node/{node}"), now, &how);
+        }
     }
 
     /// Ends all that runs on the machine of a node.

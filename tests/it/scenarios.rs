@@ -1,6 +1,7 @@
 //! What is shipped passes, gives the same record every time, and would fail if it should.
 
 mod commands;
+mod legal;
 mod nodes;
 mod shipped;
 

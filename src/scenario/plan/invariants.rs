@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 /// Something that must hold whatever a scenario does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
-    /// A node's disk is written after a drain, and at no other time.
+    /// A machine reboots into another MachineConfig after a drain, and the phases of its node follow one another.
     NodeOrder,
-    /// A release that is refused (`ReleaseAccepted=False`) changes neither the history nor what is worked on.
+    /// A refused release (`ReleaseAccepted=False`) does not become the target, nor does it end the update under way.
     RefusalAlone,
     /// No generation of ClusterVersion is observed before it exists.
     ObservedGeneration,

@@ -1,0 +1,176 @@
+//! Runs in which nothing is wrong, though it is unusual: none of them fails.
+
+use windtunnel::model::resources::{MACHINE_CONFIGS, PODS};
+use windtunnel::record::{Event, Record, WriteEvent};
+
+use super::{plan, play};
+
+/// Runs a scenario without its name, and returns its record.
+fn passing(text: &str) -> Record {
+    let (outcome, failure) = play(&plan("n.yaml", &format!("name: n\n{text}")), 1);
+    assert_eq!(failure, "", "\n{text}");
+    outcome.record
+}
+
+/// The writes of a record since the run began, each with the seconds until then.
+fn writes(record: &Record) -> impl Iterator<Item = (i64, &WriteEvent)> {
+    let entries = record.entries.iter().filter(|entry| !record.is_set_up(entry));
+    entries.filter_map(|entry| match &entry.event {
+        Event::Write(write) => Some((entry.at.duration_since(record.header.epoch).as_secs(), &**write)),
+        _ => None,
+    })
+}
+
+#[test]
+fn pods_of_a_lone_node_that_is_not_ready_are_replaced_each_time_their_toleration_is_over() {
+    let record = passing(
+        "cluster: {version: 4.18.3, nodes: {control-plane: 1, workers: 0}}
+timeline:
+- fault: {node: master-0, is: not-ready}
+- advance: 9m
+",
+    );
+    let operator = |write: &WriteEvent| write.key.is(&PODS) && write.key.name.starts_with("cluster-version-");
+    let created = writes(&record).filter(|(_, write)| write.verb == "create" && operator(write));
+    let times: Vec<i64> = created.map(|(second, _)| second).collect();
+    assert_eq!(times, [120, 240, 360, 480], "it tolerates the taint for two minutes");
+}
+
+#[test]
+fn a_pod_that_comes_to_a_tainted_node_is_evicted_when_its_own_toleration_is_over() {
+    passing(
+        "cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
+timeline:
+- fault: {node: worker-0, is: not-ready}
+- advance: 20m
+- apply:
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: late, namespace: default}
+    spec:
+      nodeName: worker-0
+      containers: [{name: web, image: quay.io/example/web:2}]
+      tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 200}]
+- expect: {object: Pod/default/late, throughout: 195s}
+- expect: {object: Pod/default/late, absent: true, within: 1m}
+",
+    );
+}
+
+/// When the MachineConfig of a flipping pool was created and deleted.
+fn flips(fault: &str) -> Vec<(i64, String)> {
+    let record = passing(&format!(
+        "cluster: {{version: 4.18.3, nodes: {{control-plane: 1, workers: 0}}}}
+timeline:
+- fault: {{pool: master, is: render-flips, times: 1}}
+- fault: {fault}
+- advance: 9m
+- expect: {{object: MachineConfig/99-master-flips, absent: true}}
+"
+    ));
+    let done =
+        writes(&record).filter(|(_, write)| write.key.is(&MACHINE_CONFIGS) && write.by == "administrator");
+    done.filter(|(_, write)| write.code < 400).map(|(second, write)| (second, write.verb.clone())).collect()
+}
+
+#[test]
+fn a_fault_repeats_its_own_requests_until_the_api_server_takes_them() {
+    let create = (0, "create".to_owned());
+    let delete = |second: i64| (second, "delete".to_owned());
+    assert_eq!(flips("{api: all, is: unavailable, after: 50s, for: 20s}"), [create.clone(), delete(70)]);
+    let refused = "{api: {verb: delete, kind: MachineConfig}, is: internal-error, after: 10s, for: 3m}";
+    assert_eq!(flips(refused), [create, delete(190)]);
+}
+
+#[test]
+fn a_fault_that_begins_and_ends_while_the_api_server_is_away_does_so_after_that() {
+    let record = passing(
+        "cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
+timeline:
+- fault: {node: worker-0, is: not-ready, after: 30s, for: 2m}
+- fault: {api: all, is: unavailable, after: 20s, for: 30s}
+- fault: {api: {verb: patch, kind: Node, by: administrator}, is: unavailable, after: 2m, for: 3m}
+- expect: {object: Node/worker-0, condition: {type: Ready, status: \"False\"}, within: 1m}
+- expect: {object: Node/worker-0, condition: {type: Ready, status: \"True\"}, within: 10m}
+",
+    );
+    let told = writes(&record).filter(|(_, write)| write.by == "administrator" && write.code < 400);
+    assert_eq!(told.map(|(second, _)| second).collect::<Vec<_>>(), [50, 300]);
+    let announced = record.entries.iter().filter(|entry| matches!(entry.event, Event::Fault { .. }));
+    assert_eq!(announced.count(), 4 + 2, "what is repeated is announced once");
+}
+
+#[test]
+fn a_worker_of_a_single_node_cluster_is_updated_without_a_drain() {
+    passing(
+        "cluster: {version: 4.18.3, nodes: {control-plane: 1, workers: 0}}
+releases: {4.18.7: }
+timeline:
+- join: worker-0
+- advance: 20m
+- update: {to: 4.18.7}
+- expect: {object: MachineConfigPool/worker, fields: {status.updatedMachineCount: 1}, condition: {type: Updated, status: \"True\"}, within: 3h}
+- expect: {node: worker-0, phases: [Updated, Pending, Updated, Updating, Updated], within: 1h}
+",
+    );
+}
+
+#[test]
+fn a_pool_that_gets_another_configuration_hides_how_far_its_nodes_are_for_a_while() {
+    let hidden = "[Updated, Pending, Draining, Updating, Draining, Updating, Pending, Updating";
+    passing(&format!(
+        "cluster: {{version: 4.18.3, nodes: {{control-plane: 3, workers: 1}}}}
+releases: {{4.18.7: }}
+timeline:
+- update: {{to: 4.18.7}}
+- expect: {{node: worker-0, phases: [Updated, Pending, Draining, Updating, Draining, Updating], within: 3h}}
+- fault: {{pool: worker, is: render-flips, times: 1}}
+- expect: {{node: worker-0, phases: {hidden}], within: 3m}}
+- expect: {{object: MachineConfigPool/worker, condition: {{type: Updated, status: \"True\"}}, within: 3h}}
+"
+    ));
+}
+
+#[test]
+fn a_degraded_node_of_a_pool_that_flips_is_on_its_way_again() {
+    passing(
+        "cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
+releases: {4.18.7: }
+timeline:
+- fault: {node: worker-0, is: os-update-fails}
+- update: {to: 4.18.7}
+- expect: {object: MachineConfigPool/worker, condition: {type: NodeDegraded, status: \"True\"}, within: 3h}
+- fault: {pool: worker, is: render-flips, times: 2}
+- advance: 30m
+- expect: {node: worker-0, phase: Updating}
+",
+    );
+}
+
+/// Why an update fails in which somebody grants the drain of a node in place of the drain controller.
+#[test]
+fn a_machine_that_reboots_without_a_drain_breaks_the_order_of_nodes() {
+    let text = "name: n
+cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
+releases: {4.18.7: }
+timeline:
+- update: {to: 4.18.7}
+- expect: {node: worker-0, phases: [Updated, Pending, Draining, Updating, Draining, Updating], within: 3h}
+- apply:
+    apiVersion: v1
+    kind: Node
+    metadata:
+      name: worker-0
+      annotations:
+        machineconfiguration.openshift.io/desiredDrain: uncordon-nothing
+        machineconfiguration.openshift.io/lastAppliedDrain: uncordon-nothing
+- advance: 10m
+";
+    let failure = play(&plan("n.yaml", text), 1).1;
+    let expected = "invariant `node-order` is broken by Node/worker-0 at ";
+    assert!(failure.starts_with("n.yaml:16:3: advance 10m: ") && failure.contains(expected), "{failure}");
+    assert!(
+        failure.ends_with(" without a drain") && failure.contains("it reboots into rendered-worker-"),
+        "{failure}"
+    );
+}
