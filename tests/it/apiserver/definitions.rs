@@ -150,3 +150,27 @@ fn a_null_goes_with_the_schema_that_allowed_it() {
     define(&mut server, with(false));
     assert_eq!(spec(&server), json!({ "mode": "Fast" }));
 }
+
+#[test]
+fn an_object_that_lacks_a_newly_required_field_is_read_but_not_accepted_again() {
+    for minor in [29, 36] {
+        let mut server = server(minor);
+        define(&mut server, definition(&["a"], false));
+        let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "v" } });
+        let old = ask(&mut server, &Write::create(&VERSIONS, object)).unwrap().to_value();
+        let mut crd = definition(&["a"], false);
+        let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        schema["properties"]["d.e"] = json!({ "type": "number", "minimum": 2 });
+        schema["required"] = json!(["d.e"]);
+        define(&mut server, crd);
+        let read = server.object(&VERSIONS, "", "v").unwrap().to_value();
+        assert_eq!(read, old, "1.{minor}");
+        let refusal = ask(&mut server, &Write::update(&VERSIONS, read.clone())).unwrap_err();
+        let message = "Version.example.io \"v\" is invalid: d.e: Required value";
+        assert_eq!((refusal.code, refusal.message.as_str()), (422, message), "1.{minor}");
+        // Its status has no such field.
+        ask(&mut server, &Write::merge_patch_status(&VERSIONS, "", "v", json!({ "status": {} }))).unwrap();
+        let whole = json!({ "d.e": 2 });
+        ask(&mut server, &Write::merge_patch(&VERSIONS, "", "v", whole)).unwrap();
+    }
+}
