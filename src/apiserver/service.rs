@@ -18,6 +18,7 @@
 //! ```
 
 pub(crate) mod body;
+pub mod clock_headers;
 pub(crate) mod http;
 mod moved;
 
@@ -38,7 +39,7 @@ use tokio::sync::watch;
 use self::moved::Moved;
 use super::builder::Builder;
 use super::hooks::{Attempt, HookCall, HookError, Step};
-use super::reply::Reply;
+use super::reply::{Reply, ReplyBody};
 use super::request::Request;
 use super::server::ApiServer;
 use super::status::{Outcome, Refused};
@@ -168,7 +169,12 @@ impl Shared {
                 ticket.durable().await.map_err(|error| Refused::internal(format!("storage: {error}")))?;
             }
             match step {
-                Step::Done(reply) => return Ok(reply),
+                Step::Done(mut reply) => {
+                    if let ReplyBody::Watch(watch) = &mut reply.body {
+                        watch.pace(self.speed(), now);
+                    }
+                    return Ok(reply);
+                }
                 Step::Call(call) => {
                     let answer = self.call(call.clone()).await;
                     attempt.answered(call, answer);
@@ -214,6 +220,16 @@ impl Shared {
     /// The moment on the clock of its clients.
     pub fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// The seconds that pass on that clock in one second on the wall.
+    pub(crate) fn speed(&self) -> f64 {
+        self.clock.speed()
+    }
+
+    /// The time on the wall until that clock shows `at`.
+    fn until(&self, at: Time) -> Duration {
+        self.clock.until(at)
     }
 
     /// How many requests its services have been asked so far.

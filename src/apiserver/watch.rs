@@ -17,7 +17,7 @@ use super::selector::Selector;
 use super::status::Refused;
 use super::store::{self, Event, EventKind, Store, Stored, TableId};
 use super::view::View;
-use crate::base::clock::Time;
+use crate::base::clock::{Time, after};
 
 /// How often a watch that asked for bookmarks gets one.
 const BOOKMARK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
@@ -25,6 +25,11 @@ const BOOKMARK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 const LAST_BOOKMARK: SignedDuration = SignedDuration::from_secs(2);
 /// How many lines one poll gives at most.
 const BATCH: usize = 256;
+
+/// The span of a server's clock in which `span` passes for its clients.
+fn stretched(span: SignedDuration, speed: f64) -> SignedDuration {
+    SignedDuration::try_from_secs_f64(span.as_secs_f64() * speed).unwrap_or(SignedDuration::MAX)
+}
 
 /// A watch that a client began.
 #[derive(Debug)]
@@ -41,6 +46,8 @@ pub struct Watch {
     initial: VecDeque<Initial>,
     next_bookmark: Time,
     ends: Time,
+    /// The seconds that pass on the server's clock in one second of its clients.
+    speed: f64,
     /// Counts the watch as long as it is there.
     _counted: Option<Watching>,
     /// The conversions that the next events wait for.
@@ -97,6 +104,7 @@ impl Watch {
             initial,
             next_bookmark: Time::MAX,
             ends: Time::MAX,
+            speed: 1.0,
             _counted: None,
             asked: None,
         }
@@ -108,9 +116,23 @@ impl Watch {
         self
     }
 
+    /// Has a watch that begins at `now`, on a clock of this speed, last as many seconds of the wall as its client asked for.
+    pub(crate) fn pace(&mut self, speed: f64, now: Time) {
+        if speed <= 0.0 || (speed - 1.0).abs() < f64::EPSILON {
+            return;
+        }
+        self.speed = speed;
+        if self.ends > now && self.ends < Time::MAX {
+            self.ends = after(now, stretched(self.ends.duration_since(now), speed));
+        }
+        if self.next_bookmark < Time::MAX {
+            self.next_bookmark = self.bookmark_after(now);
+        }
+    }
+
     fn bookmark_after(&self, now: Time) -> Time {
-        let next = now.checked_add(BOOKMARK_INTERVAL).unwrap_or(Time::MAX);
-        let last = self.ends.checked_sub(LAST_BOOKMARK).unwrap_or(Time::MIN);
+        let next = after(now, stretched(BOOKMARK_INTERVAL, self.speed));
+        let last = after(self.ends, -stretched(LAST_BOOKMARK, self.speed));
         if last > now { next.min(last) } else { next }
     }
 

@@ -14,6 +14,16 @@ pub type Time = Timestamp;
 pub trait Clock: Send + Sync {
     /// The current moment of this clock.
     fn now(&self) -> Time;
+
+    /// The seconds that pass on this clock in one second on the wall; 0 while it stands still.
+    fn speed(&self) -> f64 {
+        1.0
+    }
+
+    /// The time on the wall until this clock shows `at`; the longest span if it never does.
+    fn until(&self, at: Time) -> std::time::Duration {
+        std::time::Duration::try_from(at.duration_since(self.now())).unwrap_or_default()
+    }
 }
 
 /// The machine's own clock, for runs against real clusters.
@@ -33,26 +43,40 @@ pub struct ScaledClock {
     epoch: Time,
     origin: std::time::Instant,
     speed: f64,
+    end: Time,
 }
 
 impl ScaledClock {
     /// A clock that shows `epoch` now and passes `speed` times as fast as the wall's; at least a thousandth as fast.
     #[expect(clippy::disallowed_methods, reason = "a place where wall time enters, as it must")]
     pub fn starting_at(epoch: Time, speed: f64) -> Self {
-        Self { epoch, origin: std::time::Instant::now(), speed: speed.max(0.001) }
+        Self { epoch, origin: std::time::Instant::now(), speed: speed.max(0.001), end: Time::MAX }
     }
 
-    /// How long the wall's clock takes until this one shows `at`.
-    pub fn until(&self, at: Time) -> std::time::Duration {
-        let span = at.duration_since(self.now()).as_secs_f64().max(0.0);
-        std::time::Duration::try_from_secs_f64(span / self.speed).unwrap_or(std::time::Duration::MAX)
+    /// The same clock, which stands still once it shows `end`.
+    #[must_use]
+    pub fn ending_at(self, end: Time) -> Self {
+        Self { end, ..self }
     }
 }
 
 impl Clock for ScaledClock {
     fn now(&self) -> Time {
         let elapsed = self.origin.elapsed().as_secs_f64() * self.speed;
-        after(self.epoch, SignedDuration::try_from_secs_f64(elapsed).unwrap_or(SignedDuration::MAX))
+        let elapsed = SignedDuration::try_from_secs_f64(elapsed).unwrap_or(SignedDuration::MAX);
+        after(self.epoch, elapsed).min(self.end)
+    }
+
+    fn speed(&self) -> f64 {
+        if self.now() < self.end { self.speed } else { 0.0 }
+    }
+
+    fn until(&self, at: Time) -> std::time::Duration {
+        let span = at.duration_since(self.now()).as_secs_f64().max(0.0);
+        if span > 0.0 && at > self.end {
+            return std::time::Duration::MAX;
+        }
+        std::time::Duration::try_from_secs_f64(span / self.speed).unwrap_or(std::time::Duration::MAX)
     }
 }
 
@@ -75,6 +99,10 @@ impl SetClock {
 impl Clock for SetClock {
     fn now(&self) -> Time {
         Timestamp::from_millisecond(self.0.load(std::sync::atomic::Ordering::Relaxed)).unwrap_or_default()
+    }
+
+    fn speed(&self) -> f64 {
+        0.0
     }
 }
 
@@ -158,6 +186,17 @@ mod tests {
         let hour = after(clock.now(), SignedDuration::from_hours(1));
         assert!(clock.until(hour).as_micros() <= 3_600);
         assert!(clock.until(Time::UNIX_EPOCH).is_zero());
+    }
+
+    #[test]
+    fn a_scaled_clock_stands_still_at_its_end() {
+        let end = after(Time::UNIX_EPOCH, SignedDuration::from_secs(1));
+        let running = ScaledClock::starting_at(Time::UNIX_EPOCH, 0.001).ending_at(end);
+        assert!((running.speed() - 0.001).abs() < f64::EPSILON && running.now() < end);
+        let ended = ScaledClock::starting_at(end, 60.0).ending_at(end);
+        assert!(ended.speed() == 0.0 && ended.now() == end);
+        assert!(ended.until(end).is_zero());
+        assert_eq!(ended.until(after(end, SignedDuration::from_nanos(1))), std::time::Duration::MAX);
     }
 
     #[test]

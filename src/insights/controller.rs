@@ -195,10 +195,7 @@ impl Controller {
         if self.failures > 0 {
             return self.due;
         }
-        let assess = self.state.due().map(|at| {
-            let pause = at.duration_since(self.clock.now());
-            Instant::now() + Duration::try_from(pause).unwrap_or_default()
-        });
+        let assess = self.state.due().and_then(|at| Instant::now().checked_add(self.clock.until(at)));
         let paced = self.paced_until.filter(|_| self.state.wants_update_status());
         [self.version_due, assess, paced, self.config_map_due].into_iter().flatten().min()
     }

@@ -3,6 +3,8 @@
 mod access;
 pub(crate) mod apply;
 mod client;
+#[cfg(feature = "serve")]
+mod clocks;
 mod conversion;
 mod corpus;
 mod definitions;

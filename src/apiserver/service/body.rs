@@ -53,7 +53,7 @@ impl Lines {
                 Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
                 Progress::Poll(Poll::Ended) => return None,
                 Progress::Poll(Poll::PendingUntil(at)) => {
-                    let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
+                    let wait = self.shared.until(at);
                     // Clocks have a grain; a wait of nothing would be a busy loop.
                     let wait = wait.max(Duration::from_millis(1));
                     if let Ok(Err(_)) = tokio::time::timeout(wait, self.moved.changed()).await {

@@ -5,7 +5,7 @@ use http::HeaderValue;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT, WARNING};
 use http::request::Parts;
 
-use super::{ReplyStream, Shared, body};
+use super::{ReplyStream, Shared, body, clock_headers};
 use crate::apiserver::access::Impersonate;
 use crate::apiserver::gotext;
 use crate::apiserver::reply::{Reply, ReplyBody};
@@ -86,11 +86,13 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
     };
     // Code and headers are all valid here.
     let response = builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())));
-    with_common_headers(response, shared.next_answer())
+    let mut response = with_common_headers(response, shared.next_answer());
+    clock_headers::write(response.headers_mut(), shared.now(), shared.speed());
+    response
 }
 
-/// Adds what every answer has: an id for the audit log, made of the number of the request, the flow schema and priority
-/// level of priority and fairness, of which there is one each, and that caches must not keep it unless it says so.
+/// Adds the headers of every answer but those of the clock: an id for the audit log, made from the number of the request,
+/// the only flow schema and priority level of priority and fairness, and a ban on caching for answers that do not allow it.
 fn with_common_headers(
     mut response: http::Response<ReplyStream>,
     request: u64,

@@ -20,7 +20,7 @@ use windtunnel::apiserver::service::Shared;
 use windtunnel::base::clock::{Clock as _, WallClock};
 use windtunnel::model::{Identity, Write, resources};
 
-fn run<T>(test: impl Future<Output = T>) -> T {
+pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("no answer") })
 }
@@ -32,23 +32,27 @@ async fn serve() -> (Shared, Serving) {
 }
 
 /// A client by the server's kubeconfig, with other credentials if `change` gives some.
-async fn client(serving: &Serving, change: impl FnOnce(&mut AuthInfo)) -> kube::Client {
+pub(super) async fn client(serving: &Serving, change: impl FnOnce(&mut AuthInfo)) -> kube::Client {
     let mut config = Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap();
     change(config.auth_infos[0].auth_info.as_mut().unwrap());
     let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
     kube::Client::try_from(config).unwrap()
 }
 
-async fn admin(serving: &Serving) -> kube::Client {
+pub(super) async fn admin(serving: &Serving) -> kube::Client {
     client(serving, |_| {}).await
 }
 
-fn config_map(name: &str, data: &str) -> ConfigMap {
+pub(super) fn config_map(name: &str, data: &str) -> ConfigMap {
     serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "text": data } })).unwrap()
 }
 
 /// Code, headers and body of a request.
-async fn ask(client: &kube::Client, request: http::request::Builder, body: Vec<u8>) -> http::Response<Bytes> {
+pub(super) async fn ask(
+    client: &kube::Client,
+    request: http::request::Builder,
+    body: Vec<u8>,
+) -> http::Response<Bytes> {
     let response = client.send(request.body(body.into()).unwrap()).await.unwrap();
     let (head, body) = response.into_parts();
     http::Response::from_parts(head, body.collect().await.unwrap().to_bytes())
