@@ -16,6 +16,8 @@ pub(super) struct Dumped {
     pub(super) alerts: Option<String>,
     /// What could not be read.
     pub(super) problems: Vec<String>,
+    /// The moment at which a record was like this; a dump has none.
+    pub(super) moment: Option<Time>,
 }
 
 impl Dumped {
@@ -32,7 +34,7 @@ impl Dumped {
         }
         let (dump, problems) = dump::read_all(path)?;
         let objects = dump.objects().map(|(place, object)| (place.to_owned(), object.clone()));
-        Ok(Self { objects: objects.collect(), alerts: dump.alerts.clone(), problems })
+        Ok(Self { objects: objects.collect(), alerts: dump.alerts.clone(), problems, moment: None })
     }
 
     fn of_record(path: &Path, record: &Record, at: Option<&str>) -> Result<Self, String> {
@@ -46,6 +48,7 @@ impl Dumped {
         let Alerts::Answer(alerts) = Alerts::of(record.alerts_at(at)) else {
             unreachable!("it is made of alerts")
         };
-        Self { objects: objects.collect(), alerts: Some(alerts.to_string()), problems: Vec::new() }
+        let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
+        Self { objects, alerts, problems: Vec::new(), moment: Some(at) }
     }
 }

@@ -9,16 +9,16 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures::future::{Either, select};
-use kube::{Client, Config};
+use kube::Config;
 
 use self::args::InsightsArgs;
 use self::endpoint::Endpoint;
 use self::monitor::Monitor;
+use super::live::clock;
 use super::live::connection::Connection;
 use super::signal::Signal;
 use super::{Exit, complain, hint, say};
 use crate::apiserver::https::random_token;
-use crate::base::clock::WallClock;
 use crate::base::text::causes;
 use crate::insights::{self, Election, Parts};
 
@@ -36,9 +36,8 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
         // Whoever is told that the endpoint answers may end it at once.
         let signal = Signal::new()?;
         let config = config(args).await?;
-        let client = Client::try_from(config.clone()).map_err(|error| causes(&error))?;
+        let (client, clock) = clock::client(config.clone()).map_err(|error| causes(&error))?;
         let monitor = Arc::new(Monitor::new(terms));
-        let clock = Arc::new(WallClock);
         let mut election =
             Election::new(client.clone(), &args.namespace, identity(), terms, clock.clone(), monitor.clone());
         let alerts = alerts::stream(args, &config, &monitor).await?;

@@ -1,5 +1,6 @@
 //! Clusters of a kubeconfig, asked as `oc` asks them and with its words for what goes wrong.
 
+pub(super) mod clock;
 pub(super) mod connection;
 pub(super) mod thanos;
 

@@ -9,8 +9,8 @@ use kube::discovery::{ApiCapabilities, ApiGroup, ApiResource, Discovery, Scope, 
 use tokio::sync::mpsc::Receiver;
 
 use super::args::RecordArgs;
-use super::live::block_on;
 use super::live::connection::Connection;
+use super::live::{block_on, clock};
 use super::signal::Signal;
 use super::{Exit, hint};
 use crate::base::text::{causes, parse_duration};
@@ -42,7 +42,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
         let signal = Signal::new()?;
         let connection = Connection::of(&args.kubeconfig, args.context.as_deref());
         let config = connection.config().await.map_err(|said| plain(&said.stderr))?;
-        let client = Client::try_from(config).map_err(|error| causes(&error))?;
+        let (client, clock) = clock::client(config).map_err(|error| causes(&error))?;
         let kinds =
             kinds(&client, args.all).await.map_err(|error| format!("the cluster: {}", causes(&error)))?;
         if kinds.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
                 .to_owned());
         }
         let minor = client.apiserver_version().await.ok().and_then(|version| minor(&version.minor));
-        let mut recorder = Recorder::new(args, minor, kinds.iter().map(Kind::name).collect())?;
+        let mut recorder = Recorder::new(args, minor, kinds.iter().map(Kind::name).collect(), clock)?;
         let ended = async {
             match span {
                 Some(span) => {

@@ -96,8 +96,8 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
         return Ok(Begun { simulated: Some(simulated), authority: Some(authority), ..begun(shared) });
     }
     if let Some(path) = &args.from {
-        let (dumped, server) = dumped::read(path, args)?;
-        return Ok(Begun { dumped: Some(dumped), ..begun(Shared::new(server, clock)) });
+        let (dumped, shared) = dumped::read(path, args)?;
+        return Ok(Begun { dumped: Some(dumped), ..begun(shared) });
     }
     let server = ApiServer::builder().kubernetes_minor(minor(args)).hooks(Webhooks);
     let Some(folder) = &args.data_dir else {

@@ -1,5 +1,6 @@
 //! The real kubectl, 1.20 or newer, against a served API server.
 
+mod ages;
 mod apply;
 mod operate;
 

@@ -51,7 +51,8 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "PATH",
           conflicts_with_all = ["version", "scenario", "release", "payload", "speed", "data_dir"])]
     pub(in crate::cli) from: Option<PathBuf>,
-    /// The moment of the record, counted from the start of its run, such as `1h30m`; without it, the end.
+    /// The moment of the record, counted from the start of its run, such as `1h30m`; without it, the end. The cluster's clock
+    /// stands still there.
     #[arg(long, value_name = "TIME", requires = "from")]
     pub(in crate::cli) at: Option<String>,
     /// A simulated cluster of this OpenShift release, with its operators, nodes and cluster-version operator at work.
@@ -66,7 +67,8 @@ pub(in crate::cli) struct ServeArgs {
     /// The cluster and the releases of a scenario; its timeline is not played.
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     pub(in crate::cli) scenario: Option<PathBuf>,
-    /// How fast time passes in a simulated cluster, such as `60x`: an hour of its life in a minute.
+    /// How fast time passes in a simulated cluster, such as `60x`: an hour of its life in a minute. Above `1x` the cluster starts in
+    /// the past, so that its clock is behind yours for eight hours; answers carry its time as `Date`.
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
     pub(in crate::cli) speed: f64,
     /// Kubernetes minor to serve as, for good: 1.36 alone, and what its release has and its updates bring for a simulated
@@ -143,7 +145,7 @@ Exit codes: 0 ended by a signal, 2 wrong usage, unreadable input, or a server th
 pub(in crate::cli) struct ReplayArgs {
     /// A record file, of a run or of a cluster.
     pub(in crate::cli) record: PathBuf,
-    /// How fast time passes, such as `60x`: an hour of the record in a minute.
+    /// How fast time passes, such as `60x`: an hour of the record in a minute. The cluster's clock is that of the record.
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
     pub(in crate::cli) speed: f64,
     /// The moment to stop at, counted from the start of the record, such as `1h30m`; without it, the end. The cluster is

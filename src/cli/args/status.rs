@@ -25,7 +25,7 @@ pub(in crate::cli) struct StatusArgs {
     #[cfg(feature = "live")]
     #[arg(long, requires = "kubeconfig")]
     pub(in crate::cli) context: Option<String>,
-    /// The moment, such as `2024-05-01T12:00:00Z`; without it, now for a cluster, and right after the last change of a
+    /// The moment, such as `2024-05-01T12:00:00Z`; without it, now by the clock of a cluster, and right after the last change of a
     /// ClusterVersion or ClusterOperator condition for a dump, as `oc` has it.
     #[arg(long, value_name = "TIME", conflicts_with = "record")]
     pub(in crate::cli) as_of: Option<String>,

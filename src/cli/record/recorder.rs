@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use super::watching::Told;
-use crate::base::clock::{Clock as _, Time, WallClock, after};
+use crate::base::clock::{Clock, Time, after};
 use crate::cli::args::RecordArgs;
 use crate::cli::{Exit, files, hint, say};
 use crate::model::{Key, Object, Resource};
@@ -25,6 +26,8 @@ pub(super) struct Recorder<'a> {
     file: Option<File>,
     writer: Option<Writer<BufWriter<File>>>,
     minor: Option<u32>,
+    /// That of the cluster.
+    clock: Arc<dyn Clock>,
     /// Kinds of which the first list is not complete.
     awaited: BTreeSet<String>,
     /// What was found until then.
@@ -37,7 +40,7 @@ pub(super) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// A record of which `awaited` are the kinds.
+    /// A record of the kinds `awaited`, whose moments are those of `clock`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -45,11 +48,12 @@ impl<'a> Recorder<'a> {
         args: &'a RecordArgs,
         minor: Option<u32>,
         awaited: BTreeSet<String>,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
         let path = args.output.as_path();
         let file = Some(files::create_private(path)?);
         let (found, listed, failed) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Ok(Self { args, path, file, writer: None, minor, awaited, found, listed, failed, changes: 0 })
+        Ok(Self { args, path, file, writer: None, minor, clock, awaited, found, listed, failed, changes: 0 })
     }
 
     /// Takes in what a watch tells.
@@ -95,7 +99,7 @@ impl<'a> Recorder<'a> {
 
     fn begin(&mut self) -> Result<(), String> {
         let Some(file) = self.file.take() else { return Ok(()) };
-        let epoch = WallClock.now();
+        let epoch = self.clock.now();
         let header = Header {
             scenario: self.args.name.clone(),
             ids: Vec::new(),
@@ -130,7 +134,7 @@ impl<'a> Recorder<'a> {
         }
         self.changes += 1;
         let write = write(&kind, key, by, before, Some(object));
-        self.add(WallClock.now(), Event::Write(Box::new(write)))
+        self.add(self.clock.now(), Event::Write(Box::new(write)))
     }
 
     fn gone(&mut self, kind: &Resource, key: &Key) -> Result<(), String> {
@@ -141,7 +145,7 @@ impl<'a> Recorder<'a> {
         let Some(before) = writer.states().get(key).cloned() else { return Ok(()) };
         self.changes += 1;
         let write = write(kind, key.clone(), "unknown".to_owned(), Some(before), None);
-        self.add(WallClock.now(), Event::Write(Box::new(write)))
+        self.add(self.clock.now(), Event::Write(Box::new(write)))
     }
 
     /// What was there before a watch was lost, and is no longer.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::apiserver::https::{Serving, Webhooks};
 use crate::apiserver::service::Shared;
 use crate::apiserver::storage::{Imported, Verdict};
 use crate::apiserver::{ApiServer, Builder};
-use crate::base::clock::{Clock as _, WallClock};
+use crate::base::clock::{Clock, SetClock, Time, WallClock};
 use crate::cli::args::ServeArgs;
 use crate::cli::dumped::Dumped;
 use crate::cli::hint;
@@ -32,12 +33,11 @@ pub(super) struct Files(pub(super) Dumped);
 
 impl Files {
     /// A server in which everything is that can be; what cannot is told.
-    pub(super) fn server(&self, path: &Path, kubernetes: Option<u32>, seed: u64) -> ApiServer {
+    pub(super) fn server(&self, path: &Path, kubernetes: Option<u32>, seed: u64, now: Time) -> ApiServer {
         let facts = Facts::of(self.0.objects.iter().map(|(_, object)| object));
         let known = |minor: &u32| KUBERNETES_MINORS.contains(minor);
         let of_release = || Some(Release::find(facts.desired.as_ref()?).ok()?.kubernetes_minor);
         let minor = kubernetes.or(facts.kubernetes_minor.filter(known)).or_else(of_release);
-        let now = WallClock.now();
         let mut server = self.builder(minor.unwrap_or(*KUBERNETES_MINORS.end())).seed(seed).build(now);
         let admin = Identity::admin();
         for definition in self.definitions(&facts) {
@@ -137,16 +137,22 @@ impl Files {
             "spec": { "host": host, "path": "/api", "to": { "kind": "Service", "name": "thanos-querier" } },
             "status": { "ingress": [{ "host": host }] },
         });
-        shared.with(|server| server.import(vec![route], WallClock.now()));
+        let now = shared.now();
+        shared.with(|server| server.import(vec![route], now));
     }
 }
 
-/// Reads the files, and makes the server.
+/// Reads the files, and makes the server. Its clock stands still at the moment of a record; for a dump, which has none, it is
+/// that of the wall.
 ///
 /// # Errors
 /// Nothing can be read there.
-pub(super) fn read(path: &Path, args: &ServeArgs) -> Result<(Files, ApiServer), String> {
+pub(super) fn read(path: &Path, args: &ServeArgs) -> Result<(Files, Shared), String> {
     let files = Files(Dumped::read(path, args.at.as_deref())?);
-    let server = files.server(path, args.kubernetes, args.seed);
-    Ok((files, server))
+    let clock: Arc<dyn Clock> = match files.0.moment {
+        Some(moment) => SetClock::at(moment),
+        None => Arc::new(WallClock),
+    };
+    let server = files.server(path, args.kubernetes, args.seed, clock.now());
+    Ok((files, Shared::new(server, clock)))
 }

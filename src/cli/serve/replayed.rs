@@ -1,12 +1,13 @@
 //! `windtunnel replay`: a served cluster in which happens again what a record tells.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::dumped::{ALERTS, Files};
 use super::{Begun, served};
 use crate::apiserver::https::random_token;
 use crate::apiserver::service::Shared;
-use crate::base::clock::{Clock as _, ScaledClock, Time, WallClock};
+use crate::base::clock::{Clock as _, ScaledClock, Time};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dumped::Dumped;
 use crate::cli::{Exit, hint, moment, report};
@@ -26,13 +27,15 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     let start = record.header.epoch;
     let files = Files(Dumped::at(&args.record, &record, start));
     let minor = args.kubernetes.or_else(|| kubernetes_minor(&record));
-    let server = files.server(&args.record, minor, record.header.seed);
-    let shared = Shared::new(server, std::sync::Arc::new(WallClock));
-    let (path, speed, replayed) = (args.record.clone(), args.speed, shared.clone());
+    let server = files.server(&args.record, minor, record.header.seed, start);
+    // The cluster lives by the time of the record, as far as that is replayed.
+    let clock = Arc::new(ScaledClock::starting_at(start, args.speed).ending_at(until));
+    let shared = Shared::new(server, clock.clone());
+    let (path, replayed) = (args.record.clone(), shared.clone());
     served(&args.listening, move || {
         let begun =
             Begun { shared, token: random_token(), authority: None, simulated: None, dumped: Some(files) };
-        Ok((begun, async move { play(&path, &record, until, speed, &replayed).await }))
+        Ok((begun, async move { play(&path, &record, until, &clock, &replayed).await }))
     })
 }
 
@@ -47,8 +50,7 @@ fn kubernetes_minor(record: &Record) -> Option<u32> {
 }
 
 /// Does what happened after the start, each at its time.
-async fn play(path: &Path, record: &Record, until: Time, speed: f64, shared: &Shared) {
-    let clock = ScaledClock::starting_at(record.header.epoch, speed);
+async fn play(path: &Path, record: &Record, until: Time, clock: &ScaledClock, shared: &Shared) {
     let (mut writes, mut told) = (0, std::collections::BTreeSet::new());
     let later = |at: Time| at > record.header.epoch && at <= until;
     for entry in record.entries.iter().filter(|entry| later(entry.at)) {
@@ -56,7 +58,7 @@ async fn play(path: &Path, record: &Record, until: Time, speed: f64, shared: &Sh
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
-        let now = WallClock.now();
+        let now = clock.now();
         match &entry.event {
             Event::Write(write) => {
                 let outcome = match (&write.after, write.removes()) {

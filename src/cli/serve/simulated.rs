@@ -9,20 +9,24 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use semver::Version;
 use tokio::runtime::Handle;
 
 use crate::actors::service_accounts::RootCaPublisher;
 use crate::apiserver::service::Shared;
 use crate::backends::in_process::InProcess;
-use crate::base::clock::{Clock as _, ScaledClock, WallClock};
+use crate::base::clock::{Clock as _, ScaledClock, Time, WallClock, after};
 use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
 use crate::cli::{complain, files};
-use crate::engine::{Session, SessionError};
+use crate::engine::{self, Session, SessionError};
 use crate::model::release::Release;
 use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 use crate::scenario::{self, Releases as _};
+
+/// How long on the wall the clock of a cluster stays behind those of its clients.
+const BEHIND_FOR: SignedDuration = SignedDuration::from_hours(8);
 
 /// How often the components are looked after although nothing is due.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
@@ -68,6 +72,15 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     }))
 }
 
+/// The moment at which the time of a cluster begins. At a speed above 1 it is so long ago that the cluster catches up with its
+/// clients after [`BEHIND_FOR`]: until then they see nothing that happens in the future. It is never before [`engine::EPOCH`],
+/// when runs begin: dates in the objects of a scenario suit that.
+fn start_time(now: Time, speed: f64) -> Time {
+    let gain = BEHIND_FOR.as_secs_f64() * (speed - 1.0).max(0.0);
+    let gain = SignedDuration::try_from_secs_f64(gain).unwrap_or(SignedDuration::MAX);
+    after(now, -gain).max(engine::EPOCH).min(now)
+}
+
 /// What there is to update to where nobody says: the next patch, and the next minor.
 fn later(version: &Version) -> [Version; 2] {
     let next = Version::new(version.major, version.minor, version.patch + 1);
@@ -75,8 +88,8 @@ fn later(version: &Version) -> [Version; 2] {
 }
 
 impl Simulated {
-    /// Installs the cluster, whose time begins now and passes `--speed` times as fast as that of the wall. `certificate` (PEM) is
-    /// that of the authority by which its pods know the API server.
+    /// Installs the cluster, whose time begins at [`start_time`] and passes `--speed` times as fast as that of the wall.
+    /// `certificate` (PEM) is that of the authority by which its pods know the API server.
     ///
     /// # Errors
     /// The cluster cannot be installed.
@@ -91,7 +104,7 @@ impl Simulated {
         let stopping = Arc::new(AtomicBool::new(false));
         let (stopped, runtime) = (Arc::clone(&stopping), runtime.clone());
         let thread = std::thread::spawn(move || {
-            let begins = WallClock.now();
+            let begins = start_time(WallClock.now(), speed);
             let mut shared = None;
             let session = Session::start_behind(&plan, seed, begins, |minor, clock| {
                 let door = InProcess::new(minor, seed, clock);
@@ -148,4 +161,24 @@ fn live(
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(now: &str, speed: f64, expected: &str) {
+        assert_eq!(start_time(now.parse().unwrap(), speed), expected.parse().unwrap());
+    }
+
+    #[test]
+    fn a_fast_cluster_starts_in_the_past() {
+        check("2026-06-01T12:00:00Z", 0.5, "2026-06-01T12:00:00Z");
+        check("2026-06-01T12:00:00Z", 1.0, "2026-06-01T12:00:00Z");
+        check("2026-06-01T12:00:00Z", 2.0, "2026-06-01T04:00:00Z");
+        check("2026-06-01T12:00:00Z", 60.0, "2026-05-12T20:00:00Z");
+        check("2026-06-01T12:00:00Z", 100_000.0, "2024-01-15T08:00:00Z");
+        check("2020-06-01T12:00:00Z", 60.0, "2020-06-01T12:00:00Z");
+    }
 }

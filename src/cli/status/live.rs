@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use super::{Failure, wall};
-use crate::base::clock::Time;
+use super::Failure;
+use crate::base::clock::{Clock as _, Time};
+use crate::cli::live::clock;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, get, plain, require, thanos};
 use crate::model::resources::{
@@ -28,7 +29,7 @@ impl From<Said> for Failure {
     }
 }
 
-/// The status of a cluster, now or as of a moment.
+/// The status of a cluster as of a moment, or now by its own clock.
 ///
 /// # Errors
 /// The cluster does not answer, or there is no status of it.
@@ -37,11 +38,12 @@ pub(super) fn of_cluster(
     as_of: Option<Time>,
     details: Details,
 ) -> Result<Report, Failure> {
-    let at = Moment::at(as_of.unwrap_or_else(wall));
     block_on(async {
         let config = connection.config().await?;
-        let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
+        let (client, clock) = clock::client(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let mut inputs = read(&client).await?;
+        // Nothing that was read is later than the last answer.
+        let at = Moment::at(as_of.unwrap_or_else(|| clock.now()));
         let report = render(&inputs, at, details)?;
         if report.is_quiet() {
             return Ok(report);

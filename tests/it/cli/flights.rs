@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 
 use regex::Regex;
 use serde_json::json;
+use windtunnel::base::clock::{Clock as _, WallClock};
 
 use super::environment::TestEnvironment;
 use super::serve::{Served, client, run};
@@ -85,6 +86,9 @@ fn an_update_is_recorded_replayed_drafted_and_run() {
     let record = environment.read("r.jsonl");
     assert!(!record.contains("hunter2") && !record.contains("aHVudGVyMi1odW50ZXIy"), "a secret");
     assert!(record.contains("\"name\":\"s\"") && record.contains("UkVEQUNURUQ="), "its trace");
+    let header: serde_json::Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
+    let epoch = jiff::Timestamp::from_millisecond(header["epoch"].as_i64().unwrap()).unwrap();
+    assert!(WallClock.now().duration_since(epoch).as_hours() > 24, "{epoch} is not by the cluster's clock");
     assert_eq!(environment.run(&["status", "r.jsonl"]).to_string(), "exit 0\nThe cluster is not updating.\n");
     assert_eq!(environment.run(&["report", "r.jsonl", "--html", "r.html"]).code, Some(0));
 
@@ -202,9 +206,12 @@ fn a_replay_stops_where_it_is_told_to() {
     ];
     let mut replaying = Told::start(&environment, &arguments);
     assert!(replaying.line().starts_with("serving ") && replaying.line().starts_with("replayed "));
-    let live = ["status", "--kubeconfig", "config", "--details", "all", "--as-of", "2024-01-15T08:30:00Z"];
+    // The clock of the replay stands still then, and every command takes it for now.
+    let live = ["status", "--kubeconfig", "config", "--details", "all"];
     let dead = environment.run(&["status", "r.jsonl", "--at", "30m", "--details", "all"]);
     assert_eq!(environment.run(&live).to_string(), dead.to_string());
+    let insights = |from: &[&str]| environment.run(&[&["status", "-o", "yaml"], from].concat()).to_string();
+    assert_eq!(insights(&["--kubeconfig", "config"]), insights(&["r.jsonl", "--at", "30m"]));
     assert_eq!(replaying.end().0, Some(0));
 }
 

@@ -9,6 +9,7 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
+use windtunnel::base::clock::{Clock as _, WallClock};
 use windtunnel::model::manifests;
 
 use super::environment::TestEnvironment;
@@ -178,6 +179,14 @@ fn insights_are_published_under_the_service_account_and_a_second_process_takes_o
         })
         .await;
         until("ready", async || first.get("/readyz").0 == 200).await;
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "update-status-controller-lock", "namespace": NAMESPACE},
+        });
+        let lease = cluster.read(lease, "spec").await;
+        let renewed: jiff::Timestamp = lease["renewTime"].as_str().unwrap().parse().unwrap();
+        let behind = WallClock.now().duration_since(renewed);
+        assert!(behind.as_hours() > 24, "renewed at {renewed}, which is not by the cluster's clock");
         assert_eq!(first.get("/healthz"), (200, "ok".to_owned()));
         assert_eq!(first.get("/").0, 404);
         let metrics = first.get("/metrics").1;

@@ -5,6 +5,7 @@ mod dumped;
 mod restart;
 mod simulated;
 mod surroundings;
+mod time;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};

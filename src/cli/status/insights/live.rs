@@ -7,7 +7,8 @@ use futures::{StreamExt as _, stream};
 use kube::Client;
 
 use super::{alerts_in, none};
-use crate::base::clock::{Clock, Time, WallClock};
+use crate::base::clock::{Clock, Time};
+use crate::cli::live::clock;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, get, plain, thanos};
 use crate::cli::status::Failure;
@@ -41,6 +42,10 @@ impl Clock for Stopped {
     fn now(&self) -> Time {
         self.0
     }
+
+    fn speed(&self) -> f64 {
+        0.0
+    }
 }
 
 /// Those that a controller would publish that starts now, or started at another moment.
@@ -54,11 +59,11 @@ pub(super) fn made(
 ) -> Result<Insights, Failure> {
     block_on(async {
         let config = Connection::of(kubeconfig, context).config().await?;
-        let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
+        let (client, shown) = clock::client(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let alerts = thanos::alerts(&client, &config).await.map(|body| alerts_in(&body)).unwrap_or_default();
         let clock: Arc<dyn Clock> = match as_of {
             Some(at) => Arc::new(Stopped(at)),
-            None => Arc::new(WallClock),
+            None => shown,
         };
         let alerts = stream::iter([Ok(alerts)]).chain(stream::pending()).boxed();
         let parts = Parts { client, clock, alerts: Some(alerts), observer: Arc::new(()) };
