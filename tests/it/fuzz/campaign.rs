@@ -4,6 +4,7 @@ use std::any::Any;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -34,8 +35,10 @@ const CAMPAIGNS: [&str; 19] = [
     "clusters::every_file_is_read_or_refused",
     "clusters::every_cluster_has_insights",
 ];
-/// A case that takes longer on the wall has met something that grows too fast.
+/// A case that works for longer than this has met something that grows too fast.
 const SLOW: Duration = Duration::from_secs(60);
+/// A case that takes longer than this on the wall waits for something that does not come, however busy the machine is.
+const STUCK: Duration = Duration::from_secs(600);
 /// More memory than this, in bytes, is not bounded.
 const MEMORY: u64 = 2 << 30;
 
@@ -89,18 +92,49 @@ fn play(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
     }
 }
 
-/// Ends the tests if a case does not end before long: until what is given back is dropped.
+/// Ends the tests if a case does not end before long, until the returned sender is dropped.
 fn watch(name: &str, seed: u64) -> Sender<()> {
     let (ended, end) = channel();
     let again = format!("fuzz::{name} does not end: again: {SEED}={seed} cargo test --test it fuzz::{name}");
+    let (began, work) = (now(), Work::begin());
     std::thread::spawn(move || {
-        if end.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
+        while end.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+            let waited = now() - began;
+            if waited < STUCK && work.done().unwrap_or(waited) < SLOW {
+                continue;
+            }
             // Not by a macro, whose words would be kept back for the end of a test that has none.
             let _ = writeln!(std::io::stderr(), "{again}");
             std::process::exit(101);
         }
     });
     ended
+}
+
+/// The time that one thread has had on a processor: a busy machine makes no case slow.
+struct Work {
+    file: Option<PathBuf>,
+    before: Option<Duration>,
+}
+
+impl Work {
+    /// The work of this thread from now on.
+    fn begin() -> Self {
+        let thread = std::fs::read_link("/proc/thread-self").ok();
+        let file = thread.map(|thread| Path::new("/proc").join(thread).join("schedstat"));
+        let before = file.as_deref().and_then(on_processor);
+        Self { file, before }
+    }
+
+    /// How much it was so far, where the system says so.
+    fn done(&self) -> Option<Duration> {
+        on_processor(self.file.as_deref()?)?.checked_sub(self.before?)
+    }
+}
+
+fn on_processor(file: &Path) -> Option<Duration> {
+    let text = std::fs::read_to_string(file).ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn text(panic: &(dyn Any + Send)) -> &str {
@@ -134,4 +168,17 @@ fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+#[test]
+fn a_thread_that_waits_does_no_work() {
+    let waiting = Work::begin();
+    let other = std::thread::spawn(|| {
+        let work = Work::begin();
+        while work.done()? < Duration::from_millis(50) {}
+        work.done()
+    });
+    let Some(other) = other.join().unwrap() else { return };
+    let waiting = waiting.done().unwrap();
+    assert!(waiting < other, "{waiting:?} of waiting, {other:?} of work");
 }

@@ -28,7 +28,7 @@ fn no_age_is_invalid_in_a_cluster_at_sixty_times_the_speed() {
         }
         kubectl.run("create configmap late");
         let negative = Regex::new(r"(^|\s)-\d+[dhms]").unwrap();
-        let mut check = |arguments: &str, expected: &str| {
+        let check = |arguments: &str, expected: &str| {
             let printed = kubectl.run(arguments);
             assert!(printed.contains(expected), "{arguments}\n{printed}");
             assert!(!printed.contains("<invalid>"), "{arguments}\n{printed}");
