@@ -45,8 +45,11 @@ impl Expiry {
 }
 
 impl ApiServer {
-    /// Takes out the Events whose time is over.
+    /// Takes out the Events whose time is over. They stay while the storage takes no writes, for those who only read.
     pub(super) fn expire(&mut self, now: Time) {
+        if self.store.stalled().is_some() {
+            return;
+        }
         while let Some(key) = self.expiry.next(now) {
             self.expiry.removed(&key);
             if let Some(kind) = self.catalog.find(&EVENTS.group, &EVENTS.version, &EVENTS.plural).cloned() {

@@ -250,6 +250,11 @@ impl ApiServer {
         self.store.revision()
     }
 
+    /// The revision up to which everything is durable, and may be shown; with no storage, that of the last write.
+    pub fn visible_revision(&self) -> u64 {
+        self.store.visible()
+    }
+
     /// The oldest revision that [`ApiServer::events_since`] still answers.
     pub fn oldest_revision(&self) -> u64 {
         self.store.all().forgotten()

@@ -19,6 +19,7 @@
 
 pub(crate) mod body;
 pub mod clock_headers;
+mod durable;
 pub(crate) mod http;
 mod moved;
 
@@ -40,15 +41,14 @@ use self::moved::Moved;
 use super::builder::Builder;
 use super::hooks::{Attempt, HookCall, HookError, Step};
 use super::reply::{Reply, ReplyBody};
-use super::request::Request;
+use super::request::{Method, Request};
 use super::server::ApiServer;
-use super::status::{Outcome, Refused};
-use super::storage::writer::Writer;
-use super::storage::{Change, Storage, StorageError};
+use super::status::Outcome;
+use super::storage::writer::{Writer, Written, closed};
 use super::store::TableId;
 use crate::base::clock::{Clock, Time, WallClock};
 use crate::base::limits::REQUEST_LATENCY_MS;
-use crate::model::{Identity, Object, Refusal, Write};
+use crate::model::Identity;
 
 /// The body of an answer.
 pub type ReplyStream = UnsyncBoxBody<Bytes, Infallible>;
@@ -90,48 +90,27 @@ impl Shared {
         }
     }
 
-    /// The same for a server that was built with what `storage` held
-    /// ([`Builder::saved`](super::Builder::saved)): from now on a write is durable before it is answered.
-    ///
-    /// # Errors
-    /// What a new server holds from the start cannot be stored.
-    pub fn stored(
-        mut server: ApiServer,
-        clock: Arc<dyn Clock>,
-        mut storage: Box<dyn Storage>,
-    ) -> Result<Self, StorageError> {
-        storage.commit(&server.store.take_changes())?;
-        Ok(Self { writer: Some(Writer::start(storage)), ..Self::new(server, clock) })
-    }
-
     fn lock(&self) -> MutexGuard<'_, ApiServer> {
-        // Whoever holds it is done in microseconds, which is sooner than a thread is put to sleep and woken again.
-        for _ in 0..SPINS {
-            match self.server.try_lock() {
-                Ok(server) => return server,
-                Err(TryLockError::Poisoned(_)) => break,
-                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-            }
-        }
-        // A panic elsewhere while the lock was held leaves the store whole: it is changed last.
-        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.server)
     }
 
-    /// Calls the server directly, and wakes watchers if it moved. With a storage, waits until the changes are durable.
+    /// Calls the server directly, and wakes watchers if it moved. With a storage, waits until the changes are durable; what a
+    /// storage does not take is taken back, whatever the call returned.
     pub fn with<T>(&self, call: impl FnOnce(&mut ApiServer) -> T) -> T {
-        let (result, ticket) = self.locked(call, Writer::submit_sync);
-        if let Some(ticket) = ticket {
-            // A storage that failed takes nothing any more, which the requests of clients are told.
-            let _ = ticket.recv();
+        let (result, receipt) = self.locked(call, false, Writer::submit_sync);
+        if let Some(receipt) = receipt {
+            let _ = receipt.durable();
         }
         result
     }
 
-    /// Calls the server, and hands its changes over in the order in which they were made.
+    /// Calls the server, and hands its changes over in the order in which they were made; if there are none, and only then
+    /// if `fence` says so, what the call saw and is not durable yet is waited for all the same.
     fn locked<T, W>(
         &self,
         call: impl FnOnce(&mut ApiServer) -> T,
-        submit: impl FnOnce(&Writer, Vec<Change>) -> W,
+        fence: bool,
+        submit: impl FnOnce(&Writer, Written) -> W,
     ) -> (T, Option<W>) {
         let mut server = self.lock();
         let before = (server.revision(), server.epoch);
@@ -143,37 +122,55 @@ impl Shared {
         } else {
             None
         };
-        let submitted = self.writer.as_ref().and_then(|writer| {
-            let changes = server.store.take_changes();
-            (!changes.is_empty()).then(|| submit(writer, changes))
+        let changes = server.store.take_changes();
+        let wrote = !changes.is_empty();
+        let waits = wrote || fence && server.store.is_pending();
+        let submitted = self.writer.as_ref().filter(|_| waits).map(|writer| {
+            // Those who follow these tables are woken once they may see it.
+            submit(writer, Written { changes, moved: tables.clone() })
         });
         drop(server);
-        match tables {
-            _ if before == after => {}
-            Some(tables) => self.moved.tell(tables),
-            None => self.moved.tell_all(),
+        if before != after && !(wrote && submitted.is_some()) {
+            self.moved.tell(tables);
         }
         (result, submitted)
     }
 
-    /// Answers a request of a client: calls webhooks while nothing is locked, and waits until what it changed is durable.
+    /// Answers a request of a client: calls webhooks while nothing is locked, and waits until what it changed, and what it
+    /// saw, is durable.
     pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
         self.pause(request).await;
-        let mut attempt = Attempt::default();
+        self.probe(request).await;
         // A request that is run again is the same at the same time: that is how it finds its answers.
         let now = self.now();
         loop {
+            if let Some(answered) = self.attempt(request, now).await {
+                return answered;
+            }
+        }
+    }
+
+    /// Answers a request, unless what the answer was made of is taken back before anybody sees it.
+    async fn attempt(&self, request: &Request<'_>, now: Time) -> Option<Outcome<Reply>> {
+        let mut attempt = Attempt::default();
+        loop {
             let advance = |server: &mut ApiServer| server.advance(request, now, &mut attempt);
-            let (step, ticket) = self.locked(advance, Writer::submit);
-            if let Some(ticket) = ticket {
-                ticket.durable().await.map_err(|error| Refused::internal(format!("storage: {error}")))?;
+            let (step, submitted) = self.locked(advance, true, |writer, written| {
+                (!written.changes.is_empty(), writer.submit(written))
+            });
+            if let Some((wrote, ticket)) = submitted
+                && let Err(error) = ticket.durable().await
+            {
+                // A reader may have taken out Events whose time is over; they go another time.
+                let refused = wrote && request.method != Method::Get || error == closed();
+                return refused.then(|| Err(durable::refused(&error)));
             }
             match step {
                 Step::Done(mut reply) => {
                     if let ReplyBody::Watch(watch) = &mut reply.body {
                         watch.pace(self.speed(), now);
                     }
-                    return Ok(reply);
+                    return Some(Ok(reply));
                 }
                 Step::Call(call) => {
                     let answer = self.call(call.clone()).await;
@@ -199,22 +196,6 @@ impl Shared {
         let hooks = self.lock().hooks.clone();
         let answer = tokio::task::spawn_blocking(move || hooks.call(&call)).await;
         answer.unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
-    }
-
-    /// Makes a write without HTTP in between.
-    ///
-    /// # Errors
-    /// The server's refusal.
-    pub fn write(&self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
-        self.with(|server| server.write(write, who, now))
-    }
-
-    /// The same for a client of this user agent.
-    ///
-    /// # Errors
-    /// The server's refusal.
-    pub fn write_by(&self, agent: &str, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
-        self.with(|server| server.write_by(agent, write, who, now))
     }
 
     /// The moment on the clock of its clients.
@@ -279,6 +260,19 @@ impl Builder {
     pub fn start(self) -> Shared {
         Shared::new(self.build(WallClock.now()), Arc::new(WallClock))
     }
+}
+
+fn lock(server: &Mutex<ApiServer>) -> MutexGuard<'_, ApiServer> {
+    // Whoever holds it is done in microseconds, which is sooner than a thread is put to sleep and woken again.
+    for _ in 0..SPINS {
+        match server.try_lock() {
+            Ok(server) => return server,
+            Err(TryLockError::Poisoned(_)) => break,
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+        }
+    }
+    // A panic elsewhere while the lock was held leaves the store whole: it is changed last.
+    server.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Shared {

@@ -196,7 +196,7 @@ impl Watch {
         }
         if now >= self.next_bookmark {
             self.next_bookmark = self.bookmark_after(now);
-            return Poll::Lines(vec![self.bookmark(store.revision(), false, now)]);
+            return Poll::Lines(vec![self.bookmark(store.visible(), false, now)]);
         }
         Poll::PendingUntil(self.ends.min(self.next_bookmark))
     }
@@ -226,14 +226,14 @@ impl Watch {
             return Ok(Vec::new());
         }
         let history = &store.table(self.kind.table).history;
-        let (cursor, current) = (self.cursor, store.revision());
+        let (cursor, current) = (self.cursor, store.visible());
         let events = history.since(cursor).map_err(|_| {
             let text = format!("too old resource version: {cursor} ({current})");
             store::line("ERROR", &Refused::expired(text).body())
         })?;
         let mut lines = Vec::new();
         let mut seen = current.max(cursor);
-        for event in events {
+        for event in events.take_while(|event| event.revision <= current) {
             // What was written under a later definition is for the watches that begin under it.
             if event.epoch > self.kind.epoch() {
                 break;

@@ -93,13 +93,16 @@ impl Door for InProcess {
 
     fn changes(&mut self, known: &View) -> Vec<Change> {
         let seen = self.seen;
-        let (revision, changes) = self.shared.with(|server| {
-            let changes = match server.events_since(seen) {
-                Ok(events) => events.map(|event| change(event)).collect(),
-                Err(_) => difference(server, known),
-            };
-            (server.revision(), changes)
+        let told = self.shared.with(|server| {
+            let revision = server.visible_revision();
+            let events = server.events_since(seen).ok()?;
+            Some((
+                revision,
+                events.take_while(|event| event.revision <= revision).map(|event| change(event)).collect(),
+            ))
         });
+        let all = || self.shared.with_durable(|server| (server.revision(), difference(server, known)));
+        let (revision, changes) = told.unwrap_or_else(all);
         self.seen = revision;
         changes
     }

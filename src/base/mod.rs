@@ -5,6 +5,7 @@ pub mod go_float;
 pub mod go_quote;
 pub mod jsonpath;
 pub mod limits;
+pub mod panics;
 pub mod rng;
 pub mod tabwriter;
 pub mod text;

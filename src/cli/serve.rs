@@ -16,7 +16,7 @@ use super::{Exit, files, hint, say};
 use crate::apiserver::ApiServer;
 use crate::apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
 use crate::apiserver::service::Shared;
-use crate::apiserver::storage::DataDir;
+use crate::apiserver::storage::{DataDir, Health};
 use crate::base::clock::{Clock as _, WallClock};
 use crate::scenario::plan::KUBERNETES_MINORS;
 use dumped::Files;
@@ -55,6 +55,7 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
         let signal = Signal::new()?;
         let (begun, beside) = begin()?;
         let Begun { shared, token, authority, simulated, dumped } = begun;
+        let stored = shared.clone();
         let address = SocketAddr::new(args.address, args.port);
         let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
@@ -69,6 +70,8 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
         if let Some(simulated) = simulated {
             let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
         }
+        // A file that was closed is opened the next time without a look for what a crash left.
+        let _ = tokio::task::spawn_blocking(move || stored.close()).await;
         Ok(Exit::Passed)
     })
 }
@@ -104,15 +107,27 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
         return Ok(Begun { authority: Some(Authority::generate()?), ..begun(shared) });
     };
-    let data = DataDir::open(folder)?;
+    let mut data = DataDir::open(folder)?;
     let new = Authority::generate()?;
     let authority = Authority::from_key_pem(&data.setting("authority", || new.key_pem())?)?;
     let token = data.setting("token", random_token)?;
     // What was drawn from one seed cannot go on with another.
     let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
     let server = server.seed(seed).saved(data.begin()?).build(now);
-    let shared = Shared::stored(server, clock, Box::new(data))?;
+    let place = folder.display().to_string();
+    let report = Box::new(move |health: &Health| hint(&told(&place, health)));
+    let shared = Shared::stored(server, clock, Box::new(data), report)?;
     Ok(Begun { shared, token, authority: Some(authority), simulated: None, dumped: None })
+}
+
+/// The line that says that the storage takes no writes, or takes them again.
+fn told(place: &str, health: &Health) -> String {
+    match health {
+        Health::Stalled(why) => {
+            format!("the data folder takes no writes: {why}; they are answered with 500 until it does")
+        }
+        Health::Recovered => format!("the data folder takes writes again: {place}"),
+    }
 }
 
 /// Writes the kubeconfig, then tells that the server answers.

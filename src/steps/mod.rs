@@ -12,7 +12,6 @@ mod insights;
 mod layout;
 mod odd;
 mod outside;
-mod panics;
 mod phrase;
 mod rehearsal;
 mod results;

@@ -9,8 +9,9 @@ use futures::FutureExt as _;
 
 use super::Beside;
 use super::gherkin::{scenarios, steps_of};
+use super::suite;
 use super::world::{ClusterWorld, no_cluster};
-use super::{panics, suite};
+use crate::base::panics;
 use crate::scenario::plan::PlannedStep;
 
 /// Steps that cannot be played, and why, in the order of the text. The steps must be of the vocabulary.

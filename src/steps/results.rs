@@ -7,7 +7,8 @@ use cucumber::event::{ScenarioFinished, StepError};
 use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
 
 use super::driver::Ended;
-use super::{gherkin, panics};
+use super::gherkin;
+use crate::base::panics;
 use crate::record::{Event as Entry, Record};
 use crate::scenario::is_id;
 use crate::scenario::plan::Snapshot;

@@ -166,6 +166,11 @@ impl Policy {
         self.tables
     }
 
+    /// Begins anew: what was read may not have happened.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::new(self.tables);
+    }
+
     /// Brings the index up to the store: what was written since is all that is read.
     pub(crate) fn follow(&mut self, store: &Store) {
         for (at, table) in self.tables.all().into_iter().enumerate() {

@@ -134,6 +134,15 @@ impl ApiServer {
         self.serve_definition(&crd, self.epoch, metadata::is_terminating(&crd));
     }
 
+    /// Brings a definition into force as it was before a write that is taken back; out of force, if there was none.
+    pub(crate) fn definition_rewound(&mut self, name: &str) {
+        if let Some((plural, group)) = name.split_once('.') {
+            self.catalog.set(group, plural, Vec::new());
+        }
+        self.epoch += 1;
+        self.definition_restored(name);
+    }
+
     /// The table of a kind of custom resources.
     pub(crate) fn custom_table(&mut self, group: &str, plural: &str) -> TableId {
         let key = (group.to_owned(), plural.to_owned());

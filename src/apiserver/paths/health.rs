@@ -1,11 +1,14 @@
 //! `/healthz`, `/livez`, `/readyz`, and each of their checks under a path of its own.
 //!
-//! A server that answers is healthy: there is nothing beside it that could be ill.
+//! A server that answers is healthy, unless its storage takes no writes: then the checks of etcd fail.
 
 use crate::apiserver::gotext::quote;
 use crate::apiserver::reply::{Reply, ReplyBody};
 use crate::apiserver::request::Query;
 use crate::apiserver::status::{Outcome, Refused};
+
+/// The paths of all checks together.
+const PROBES: [&str; 3] = ["healthz", "livez", "readyz"];
 
 /// The checks by name; those that end with `!` belong to readiness alone.
 const CHECKS: [&str; 31] = [
@@ -50,27 +53,51 @@ fn checks(probe: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Answers a probe, or one of its checks.
-pub(super) fn answer(probe: &str, check: &str, query: &Query) -> Outcome<Reply> {
+/// Whether a path is one of those answered here.
+pub(in crate::apiserver) fn is_probe(path: &str) -> bool {
+    let first = path.split('/').find(|part| !part.is_empty());
+    first.is_some_and(|first| PROBES.contains(&first))
+}
+
+/// Answers a probe, or one of its checks. `stalled` says why the storage takes no writes, if it takes none: what etcd is to
+/// a real server.
+pub(super) fn answer(probe: &str, check: &str, query: &Query, stalled: Option<&str>) -> Outcome<Reply> {
     if !check.is_empty() && !checks(probe).any(|name| name == check) {
         return Err(Refused::unknown_path());
     }
-    let ok = "ok".to_owned();
-    let verbose = check.is_empty() && query.is_given("verbose");
-    let text = if verbose { told(probe, query) } else { ok };
-    let mut reply = Reply::new(200, ReplyBody::Text(text));
+    let reason = stalled.filter(|_| is_of_storage(check));
+    let (failed, lines) = told(probe, query, stalled.is_some());
+    let (code, text) = match reason {
+        Some(why) => (500, format!("internal server error: {why}\n")),
+        None if !check.is_empty() => (200, "ok".to_owned()),
+        None if failed => (500, format!("{lines}{probe} check failed\n")),
+        None if query.is_given("verbose") => (200, format!("{lines}{probe} check passed\n")),
+        None => (200, "ok".to_owned()),
+    };
+    let mut reply = Reply::new(code, ReplyBody::Text(text));
     reply.headers.push(("x-content-type-options", "nosniff".to_owned()));
     Ok(reply)
 }
 
-/// All checks, a line each.
-fn told(probe: &str, query: &Query) -> String {
+/// Whether a check asks for the storage.
+fn is_of_storage(check: &str) -> bool {
+    check.starts_with("etcd")
+}
+
+/// All checks, a line each, and whether one of them fails. The reason is not for everybody; a check alone gives it.
+fn told(probe: &str, query: &Query, stalled: bool) -> (bool, String) {
     let mut excluded: Vec<&str> = query.all("exclude").flat_map(|names| names.split(',')).collect();
-    let mut text = String::new();
+    let (mut failed, mut text) = (false, String::new());
     for check in checks(probe) {
         let left_out = excluded.contains(&check);
+        let fails = stalled && is_of_storage(check) && !left_out;
+        failed |= fails;
         excluded.retain(|name| *name != check);
-        text += &if left_out { format!("[+]{check} excluded: ok\n") } else { format!("[+]{check} ok\n") };
+        text += &match (left_out, fails) {
+            (true, _) => format!("[+]{check} excluded: ok\n"),
+            (false, true) => format!("[-]{check} failed: reason withheld\n"),
+            (false, false) => format!("[+]{check} ok\n"),
+        };
     }
     excluded.sort_unstable();
     excluded.dedup();
@@ -79,12 +106,12 @@ fn told(probe: &str, query: &Query) -> String {
         text +=
             &format!("warn: some health checks cannot be excluded: no matches for {}\n", names.join(", "));
     }
-    text + probe + " check passed\n"
+    (failed, text)
 }
 
 /// The paths of all probes and checks.
 pub(super) fn paths() -> impl Iterator<Item = String> {
-    ["healthz", "livez", "readyz"].into_iter().flat_map(|probe| {
+    PROBES.into_iter().flat_map(|probe| {
         let own = checks(probe).map(move |check| format!("/{probe}/{check}"));
         std::iter::once(format!("/{probe}")).chain(own)
     })
@@ -95,9 +122,30 @@ mod tests {
     use super::*;
 
     fn text(probe: &str, check: &str, query: &str) -> Result<String, u16> {
-        let reply = answer(probe, check, &Query::parse(query)).map_err(|refused| refused.code)?;
+        let (code, text) = stalled(probe, check, query, None)?;
+        if code == 200 { Ok(text) } else { Err(code) }
+    }
+
+    fn stalled(probe: &str, check: &str, query: &str, why: Option<&str>) -> Result<(u16, String), u16> {
+        let reply = answer(probe, check, &Query::parse(query), why).map_err(|refused| refused.code)?;
         let ReplyBody::Text(text) = reply.body else { return Err(0) };
-        Ok(text)
+        Ok((reply.code, text))
+    }
+
+    #[test]
+    fn a_storage_that_takes_no_writes_fails_the_checks_of_etcd() {
+        let full = |probe, check, query| stalled(probe, check, query, Some("disk full")).unwrap();
+        let (code, text) = full("livez", "", "");
+        assert_eq!(code, 500);
+        assert!(
+            text.starts_with("[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n[+]post"),
+            "{text}"
+        );
+        assert!(text.ends_with("livez check failed\n"), "{text}");
+        assert!(full("readyz", "", "").1.contains("[-]etcd-readiness failed: reason withheld\n"));
+        assert_eq!(full("readyz", "etcd", ""), (500, "internal server error: disk full\n".to_owned()));
+        assert_eq!(full("readyz", "ping", ""), (200, "ok".to_owned()));
+        assert_eq!(full("livez", "", "exclude=etcd"), (200, "ok".to_owned()));
     }
 
     #[test]

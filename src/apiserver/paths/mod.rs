@@ -1,6 +1,6 @@
 //! Paths that are no resources: discovery, OpenAPI, version, health, metrics.
 
-mod health;
+pub(super) mod health;
 mod metrics;
 mod version;
 
@@ -32,7 +32,7 @@ impl ApiServer {
         }
         if let [probe @ ("healthz" | "livez" | "readyz"), check @ ..] = parts.as_slice() {
             only_get(request)?;
-            return health::answer(probe, &check.join("/"), &request.query);
+            return health::answer(probe, &check.join("/"), &request.query, self.store.stalled());
         }
         let body = match parts.as_slice() {
             [] => json!({ "paths": self.index() }),

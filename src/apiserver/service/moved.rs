@@ -1,6 +1,6 @@
 //! Who is told that something was written: those who follow one kind, and those who follow all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::watch::{self, Receiver, Sender};
@@ -32,10 +32,11 @@ impl Moved {
         tables.entry(table).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
-    /// Wakes those who follow these tables.
-    pub(super) fn tell(&self, moved: impl IntoIterator<Item = TableId>) {
+    /// Wakes those who follow these tables; everybody, if there are none.
+    pub(super) fn tell(&self, moved: Option<BTreeSet<TableId>>) {
+        let Some(moved) = moved else { return self.tell_all() };
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        for sender in moved.into_iter().filter_map(|table| tables.get(&table)) {
+        for sender in moved.iter().filter_map(|table| tables.get(table)) {
             count(sender);
         }
         count(&self.all);

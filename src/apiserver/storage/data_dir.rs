@@ -1,13 +1,25 @@
 //! A folder with a database of [redb](https://docs.rs/redb): one file, transactions, safe against crashes.
+//!
+//! redb takes no more work after the first error of its disk. So the database is closed then, and opened again for the next
+//! transaction; the file stays open and locked all the time, so that no other process can slip in.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
+use std::sync::Arc;
 
-use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use redb::backends::FileBackend;
+use redb::{
+    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageBackend, TableDefinition,
+};
 use serde_json::Value;
 
+use super::opening::{self, Unopened};
 use super::{Change, Saved, Storage, StorageError};
+use crate::base::panics;
 use crate::model::Key;
+
+/// The database in its folder.
+const FILE: &str = "windtunnel.redb";
 
 /// Objects as JSON by `group/plural/namespace/name`.
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
@@ -25,7 +37,9 @@ const FORMAT_NOW: u64 = 1;
 /// The storage of one server; no other process can open it meanwhile.
 #[derive(Debug)]
 pub struct DataDir {
-    database: Database,
+    disk: Arc<dyn StorageBackend>,
+    /// `None` after an error, until the next transaction.
+    database: Option<Database>,
     place: String,
 }
 
@@ -33,33 +47,29 @@ impl DataDir {
     /// Opens the database in a folder; makes both where there are none.
     ///
     /// # Errors
-    /// The folder cannot be used, another process uses it, or what is there is no database of ours.
+    /// The folder cannot be used, another process uses it, or the file there is damaged or no database of ours.
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let place = folder.display().to_string();
         let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));
         fs::create_dir_all(folder)
             .map_err(|error| failed(&format!("no folder can be made here: {error}")))?;
-        #[cfg(unix)]
-        {
-            // It holds secrets and keys.
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(|error| failed(&error))?;
-        }
-        let database = Database::create(folder.join("windtunnel.redb")).map_err(|error| match error {
+        let file = private(folder).map_err(|error| failed(&error))?;
+        let disk = FileBackend::new(file).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => failed(&"another process uses it"),
             other => failed(&other),
         })?;
-        let data = Self { database, place };
+        Self::on(Arc::new(disk), place)
+    }
+
+    /// The same for a database on any disk.
+    pub(super) fn on(disk: Arc<dyn StorageBackend>, place: String) -> Result<Self, StorageError> {
+        let mut data = Self { disk, database: None, place };
         data.prepare()?;
         Ok(data)
     }
 
-    fn failed(&self) -> impl Fn(redb::Error) -> StorageError + '_ {
-        |error| StorageError(format!("{}: {error}", self.place))
-    }
-
     /// Makes the tables, and refuses those of another format.
-    fn prepare(&self) -> Result<(), StorageError> {
+    fn prepare(&mut self) -> Result<(), StorageError> {
         let format = self.transaction(|write| {
             write.open_table(OBJECTS)?;
             write.open_table(SETTINGS)?;
@@ -77,23 +87,55 @@ impl DataDir {
     }
 
     fn transaction<T>(
-        &self,
+        &mut self,
         change: impl FnOnce(&redb::WriteTransaction) -> Result<T, redb::Error>,
     ) -> Result<T, StorageError> {
-        let run = || {
-            let write = self.database.begin_write()?;
+        self.work(|database| {
+            let mut write = database.begin_write()?;
+            // The pages reach the disk before the header says that they count: so a file whose last commit is not whole
+            // is a damaged one, and not one that was being written when the machine went down.
+            write.set_two_phase_commit(true);
             let result = change(&write)?;
             write.commit()?;
             Ok(result)
+        })
+    }
+
+    /// Works with the database, which is opened for it if need be and closed where it fails.
+    fn work<T>(&mut self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StorageError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => opening::open(&self.disk).map_err(|why| self.unopened(why))?,
         };
-        run().map_err(self.failed())
+        let why = match panics::contained(|| work(&database)) {
+            Ok(Ok(result)) => {
+                self.database = Some(database);
+                return Ok(result);
+            }
+            Ok(Err(error)) => error.into(),
+            Err(panic) => Unopened::panicked(&panic),
+        };
+        // Closing it may fail the same way; the next one who opens it finds out how much is there.
+        let _ = panics::contained(|| drop(database));
+        Err(self.unopened(why))
+    }
+
+    fn unopened(&self, why: Unopened) -> StorageError {
+        let place = &self.place;
+        StorageError(match why {
+            Unopened::Failed(error) => format!("{place}: {error}"),
+            Unopened::Damaged(why) => format!(
+                "{place}/{FILE}: the file is damaged: {why}; put a copy of it back, or start anew with another \
+                 --data-dir"
+            ),
+        })
     }
 
     /// Begins a start: what was saved, and a count of one start more.
     ///
     /// # Errors
     /// The database cannot be read, or holds what is no object.
-    pub fn begin(&self) -> Result<Saved, StorageError> {
+    pub fn begin(&mut self) -> Result<Saved, StorageError> {
         let (revision, starts) = self.transaction(|write| {
             let mut numbers = write.open_table(NUMBERS)?;
             let revision = numbers.get(REVISION)?.map_or(0, |number| number.value());
@@ -101,14 +143,13 @@ impl DataDir {
             numbers.insert(STARTS, starts + 1)?;
             Ok((revision, starts))
         })?;
-        let read = || -> Result<Vec<(String, Vec<u8>)>, redb::Error> {
-            let table = self.database.begin_read()?.open_table(OBJECTS)?;
+        let rows = self.work(|database| {
+            let table = database.begin_read()?.open_table(OBJECTS)?;
             let rows = table
                 .iter()?
                 .map(|row| row.map(|(key, value)| (key.value().to_owned(), value.value().to_vec())));
-            rows.collect::<Result<_, _>>().map_err(Into::into)
-        };
-        let rows = read().map_err(self.failed())?;
+            Ok(rows.collect::<Result<Vec<(String, Vec<u8>)>, _>>()?)
+        })?;
         let objects = rows.iter().map(|(key, text)| self.object(key, text)).collect::<Result<_, _>>()?;
         Ok(Saved { revision, starts, objects })
     }
@@ -120,7 +161,7 @@ impl DataDir {
         let mut reader = serde_json::Deserializer::from_slice(text);
         reader.disable_recursion_limit();
         let object = serde::Deserialize::deserialize(&mut reader)
-            .map_err(|error| StorageError(format!("{}: object {key}: {error}", self.place)))?;
+            .map_err(|error| self.unopened(Unopened::Damaged(format!("object {key}: {error}"))))?;
         Ok((found, object))
     }
 
@@ -128,7 +169,7 @@ impl DataDir {
     ///
     /// # Errors
     /// The database cannot be read or written, or none can be made.
-    pub fn setting(&self, name: &str, make: impl FnOnce() -> String) -> Result<String, StorageError> {
+    pub fn setting(&mut self, name: &str, make: impl FnOnce() -> String) -> Result<String, StorageError> {
         self.transaction(|write| {
             let mut settings = write.open_table(SETTINGS)?;
             let found = settings.get(name)?.map(|value| value.value().to_owned());
@@ -162,10 +203,37 @@ impl Storage for DataDir {
                     }
                 }
             }
-            write.open_table(NUMBERS)?.insert(REVISION, revision)?;
+            let mut numbers = write.open_table(NUMBERS)?;
+            let before = numbers.get(REVISION)?.map_or(0, |number| number.value());
+            numbers.insert(REVISION, revision.max(before))?;
             Ok(())
         })
     }
+}
+
+impl Drop for DataDir {
+    fn drop(&mut self) {
+        // redb writes once more when it closes.
+        let database = self.database.take();
+        let _ = panics::contained(|| drop(database));
+    }
+}
+
+/// The database file of a folder, which holds secrets and keys, and is its owner's alone.
+fn private(folder: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+        let file = options.mode(0o600).open(folder.join(FILE))?;
+        // Older windtunnels left that to the umask.
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    options.open(folder.join(FILE))
 }
 
 #[cfg(test)]
@@ -189,7 +257,7 @@ mod tests {
         data.commit(&[change("a", 7, Some(json!({ "n": 1 }))), change("b", 8, Some(json!({})))]).unwrap();
         data.commit(&[change("a", 9, Some(json!({ "n": 2 }))), change("b", 10, None)]).unwrap();
         drop(data);
-        let data = DataDir::open(folder.path()).unwrap();
+        let mut data = DataDir::open(folder.path()).unwrap();
         let saved = data.begin().unwrap();
         assert_eq!((saved.revision, saved.starts), (10, 1));
         assert_eq!(saved.objects, [(resources::CONFIG_MAPS.key("ns", "a"), json!({ "n": 2 }))]);
@@ -209,6 +277,8 @@ mod tests {
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("windtunnel.redb"), "no database").unwrap();
-        assert!(why(&other).starts_with("DIR: "));
+        let expected = "DIR/windtunnel.redb: the file is damaged: it has 11 bytes, fewer than its header; put a copy of it \
+                        back, or start anew with another --data-dir";
+        assert_eq!(why(&other), expected);
     }
 }

@@ -1,13 +1,27 @@
 //! What outlives the process: the objects of a server, as they are stored, in a database on disk.
 //!
 //! The server itself works in memory. Each of its writes goes to a [`Storage`] as a [`Change`], and is durable before its
-//! answer is sent; writes that wait at the same time become durable together. After a restart the objects are back with
-//! their uids and resource versions, in the version that they were stored in. History is not: watches begin anew, since
-//! the revision goes on a good way after the last one that anybody saw.
+//! answer is sent and before any client sees it; writes that wait at the same time become durable together. After a restart
+//! the objects are back with their uids and resource versions, in the version that they were stored in. History is not:
+//! watches begin anew, since the revision goes on a good way after the last one that anybody saw.
+//!
+//! If the storage takes no writes, for a full disk perhaps, the server takes back in memory all that is not durable, and
+//! answers those who wrote it with an error. Readers get what is durable. Each further write tries the storage again, and
+//! so does each health check: both work once there is room again. What the storage has of the writes that were taken back
+//! is not certain, so the next commit contains the objects concerned as they are.
 
+#[cfg(all(test, feature = "serve"))]
+mod damage;
 #[cfg(feature = "serve")]
 mod data_dir;
+#[cfg(all(test, feature = "serve"))]
+mod faults;
 mod import;
+#[cfg(feature = "serve")]
+mod opening;
+#[cfg(feature = "serve")]
+mod overlay;
+mod rewind;
 pub(crate) mod writer;
 
 use std::sync::Arc;
@@ -37,19 +51,32 @@ pub struct Change {
     pub object: Option<Stored>,
 }
 
-/// A storage that failed. What the server holds in memory is no longer what will be there after a restart.
+/// A storage that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StorageError(pub String);
 
 /// Where changes become durable.
 pub trait Storage: Send {
-    /// Makes changes durable, all of them or none. Later ones of the same object count.
+    /// Makes changes durable, all of them or none. Later ones of the same object count. After an error the next call
+    /// tries again, with changes that make up for those of this one.
     ///
     /// # Errors
-    /// They are not durable.
+    /// They are not durable, or it is not certain that they are.
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError>;
 }
+
+/// Whether a storage takes writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// It takes none since now; why.
+    Stalled(StorageError),
+    /// It takes writes again.
+    Recovered,
+}
+
+/// Who hears when a storage stops to take writes, and when it takes them again.
+pub type Report = Box<dyn Fn(&Health) + Send>;
 
 /// What a storage holds.
 #[derive(Debug, Clone, Default)]

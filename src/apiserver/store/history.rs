@@ -60,6 +60,14 @@ impl History {
         Ok(self.events.range(start..))
     }
 
+    /// Takes back everything after a revision, as if it had not happened.
+    pub(crate) fn rewind(&mut self, revision: u64) {
+        let kept = self.events.partition_point(|event| event.revision <= revision);
+        self.events.truncate(kept);
+        // What was forgotten after it did not happen either.
+        self.forgotten = self.forgotten.min(revision);
+    }
+
     /// Forgets everything up to a revision.
     pub(crate) fn compact(&mut self, revision: u64) {
         let end = self.events.partition_point(|event| event.revision <= revision);
@@ -104,5 +112,14 @@ mod tests {
         history.compact(4);
         assert_eq!(since(&history, 3), Err(TooOld));
         assert_eq!(since(&history, 4), Ok(vec![7]));
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_there_and_was_not_forgotten() {
+        let mut history = history(2, [2, 4, 7]);
+        history.rewind(4);
+        assert_eq!((since(&history, 2), history.latest()), (Ok(vec![4]), 4));
+        history.rewind(1);
+        assert_eq!((since(&history, 1), history.latest()), (Ok(vec![]), 1));
     }
 }

@@ -3,6 +3,7 @@
 mod entry;
 mod event;
 mod history;
+mod pending;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ pub(crate) use history::History;
 pub use stored::Stored;
 pub(crate) use stored::joined;
 
+use self::pending::Pending;
 use super::metadata;
-use super::storage::Change;
 use crate::model::Key;
 
 /// The objects of one kind by namespace and name, and what happened to them.
@@ -37,8 +38,8 @@ pub(crate) struct Store {
     tables: Vec<Table>,
     all: History,
     limit: usize,
-    /// What was written since [`Store::take_changes`], if somebody keeps it.
-    changes: Option<Vec<Change>>,
+    /// What was written and is not durable yet, if there is a storage.
+    pending: Option<Pending>,
 }
 
 /// The revision that a new store starts from. A real server has written its own objects long before its first client
@@ -48,23 +49,13 @@ const FIRST_REVISION: u64 = 100;
 impl Store {
     pub(crate) fn new(limit: usize) -> Self {
         let all = History::new(FIRST_REVISION, limit);
-        Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit, changes: None }
+        Self { revision: FIRST_REVISION, tables: Vec::new(), all, limit, pending: None }
     }
 
     pub(crate) fn add_table(&mut self) -> TableId {
         let history = History::new(FIRST_REVISION, self.limit);
         self.tables.push(Table { objects: BTreeMap::new(), history });
         self.tables.len() - 1
-    }
-
-    /// Keeps what is written from now on.
-    pub(crate) fn keep_changes(&mut self) {
-        self.changes.get_or_insert_default();
-    }
-
-    /// What was written since the last call, in order.
-    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
-        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Puts an object back that was stored in another life: no event tells of it.
@@ -145,9 +136,10 @@ impl Store {
         let object = Stored::new(object, owners.entries);
         let entry = Entry::new(self.revision, epoch, object.clone()).with_owners(owners.known);
         let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();
-        let old = named.insert(key.name.clone(), entry).map(|entry| entry.served());
+        let before = named.insert(key.name.clone(), entry);
+        let old = before.as_ref().map(Entry::served);
         let kind = if old.is_some() { EventKind::Modified } else { EventKind::Added };
-        self.record(Event::new(id, self.revision, kind, key.clone(), object.clone(), old, epoch));
+        self.record(Event::new(id, self.revision, kind, key.clone(), object.clone(), old, epoch), before);
         object
     }
 
@@ -171,7 +163,8 @@ impl Store {
         let object = served.with(object);
         let old = Some(served);
         let kind = EventKind::Deleted;
-        self.record(Event::new(id, self.revision, kind, key.clone(), object.clone(), old, epoch));
+        let event = Event::new(id, self.revision, kind, key.clone(), object.clone(), old, epoch);
+        self.record(event, Some(entry));
         Some(object)
     }
 
@@ -206,10 +199,10 @@ impl Store {
         self.tables.iter_mut().for_each(|table| table.history.compact(revision));
     }
 
-    fn record(&mut self, event: Event) {
-        if let Some(changes) = &mut self.changes {
-            let object = (event.kind != EventKind::Deleted).then(|| event.object.clone());
-            changes.push(Change { key: event.key.clone(), revision: event.revision, object });
+    /// Remembers what happened to an object, which was `before`.
+    fn record(&mut self, event: Event, before: Option<Entry>) {
+        if let Some(pending) = &mut self.pending {
+            pending.add(&event, before);
         }
         let event = Arc::new(event);
         if let Some(forgotten) = self.all.push(Arc::clone(&event)) {

@@ -1,0 +1,128 @@
+//! A disk in memory that knows what was synced, and fails on order.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use redb::StorageBackend;
+
+/// What a disk writes at once, in bytes.
+const SECTOR: usize = 512;
+
+/// When and how a disk fails.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fault {
+    /// The number of the first operation that fails, counted from now.
+    pub(super) from: usize,
+    /// The system's number of the error.
+    pub(super) error: i32,
+    /// Whether all that would write fails from then on, until the disk is healed; otherwise only this operation does.
+    pub(super) lasting: bool,
+}
+
+/// A disk. Copies are the same disk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Disk(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// What a process reads.
+    cached: Vec<u8>,
+    /// What is left when the machine goes down.
+    synced: Vec<u8>,
+    operations: usize,
+    fault: Option<Fault>,
+    failed: bool,
+}
+
+impl Disk {
+    fn holding(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Mutex::new(State { cached: bytes.clone(), synced: bytes, ..State::default() })))
+    }
+
+    pub(super) fn shared(self) -> Arc<dyn StorageBackend> {
+        Arc::new(self)
+    }
+
+    /// A disk with what this one has now.
+    pub(super) fn as_cached(&self) -> Self {
+        Self::holding(self.0.lock().unwrap().cached.clone())
+    }
+
+    /// A disk with what this one has after the machine went down.
+    pub(super) fn as_synced(&self) -> Self {
+        Self::holding(self.0.lock().unwrap().synced.clone())
+    }
+
+    pub(super) fn fail(&self, fault: Fault) {
+        let mut state = self.0.lock().unwrap();
+        (state.operations, state.fault) = (0, Some(fault));
+    }
+
+    pub(super) fn heal(&self) {
+        self.0.lock().unwrap().fault = None;
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.0.lock().unwrap().failed
+    }
+}
+
+impl State {
+    /// Counts an operation, which may fail.
+    fn operate(&mut self, writes: bool) -> io::Result<()> {
+        let number = self.operations;
+        self.operations += 1;
+        let fails = self.fault.filter(|fault| match fault.lasting {
+            true => writes && number >= fault.from,
+            false => number == fault.from,
+        });
+        match fails {
+            Some(fault) => {
+                self.failed = true;
+                Err(io::Error::from_raw_os_error(fault.error))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        let mut state = self.0.lock().unwrap();
+        state.operate(false)?;
+        Ok(state.cached.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        state.operate(false)?;
+        let start = usize::try_from(offset).unwrap();
+        let found = state.cached.get(start..start + out.len());
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        state.operate(true)?;
+        state.cached.resize(usize::try_from(len).unwrap(), 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        state.operate(true)?;
+        state.synced = state.cached.clone();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        let outcome = state.operate(true);
+        // A write that fails may have come half way, but a sector is written whole or not at all.
+        let done = if outcome.is_ok() { data.len() } else { data.len() / 2 / SECTOR * SECTOR };
+        let start = usize::try_from(offset).unwrap();
+        state.cached[start..start + done].copy_from_slice(&data[..done]);
+        outcome
+    }
+}

@@ -1,0 +1,33 @@
+//! Takes back what was written and is not durable, and all that the server derived from it.
+
+use std::collections::BTreeSet;
+
+use super::Change;
+use crate::apiserver::kinds::strategy::service;
+use crate::apiserver::server::ApiServer;
+use crate::apiserver::store::TableId;
+use crate::base::clock::Time;
+
+impl ApiServer {
+    /// Takes back what was written and is not durable, because the storage takes no writes. Gives the objects concerned
+    /// as they are again.
+    pub(crate) fn rewind(&mut self, why: &str, now: Time) -> Vec<Change> {
+        let again = self.store.rewind(why);
+        // These follow revisions, which come a second time now.
+        self.access.policy.forget();
+        self.taken_by_services = service::Taken::default();
+        for (table, change) in &again {
+            if *table == self.crd_table {
+                self.definition_rewound(&change.key.name);
+            } else if *table == self.event_table {
+                self.event_written(&change.key, now);
+            }
+        }
+        let tables: BTreeSet<TableId> = again.iter().map(|(table, _)| *table).collect();
+        let concerned = self.catalog.all().filter(|kind| tables.contains(&kind.table)).cloned();
+        for kind in concerned.collect::<Vec<_>>() {
+            self.derive(&kind);
+        }
+        again.into_iter().map(|(_, change)| change).collect()
+    }
+}
