@@ -23,7 +23,7 @@ pub use remote::{RUN, SIMULATED};
 use crate::base::clock::{Clock, Time, VirtualClock};
 use crate::model::fault::{RequestFault, Requests};
 use crate::model::{Change, Identity, Object, Refusal, View, Write};
-use crate::record::WriteEvent;
+use crate::record::{Secrets, WriteEvent};
 
 /// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.
 pub trait Door: Send {
@@ -76,6 +76,11 @@ pub trait Door: Send {
 
     /// Why the cluster is out of reach for good; `None`: it is not.
     fn lost(&self) -> Option<&str> {
+        None
+    }
+
+    /// What the run may not print of the cluster's secrets; `None`: there is nothing to keep from anybody.
+    fn secrets(&self) -> Option<&Secrets> {
         None
     }
 

@@ -1,9 +1,10 @@
 //! Finding, reading and writing files.
 
+mod target;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::payload::{METADATA, RELEASE};
@@ -194,24 +195,29 @@ pub(super) fn write_records(to: Option<&Path>, told: &[(&ScenarioResult, Option<
     begun.filter_map(|(path, record)| write(path, &record.to_lines()).err()).collect()
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all; makes its folder where there is none.
 ///
 /// # Errors
 /// What could not be written, and why.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
-    write_as(path, text, fs::OpenOptions::new())
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let failed = |error| format!("{}: no folder can be made here: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    target::write(path, text, false).map_err(|error| unwritten(path, &error))
 }
 
-/// The same for a file that only its owner may read.
+/// The same for a file that only its owner may read. Its folder must be there: who may read that is not for us to say.
 ///
 /// # Errors
 /// As [`write`].
 #[cfg(feature = "serve")]
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    write_as(path, text, options)
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        let (path, folder) = (path.display(), folder.display());
+        return Err(format!("{path}: cannot be written: there is no folder {folder}; make it first"));
+    }
+    target::write(path, text, true).map_err(|error| unwritten(path, &error))
 }
 
 /// Makes an empty file that only its owner may read, to be written little by little.
@@ -220,30 +226,9 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
 /// As [`write`].
 #[cfg(feature = "live")]
 pub(super) fn create_private(path: &Path) -> Result<fs::File, String> {
-    // One that is there already may have other permissions.
-    let _ = fs::remove_file(path);
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.write(true).create_new(true).open(path);
-    file.map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+    target::create_private(path).map_err(|error| unwritten(path, &error))
 }
 
-fn write_as(path: &Path, text: &str, mut options: fs::OpenOptions) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", path.display());
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let failed = |error| format!("{}: no folder can be made here: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".part");
-    // What an earlier process left may have other permissions.
-    let _ = fs::remove_file(&draft);
-    let open = options.write(true).create(true).truncate(true).open(&draft);
-    let written = open.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.and_then(|()| fs::rename(&draft, path)).map_err(|error| {
-        // The draft is of no use to anyone, and may not be there at all.
-        let _ = fs::remove_file(&draft);
-        failed(error)
-    })
+fn unwritten(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: cannot be written: {error}", path.display())
 }

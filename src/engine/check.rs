@@ -38,7 +38,7 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
         }
         What::Never(object, checks) => check_writes::never_object(&simulation.record, object, checks),
         What::NeverInsight(insight, checks) => check_writes::never(&simulation.record, insight, checks),
-        What::Command(checks) => command::check_last(&simulation.record, checks),
+        What::Command(checks) => command::check_last(simulation, checks),
         What::Alert(wanted) => check_monitoring::alert(simulation, wanted),
         What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),
         What::NeverAlert(wanted) => check_monitoring::never_alert(&simulation.record, wanted),

@@ -6,24 +6,44 @@ use super::simulation::Simulation;
 use crate::model::resources::CLUSTER_VERSIONS;
 use crate::model::{Identity, Write};
 use crate::oc::{self, Command, Get, Said, Sight, Turn};
-use crate::record::{ADMINISTRATOR, Event, Record};
+use crate::record::{ADMINISTRATOR, Event, redact_secrets};
 use crate::scenario::plan::{CommandCheck, CommandLine, Program};
 use crate::status::Details;
 
+/// What a command said, and what of it may be shown: in a live cluster, not what is in its Secrets.
+#[derive(Debug, Clone)]
+pub(super) struct Heard {
+    pub(super) said: Said,
+    shown: Said,
+}
+
+impl Heard {
+    /// What may be shown as a whole, as far as values of secrets are not known.
+    fn plain(said: Said) -> Self {
+        Self { shown: said.clone(), said }
+    }
+}
+
 /// Runs a command and records what it printed. Components notice what it changed when the simulation settles.
-pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> Said {
-    let said = match command.program {
-        Program::Upgrade => Command::read(&command.words, command.gates)
-            .map_or_else(|said| said, |command| play(simulation, &command)),
-        Program::Status(details) => status(simulation, details),
+pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> Heard {
+    let mut heard = match command.program {
+        Program::Upgrade => Heard::plain(
+            Command::read(&command.words, command.gates)
+                .map_or_else(|said| said, |command| play(simulation, &command)),
+        ),
+        Program::Status(details) => Heard::plain(status(simulation, details)),
         Program::Get => match Get::read(&command.words) {
             Ok(get) => ask(simulation, &get).await,
-            Err(said) => said,
+            Err(said) => Heard::plain(said),
         },
     };
-    let Said { stdout, stderr, code } = said.clone();
-    simulation.note(Event::Command { line: command.line.clone(), code, stdout, stderr });
-    said
+    for text in [&mut heard.shown.stdout, &mut heard.shown.stderr] {
+        *text = simulation.hide(text);
+    }
+    let Said { stdout, stderr, code } = heard.shown.clone();
+    simulation.note(Event::Command { line: simulation.hide(&command.line), code, stdout, stderr });
+    simulation.heard = Some(heard.clone());
+    heard
 }
 
 /// `oc adm upgrade status`.
@@ -35,17 +55,23 @@ fn status(simulation: &Simulation, details: Details) -> Said {
 }
 
 /// `oc get`: asks the API server, through a client as the real one does.
-async fn ask(simulation: &Simulation, get: &Get) -> Said {
+async fn ask(simulation: &Simulation, get: &Get) -> Heard {
     let client = simulation.door.client(&Identity::admin());
     let request = http::Request::get(get.path()).header(http::header::ACCEPT, get.accept());
     let Ok(request) = request.body(Vec::new()) else {
-        return Get::refused("BadRequest", "the name is none");
+        return Heard::plain(Get::refused("BadRequest", "the name is none"));
     };
-    match client.request::<serde_json::Value>(request).await {
-        Ok(answer) => get.answered(&answer),
+    Heard::plain(match client.request::<serde_json::Value>(request).await {
+        Ok(mut answer) => {
+            let said = get.answered(&answer);
+            if simulation.door.secrets().is_some() {
+                redact_secrets(&mut answer);
+            }
+            return Heard { shown: get.answered(&answer), said };
+        }
         Err(kube::Error::Api(status)) => Get::refused(&status.reason, &status.message),
         Err(other) => Get::refused("InternalError", &other.to_string()),
-    }
+    })
 }
 
 fn play(simulation: &mut Simulation, command: &Command) -> Said {
@@ -64,27 +90,29 @@ fn play(simulation: &mut Simulation, command: &Command) -> Said {
 }
 
 /// Checks the command that was run last, or the request that was refused after it.
-pub(super) fn check_last(record: &Record, checks: &[CommandCheck]) -> Result<(), String> {
-    check(&last(record)?, checks)
+pub(super) fn check_last(simulation: &Simulation, checks: &[CommandCheck]) -> Result<(), String> {
+    check(&last(simulation)?, checks)
 }
 
 /// What the command that was run last said, or the request that was refused after it.
-pub(super) fn last(record: &Record) -> Result<Said, String> {
-    let last = record.entries.iter().rev().find_map(|entry| match &entry.event {
+pub(super) fn last(simulation: &Simulation) -> Result<Heard, String> {
+    let last = simulation.record.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Command { code, stdout, stderr, .. } => {
-            Some(Said { stdout: stdout.clone(), stderr: stderr.clone(), code: *code })
+            let shown = Said { stdout: stdout.clone(), stderr: stderr.clone(), code: *code };
+            let heard = simulation.heard.as_ref().filter(|heard| heard.shown == shown);
+            Some(heard.cloned().unwrap_or_else(|| Heard::plain(shown)))
         }
         // What a command asks for stands before the command.
         Event::Write(write) if write.by == ADMINISTRATOR && write.code >= 400 => {
-            Some(Said { stdout: String::new(), stderr: write.message.clone(), code: 1 })
+            Some(Heard::plain(Said { stdout: String::new(), stderr: write.message.clone(), code: 1 }))
         }
         _ => None,
     });
     last.ok_or_else(|| "no command was run yet".to_owned())
 }
 
-/// Checks what a command said; the error says what it said instead.
-pub(super) fn check(said: &Said, checks: &[CommandCheck]) -> Result<(), String> {
+/// Checks what a command said; the error shows what it said instead.
+pub(super) fn check(Heard { said, shown }: &Heard, checks: &[CommandCheck]) -> Result<(), String> {
     let fits = |check: &&CommandCheck| match check {
         CommandCheck::Code(code) => said.code == *code,
         CommandCheck::Prints(text) => text.fits(said.stdout.trim_end()),
@@ -94,7 +122,7 @@ pub(super) fn check(said: &Said, checks: &[CommandCheck]) -> Result<(), String> 
         CommandCheck::Refused(text) => said.refusal().is_some_and(|refusal| text.fits(refusal)),
     };
     let Some(wrong) = checks.iter().find(|check| !fits(check)) else { return Ok(()) };
-    let Said { stdout, stderr, code } = said;
+    let Said { stdout, stderr, code } = shown;
     let told = match (stdout.trim_end(), stderr.trim_end()) {
         ("", "") => "and printed nothing".to_owned(),
         (text, "") | ("", text) => format!("and printed:\n{text}"),

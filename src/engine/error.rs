@@ -104,6 +104,20 @@ impl SessionError {
         matches!(self, Self::Refused { may_pass: true, .. })
     }
 
+    /// With what may be shown of its texts.
+    pub(super) fn hidden(mut self, hide: impl Fn(&str) -> String) -> Self {
+        match &mut self {
+            Self::Refused { message: text, .. }
+            | Self::Broken(text)
+            | Self::Lost(text)
+            | Self::Unable(text)
+            | Self::Pointless(text)
+            | Self::Unmet(text) => *text = hide(text),
+            _ => {}
+        }
+        self
+    }
+
     /// With the place in the scenario's file of what was refused.
     pub(super) fn at(mut self, found: Option<(usize, usize)>) -> Self {
         if let Self::Refused { place, .. } = &mut self {

@@ -18,7 +18,7 @@ use crate::scenario::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, pl
 /// There is no such object, or no command was run.
 pub(super) fn value(simulation: &Simulation, what: &Kept) -> Result<String, String> {
     match what {
-        Kept::Output => Ok(command::last(&simulation.record)?.stdout.trim_end().to_owned()),
+        Kept::Output => Ok(command::last(simulation)?.said.stdout.trim_end().to_owned()),
         Kept::Field(object, field) => {
             let found = objects(&simulation.view, object).next();
             let found = found.ok_or_else(|| format!("there is no {object}"))?;

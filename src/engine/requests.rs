@@ -146,6 +146,11 @@ impl Simulation {
         removals
     }
 
+    /// A text without what the cluster's secrets hold.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.door.secrets().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
+    }
+
     /// Records something that is no write.
     pub(super) fn note(&mut self, event: Event) {
         let at = self.now();

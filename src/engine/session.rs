@@ -64,7 +64,10 @@ impl Session {
     }
 
     /// Ends the run and gives its record.
-    pub fn into_record(self) -> Record {
+    pub fn into_record(mut self) -> Record {
+        if let Some(secrets) = self.simulation.door.secrets() {
+            secrets.hide_in(&mut self.simulation.record);
+        }
         self.simulation.record
     }
 
@@ -74,7 +77,8 @@ impl Session {
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
     /// [`SessionError::Broken`]: an invariant that the plan holds was broken meanwhile.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
-        self.play_plainly(step).map_err(|error| self.simulation.blamed(error))
+        let shown = |error| self.simulation.blamed(error).hidden(|text| self.simulation.hide(text));
+        self.play_plainly(step).map_err(shown)
     }
 
     /// The same for a step that may be played again: what fails is not yet what came of it.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::agenda::Agenda;
+use super::command::Heard;
 use super::crashes::Crash;
 use super::error::SessionError;
 use super::exports::Exports;
@@ -53,6 +54,8 @@ pub(super) struct Simulation {
     pub(super) alerts: watch::Sender<Vec<ActiveAlert>>,
     /// Texts that expectations asked to be kept, with their files.
     pub(super) snapshots: Vec<Snapshot>,
+    /// What the last command said.
+    pub(super) heard: Option<Heard>,
     /// When time is to stand still for good.
     pub(super) halt: Option<Time>,
     /// What steps have kept for later ones, by name.
@@ -109,6 +112,7 @@ impl Simulation {
             folding: Folding::default(),
             alerts: watch::Sender::new(Vec::new()),
             snapshots: Vec::new(),
+            heard: None,
             halt: None,
             kept: BTreeMap::new(),
             exports,

@@ -4,6 +4,7 @@ mod fold;
 mod lines;
 mod parse;
 mod redact;
+mod secrets;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -11,6 +12,7 @@ mod writer;
 pub(crate) use fold::Folding;
 pub use parse::RecordError;
 pub use redact::redact;
+pub use secrets::{Secrets, redact_secrets};
 pub use writer::Writer;
 
 use crate::base::clock::Time;

@@ -151,6 +151,7 @@ impl Bridge {
         // A blocking task holds the paused clock.
         let reply = tokio::task::spawn_blocking(move || link.wire.call(request)).await;
         let Ok(reply) = reply else { return response(503, &Value::Null) };
+        self.link.secrets.learn(&reply.body);
         if let Some(asked) = asked.filter(|_| is_write) {
             let message = reply.body["message"].as_str().filter(|_| reply.code >= 400).unwrap_or_default();
             let object = self.written(asked, &reply).await;

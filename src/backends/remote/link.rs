@@ -11,7 +11,8 @@ use super::lag::{Lag, Topic};
 use super::stamp::Stamp;
 use super::wire::Wire;
 use crate::base::clock::{SetClock, Time};
-use crate::model::Resource;
+use crate::model::{Resource, resources};
+use crate::record::Secrets;
 
 /// What is told of the cluster, in the order in which it is known.
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub(crate) struct Link {
     /// What marks the objects of this run.
     pub(super) stamp: Stamp,
     pub(super) lag: Lag,
+    /// What the run may not print.
+    pub(super) secrets: Secrets,
     inbox: mpsc::Sender<Seen>,
     moved: watch::Sender<u64>,
     requests: AtomicU64,
@@ -69,6 +72,7 @@ impl Link {
             wire,
             stamp,
             lag: Lag::default(),
+            secrets: Secrets::default(),
             inbox,
             moved: watch::Sender::new(0),
             requests: AtomicU64::new(0),
@@ -81,6 +85,7 @@ impl Link {
 
     /// Tells the engine.
     pub(super) fn tell(&self, seen: Seen) {
+        self.learn(&seen);
         match &seen {
             Seen::Object(resource, object) | Seen::Gone(resource, object) => self.note(resource, object),
             Seen::Wrote(wrote) => {
@@ -93,6 +98,21 @@ impl Link {
         // Nobody listens once the run is over.
         let _ = self.inbox.send(seen);
         self.moved.send_modify(|count| *count += 1);
+    }
+
+    /// Learns which values the run may not print.
+    fn learn(&self, seen: &Seen) {
+        let is_secret =
+            |resource: &Resource| resource.group.is_empty() && resource.plural == resources::SECRETS.plural;
+        match seen {
+            Seen::Object(resource, object) | Seen::Gone(resource, object) if is_secret(resource) => {
+                self.secrets.learn_secret(object);
+            }
+            Seen::All(resource, items, _) if is_secret(resource) => {
+                items.iter().for_each(|item| self.secrets.learn_secret(item));
+            }
+            _ => {}
+        }
     }
 
     /// Notes what watches of controllers have to bring.

@@ -46,7 +46,7 @@ use crate::base::clock::{Clock, Time};
 use crate::model::fault::{RequestFault, Requests};
 use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
 use crate::model::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
-use crate::record::WriteEvent;
+use crate::record::{Secrets, WriteEvent};
 
 pub(crate) use self::link::Link;
 pub(crate) use self::rights::let_kubelets_work;
@@ -168,6 +168,7 @@ impl Remote {
 
     /// Takes in the answer to a write; what it does not tell is read.
     fn learn(&mut self, write: &Write, answer: Value) -> Object {
+        self.link.secrets.learn(&answer);
         let is_deletion = matches!(write.operation, Operation::Delete(_));
         let before = self.known.get(&write.key()).cloned();
         if !is_deletion && answer["kind"].as_str() == Some(&*write.resource.kind) {
@@ -331,6 +332,10 @@ impl Door for Remote {
 
     fn lost(&self) -> Option<&str> {
         self.link.wire.lost()
+    }
+
+    fn secrets(&self) -> Option<&Secrets> {
+        Some(&self.link.secrets)
     }
 
     fn pace(&self) -> Option<Arc<dyn Pace>> {

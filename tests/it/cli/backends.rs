@@ -2,6 +2,7 @@
 
 mod rights;
 mod safety;
+mod secrets;
 #[cfg(unix)]
 mod tools;
 

@@ -2,9 +2,13 @@
 
 pub(crate) mod controllers;
 mod dumped;
+#[cfg(unix)]
+mod full;
 mod restart;
 mod simulated;
 mod surroundings;
+#[cfg(unix)]
+mod targets;
 mod time;
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -81,8 +85,8 @@ fn namespaces(kubeconfig: &str) -> usize {
 #[test]
 fn a_server_answers_by_its_kubeconfig_and_ends_on_sigterm() {
     let environment = TestEnvironment::new();
-    let served = Served::start(&environment, &["--bare", "--kubeconfig", "new/config"]);
-    assert_eq!(namespaces(&environment.read("new/config")), 4);
+    let served = Served::start(&environment, &["--bare", "--kubeconfig", "config"]);
+    assert_eq!(namespaces(&environment.read("config")), 4);
     served.signal("-TERM");
     let (status, out, err) = served.end();
     assert_eq!((status.code(), out.as_str(), err.as_str()), (Some(0), "", ""));
@@ -129,7 +133,10 @@ fn what_keeps_a_server_from_serving_is_told() {
         assert!(output.stderr.contains(expected), "{output}");
     };
     check(&["--port", &port], &format!("error: 127.0.0.1:{port}: cannot listen: Address already in use"));
-    check(&["--port", "0", "--kubeconfig", "file/config"], "error: file: no folder can be made here: ");
+    check(
+        &["--port", "0", "--kubeconfig", "file/config"],
+        "error: file/config: cannot be written: there is no folder file; make it first",
+    );
     check(&["--port", "0", "--kubeconfig", "."], "error: .: cannot be written: ");
     check(&["--port", "0", "--kubeconfig", "no-kubeconfig", "--merge"], "error: no-kubeconfig:1:1: expected");
     check(&["--port", "0", "--token", "two words"], "error: --token: expected visible ASCII characters");

@@ -1,0 +1,146 @@
+//! Writes to the place that a user names, whatever is there: a file is replaced as a whole, a device or a pipe is written
+//! into, and what a link leads to is written in place.
+//!
+//! In a folder where everybody may make files, such as the one for temporary files, another user may have put something at
+//! that name, or at any name that can be guessed. So new files have names of their own until they are whole, nothing that
+//! is there already is opened for them, and links of other users are not followed there.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// How often a name is drawn that is taken.
+const DRAWS: u32 = 16;
+
+/// What there is at a path.
+enum There {
+    /// Nothing, or a file, which may be replaced.
+    File,
+    /// A link to a file, or to nothing; or what is no file: a device, a pipe.
+    Other,
+}
+
+/// Writes a text to a path. A private file is nobody else's to read.
+pub(super) fn write(path: &Path, text: &str, private: bool) -> io::Result<()> {
+    match look(path)? {
+        There::Other => in_place(path, private)?.write_all(text.as_bytes()),
+        There::File => {
+            let (draft, mut file) = draft(path, private)?;
+            file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, path)).inspect_err(|_| {
+                // The draft is of no use to anyone.
+                let _ = fs::remove_file(&draft);
+            })
+        }
+    }
+}
+
+/// Makes an empty private file.
+#[cfg(feature = "live")]
+pub(super) fn create_private(path: &Path) -> io::Result<File> {
+    match look(path)? {
+        There::Other => in_place(path, true),
+        There::File => {
+            let (draft, file) = draft(path, true)?;
+            fs::rename(&draft, path).inspect_err(|_| drop(fs::remove_file(&draft)))?;
+            Ok(file)
+        }
+    }
+}
+
+/// Looks at what is there, and refuses to go through links that may be traps.
+fn look(path: &Path) -> io::Result<There> {
+    for part in path.ancestors().filter(|part| !part.as_os_str().is_empty()) {
+        check_link(part)?;
+    }
+    let Ok(here) = fs::symlink_metadata(path) else { return Ok(There::File) };
+    if here.is_dir() || fs::metadata(path).is_ok_and(|to| to.is_dir()) {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(if here.is_file() { There::File } else { There::Other })
+}
+
+/// Refuses a link, and those that it leads to, that another user made in a folder where everybody may make files.
+#[cfg(unix)]
+fn check_link(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    /// Everybody may write, and nobody may take away what others own.
+    const EVERYBODYS: u32 = 0o1002;
+    /// How many links the system follows.
+    const HOPS: u32 = 40;
+    let mut at = path.to_owned();
+    for _ in 0..HOPS {
+        let Some(link) = fs::symlink_metadata(&at).ok().filter(fs::Metadata::is_symlink) else {
+            return Ok(());
+        };
+        let folder = at.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let around = fs::metadata(folder)?;
+        if around.mode() & EVERYBODYS == EVERYBODYS && link.uid() != around.uid() && link.uid() != own_user()?
+        {
+            let why = format!(
+                "{} is another user's link in a folder where everybody may make files; name a file elsewhere",
+                at.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        at = folder.join(fs::read_link(&at)?);
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_link(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// The user that this process is: who owns what it makes.
+#[cfg(unix)]
+fn own_user() -> io::Result<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (path, file) = draft(&std::env::temp_dir().join("user"), true)?;
+    let user = file.metadata()?.uid();
+    fs::remove_file(path)?;
+    Ok(user)
+}
+
+/// Opens what is there as it is. A file behind a link is emptied, and made private if need be.
+fn in_place(path: &Path, private: bool) -> io::Result<File> {
+    let behind = fs::metadata(path).ok();
+    let is_file = behind.as_ref().is_none_or(fs::Metadata::is_file);
+    let mut options = options(private);
+    // A link to nothing leads to a new file.
+    let file = options.create(behind.is_none()).truncate(is_file).open(path)?;
+    #[cfg(unix)]
+    if private && is_file {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+/// A new file beside a path, under a name that nobody can guess.
+fn draft(path: &Path, private: bool) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
+    for _ in 0..DRAWS {
+        let drawn = RandomState::new().hash_one(std::process::id());
+        let draft = path.with_file_name(format!(".{name}.{drawn:016x}.part"));
+        match options(private).create_new(true).open(&draft) {
+            Ok(file) => return Ok((draft, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn options(private: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    options
+}

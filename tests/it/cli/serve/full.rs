@@ -1,0 +1,144 @@
+//! A server whose data folder is on a disk that is full, and then is not; and one whose data file is damaged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, PostParams, WatchEvent, WatchParams};
+use serde_json::json;
+
+use super::{Served, TestEnvironment, client, run};
+use crate::skipped::skipped;
+
+/// A small disk in memory, for as long as this lives.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where this user may not mount anything.
+    fn mount(at: &Path) -> Option<Self> {
+        fs::create_dir(at).unwrap();
+        let mut mount = Command::new("mount");
+        let mounted = mount.args(["-t", "tmpfs", "-o", "size=3m", "windtunnel"]).arg(at).output();
+        mounted.is_ok_and(|output| output.status.success()).then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+fn map(number: usize) -> ConfigMap {
+    let map = json!({ "metadata": { "name": format!("m{number}") }, "data": { "k": "x".repeat(20_000) } });
+    serde_json::from_value(map).unwrap()
+}
+
+/// Creates maps until one is refused; their number, and the highest resource version.
+async fn fill(maps: &Api<ConfigMap>) -> (usize, u64) {
+    let mut last = 0;
+    for number in 0..1_000 {
+        match maps.create(&PostParams::default(), &map(number)).await {
+            Ok(made) => last = made.metadata.resource_version.unwrap().parse().unwrap(),
+            Err(kube::Error::Api(status)) => {
+                assert_eq!(status.code, 500, "{status}");
+                assert!(status.message.contains("No space left on device"), "{status}");
+                return (number, last);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the disk does not get full")
+}
+
+async fn probe(client: &kube::Client, path: &str) -> Result<String, String> {
+    let request = http::Request::get(path).body(Vec::new()).unwrap();
+    client.request_text(request).await.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_full_disk_refuses_writes_in_everybodys_sight_until_there_is_room() {
+    use futures::StreamExt as _;
+    let environment = TestEnvironment::new();
+    let disk = environment.work().join("disk");
+    let Some(_disk) = SmallDisk::mount(&disk) else { return skipped("nothing can be mounted here") };
+    let ballast = disk.join("ballast");
+    fs::write(&ballast, vec![1; 400_000]).unwrap();
+    let arguments = ["--data-dir", "disk/data", "--kubeconfig", "config"];
+    let served = Served::start(&environment, &arguments);
+    let config = environment.read("config");
+    let shown = run(async {
+        let client = client(&config).await;
+        let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+        let begin = maps.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+        let watch = maps.watch(&WatchParams::default(), &begin).await.unwrap();
+        let (made, last) = fill(&maps).await;
+        let count = async || maps.list(&ListParams::default()).await.unwrap().items.len();
+        assert!(made > 20, "{made}");
+        assert_eq!(count().await, made);
+        for path in ["/readyz", "/livez", "/healthz"] {
+            let why = probe(&client, path).await.unwrap_err();
+            assert!(why.contains("[-]etcd failed: reason withheld"), "{path}: {why}");
+        }
+        let why = probe(&client, "/readyz/etcd").await.unwrap_err();
+        assert!(why.contains("No space left on device"), "{why}");
+        assert!(maps.create(&PostParams::default(), &map(made)).await.is_err());
+        assert_eq!(count().await, made);
+        fs::remove_file(&ballast).unwrap();
+        assert_eq!(probe(&client, "/readyz").await.as_deref(), Ok("ok"));
+        let after = maps.create(&PostParams::default(), &map(made)).await.unwrap();
+        let after: u64 = after.metadata.resource_version.unwrap().parse().unwrap();
+        assert!(after > last);
+        // The watch saw each of them once, and none that was refused.
+        let seen: Vec<String> = watch
+            .take(made + 1)
+            .map(|event| match event.unwrap() {
+                WatchEvent::Added(map) => map.metadata.name.unwrap(),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+            .await;
+        assert_eq!(seen, (0..=made).map(|number| format!("m{number}")).collect::<Vec<_>>());
+        maps.delete("m0", &DeleteParams::default()).await.unwrap();
+        let list = maps.list(&ListParams::default()).await.unwrap();
+        (list.items.len(), list.metadata.resource_version.unwrap().parse::<u64>().unwrap())
+    });
+    served.signal("-TERM");
+    let (status, _, stderr) = served.end();
+    assert!(status.success());
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{stderr}");
+    assert!(lines[0].contains("takes no writes: disk/data: No space left on device"), "{stderr}");
+    assert!(lines[1].contains("takes writes again"), "{stderr}");
+    let _served = Served::start(&environment, &arguments);
+    let list = run(async {
+        let maps: Api<ConfigMap> = Api::default_namespaced(client(&environment.read("config")).await);
+        maps.list(&ListParams::default()).await.unwrap()
+    });
+    assert_eq!(list.items.len(), shown.0);
+    assert!(list.metadata.resource_version.unwrap().parse::<u64>().unwrap() >= shown.1);
+}
+
+#[test]
+fn a_damaged_data_file_is_refused_and_left_as_it_is() {
+    let environment = TestEnvironment::new();
+    let served = Served::start(&environment, &["--data-dir", "data"]);
+    served.signal("-TERM");
+    assert!(served.end().0.success());
+    let path = environment.work().join("data/windtunnel.redb");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let output = environment.run(&["serve", "--port", "0", "--data-dir", "data"]);
+    let expected = format!(
+        "error: data/windtunnel.redb: the file is damaged: it has {} bytes, and its header says {}: it was cut \
+         short; put a copy of it back, or start anew with another --data-dir\n",
+        whole.len() / 2,
+        whole.len()
+    );
+    assert_eq!((output.code, output.stderr), (Some(2), expected));
+    assert_eq!(fs::read(&path).unwrap().len(), whole.len() / 2);
+    fs::write(&path, &whole).unwrap();
+    let _served = Served::start(&environment, &["--data-dir", "data"]);
+}
