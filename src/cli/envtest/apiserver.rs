@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::flags::Flags;
+use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
 use crate::apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
 use crate::apiserver::service::Shared;
@@ -29,8 +29,8 @@ const OBEYED: [&str; 10] = [
     "token-auth-file",
 ];
 
-/// Flags without which nothing is different here: there is no database, and nothing is signed by others' keys.
-const NEEDLESS: [&str; 16] = [
+/// Flags that change nothing: there is no database, and nothing is signed by others' keys.
+const IGNORED: [&str; 16] = [
     "advertise-address",
     "allow-privileged",
     "etcd-cafile",
@@ -64,11 +64,11 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
         say(&format!("Kubernetes v1.{minor}.0\n"));
         return Ok(());
     }
-    if flags.has("help") || flags.has("h") {
+    if flags.ask_for_help() {
         say(&help(minor));
         return Ok(());
     }
-    let known = [&OBEYED[..], &NEEDLESS].concat();
+    let known = [&OBEYED[..], &IGNORED].concat();
     let ignored: Vec<&str> = flags.others(&known).collect();
     if !ignored.is_empty() {
         hint(&format!(
@@ -105,13 +105,10 @@ fn minor(called: &Path) -> u32 {
 }
 
 fn help(minor: u32) -> String {
-    let flags = |names: &[&str]| format!("  --{}\n", names.join("\n  --"));
-    let needless: Vec<&str> = NEEDLESS.into_iter().filter(|name| !name.starts_with("insecure")).collect();
-    format!(
-        "windtunnel stands in for kube-apiserver v1.{minor}.0: one in memory.\n\nFlags:\n{}\nFlags that change nothing here:\n{}",
-        flags(&OBEYED),
-        flags(&needless)
-    )
+    // By the flag for an insecure port suites know an old server.
+    let ignored: Vec<&str> = IGNORED.into_iter().filter(|name| !name.starts_with("insecure")).collect();
+    let about = format!("windtunnel's kube-apiserver v1.{minor}.0 keeps its objects in memory.");
+    flags::help(&about, "kube-apiserver", &OBEYED, &ignored)
 }
 
 fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {

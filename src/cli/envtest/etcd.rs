@@ -11,12 +11,39 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use super::flags::Flags;
+use super::flags::{self, Flags};
 use super::until_signal;
 use crate::cli::{hint, say};
 
 /// Which etcd it says that it is.
 const VERSION: &str = "3.6.0";
+
+/// Flags that are obeyed.
+const OBEYED: [&str; 1] = ["listen-client-urls"];
+
+/// Flags that change nothing: there is no peer, no data and no log.
+const IGNORED: [&str; 20] = [
+    "advertise-client-urls",
+    "auto-compaction-mode",
+    "auto-compaction-retention",
+    "cert-file",
+    "client-cert-auth",
+    "data-dir",
+    "initial-advertise-peer-urls",
+    "initial-cluster",
+    "initial-cluster-state",
+    "initial-cluster-token",
+    "key-file",
+    "listen-peer-urls",
+    "log-level",
+    "log-outputs",
+    "logger",
+    "name",
+    "quota-backend-bytes",
+    "snapshot-count",
+    "trusted-ca-file",
+    "unsafe-no-fsync",
+];
 
 /// Answers at the URLs for clients until a signal comes.
 ///
@@ -27,6 +54,16 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
     if flags.has("version") {
         say(&format!("etcd Version: {VERSION}\nwindtunnel stands in for it\n"));
         return Ok(());
+    }
+    if flags.ask_for_help() {
+        let about = format!("windtunnel's etcd {VERSION} reports that it is healthy and keeps nothing.");
+        say(&flags::help(&about, "etcd", &OBEYED, &IGNORED));
+        return Ok(());
+    }
+    let known = [&OBEYED[..], &IGNORED].concat();
+    let unknown: Vec<&str> = flags.others(&known).collect();
+    if !unknown.is_empty() {
+        hint(&format!("windtunnel's etcd ignores flags that it does not know: --{}", unknown.join(", --")));
     }
     let urls = flags.get("listen-client-urls").unwrap_or("http://127.0.0.1:2379").to_owned();
     let start = async {

@@ -27,6 +27,11 @@ impl Flags {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Whether the help text is asked for.
+    pub(super) fn ask_for_help(&self) -> bool {
+        self.has("help") || self.has("h")
+    }
+
     /// Whether it is given at all.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
@@ -36,6 +41,18 @@ impl Flags {
     pub(super) fn others<'a>(&'a self, known: &'a [&str]) -> impl Iterator<Item = &'a str> {
         self.0.keys().map(String::as_str).filter(|name| !known.contains(name))
     }
+}
+
+/// The text for `--help`. Each flag has a line of its own that begins with it: controller-runtime reads from there which
+/// flags it may give to a program.
+pub(super) fn help(about: &str, program: &str, obeyed: &[&str], ignored: &[&str]) -> String {
+    let lines = |names: &[&str]| names.iter().map(|name| format!("  --{name}\n")).collect::<String>();
+    format!(
+        "{about}\n\nUsage:\n  {program} [flags]\n\nFlags:\n{}\nFlags that are accepted and change nothing:\n{}\n\
+         Other flags:\n  --help, -h  Print this text\n  --version   Print the version\n",
+        lines(obeyed),
+        lines(ignored)
+    )
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `windtunnel envtest`: the programs of the folder, started as suites of controller-runtime start them.
 
+mod openshift_api;
+
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -247,16 +249,43 @@ fn many_control_planes_run_beside_each_other_and_know_nothing_of_each_other() {
     });
 }
 
+/// The exit code and all the output of a program of the folder that is expected to end by itself.
+fn ask(environment: &TestEnvironment, program: &str, flags: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(environment.work().join("assets").join(program));
+    let output = command.args(flags).env_clear().current_dir(environment.work()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+}
+
+/// The flags of a help text, read as controller-runtime reads them: those that a line begins with.
+fn flags_of(help: &str) -> Vec<&str> {
+    let flags = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+    flags.map(|flag| flag.split([' ', ',', '=']).next().unwrap()).collect()
+}
+
+#[test]
+fn each_program_prints_its_flags_and_exits_when_help_is_asked_for() {
+    let environment = TestEnvironment::new();
+    environment.run(&["envtest", "assets", "--kubernetes", "1.33"]);
+    for (program, version, flags) in [
+        ("etcd", "windtunnel's etcd 3.", &["listen-client-urls", "data-dir", "unsafe-no-fsync"][..]),
+        ("kube-apiserver", "windtunnel's kube-apiserver v1.33.0 ", &["secure-port", "etcd-servers"]),
+        ("kubectl", "There was no kubectl on the PATH", &["help"]),
+    ] {
+        let (code, help) = ask(&environment, program, &["--help"]);
+        assert!(code == Some(0) && help.starts_with(version), "{program}: {code:?} {help}");
+        let found = flags_of(&help);
+        assert!(flags.iter().all(|flag| found.contains(flag)), "{program}: {found:?}");
+        assert!(!found.contains(&"insecure-port"), "{program}: {found:?}");
+        assert_eq!(ask(&environment, program, &["-h"]), (code, help), "{program}");
+    }
+}
+
 #[test]
 fn the_programs_say_what_they_are_and_what_they_cannot() {
     let environment = TestEnvironment::new();
     environment.run(&["envtest", "assets"]);
-    let says = |program: &str, flags: &[&str]| {
-        let mut command = Command::new(environment.work().join("assets").join(program));
-        let output = command.args(flags).env_clear().current_dir(environment.work()).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
-    };
+    let says = |program: &str, flags: &[&str]| ask(&environment, program, flags);
     assert_eq!(says("kube-apiserver", &["--version"]), (Some(0), "Kubernetes v1.36.0\n".to_owned()));
     assert!(says("etcd", &["--version"]).1.starts_with("etcd Version: 3."));
     let (code, help) = says("kube-apiserver", &["--help"]);

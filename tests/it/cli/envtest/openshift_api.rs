@@ -1,0 +1,34 @@
+//! The test suite of openshift/api, which starts its control plane by controller-runtime's envtest.
+//!
+//! It runs where `openshift-api-tests`, its compiled test program, is among the real programs, and `openshift-api`, the
+//! source of the same commit, beside it: the suite reads definitions and tests from there.
+
+use std::process::Command;
+
+use super::TestEnvironment;
+
+/// The tests that this one runs: definitions with many rules, defaults and patches of their own.
+const FOCUS: &str = "clusterversions|imagedigestmirrorsets|infrastructures|machineconfigurations";
+
+#[test]
+fn the_suite_of_openshift_api_runs_with_the_programs_of_a_folder() {
+    let Some([program]) = crate::real::programs(["openshift-api-tests"]) else { return };
+    let tests = program.with_file_name("openshift-api").join("tests");
+    if !tests.is_dir() {
+        crate::skipped::skipped(&format!("no source of openshift/api at {}", tests.display()));
+        return;
+    }
+    let environment = TestEnvironment::new();
+    assert_eq!(environment.run(&["envtest", "assets", "--kubernetes", "1.33"]).code, Some(0));
+    let mut command = Command::new(program);
+    command
+        .arg(format!("--ginkgo.focus={FOCUS}"))
+        .args(["--ginkgo.no-color", "--ginkgo.succinct", "--ginkgo.timeout=50m"])
+        .env("KUBEBUILDER_ASSETS", environment.work().join("assets"))
+        .env("HOME", environment.work())
+        .current_dir(tests);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("SUCCESS!") || text.contains("PASS"), "{text}");
+}
