@@ -24,6 +24,7 @@ mod policies;
 mod proxies;
 mod quotas;
 pub(crate) mod requests;
+mod rule_costs;
 mod rules;
 mod statuses;
 mod two_arms;

@@ -1,6 +1,8 @@
 //! Types of expressions: finds them, refuses what does not fit, and looks names up (cel-go's `checker`).
 
 mod calls;
+mod format;
+mod literals;
 
 use super::issue::Issue;
 use super::library;
@@ -58,7 +60,10 @@ pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<
     if !checker.issues.is_empty() {
         return Err(checker.issues);
     }
-    Ok(checker.types.iter().map(|found| checker.mapping.substitute(found, true)).collect())
+    let types: Vec<Type> =
+        checker.types.iter().map(|found| checker.mapping.substitute(found, true)).collect();
+    let issues = literals::check(node, &types);
+    if issues.is_empty() { Ok(types) } else { Err(issues) }
 }
 
 struct Checker<'e> {
@@ -119,9 +124,9 @@ impl Checker<'_> {
                 let (mut keys, mut values) = (None, None);
                 for entry in entries {
                     let key = self.visit(&mut entry.key);
-                    keys = Some(self.join(entry.key.at, keys, key));
+                    keys = Some(self.join(keys, key));
                     let value = self.element(&mut entry.value);
-                    values = Some(self.join(entry.value.value.at, values, value));
+                    values = Some(self.join(values, value));
                 }
                 let keys = keys.unwrap_or_else(|| self.mapping.fresh());
                 Type::map(keys, values.unwrap_or_else(|| self.mapping.fresh()))
@@ -230,18 +235,18 @@ impl Checker<'_> {
         let mut joined = None;
         for item in items {
             let found = self.element(item);
-            joined = Some(self.join(item.value.at, joined, found));
+            joined = Some(self.join(joined, found));
         }
         Type::list(joined.unwrap_or_else(|| self.mapping.fresh()))
     }
 
-    /// The type of several elements; they must be of one.
-    fn join(&mut self, at: usize, before: Option<Type>, found: Type) -> Type {
+    /// The type of several elements: anything, if they are not of one. Few lists may be so mixed (`literals`).
+    fn join(&mut self, before: Option<Type>, found: Type) -> Type {
         let Some(before) = before else { return found };
         if self.mapping.assign(std::slice::from_ref(&before), std::slice::from_ref(&found)) {
             return most_general(&before, &found);
         }
-        self.mismatch(at, &before, &found)
+        Type::Dyn
     }
 
     fn macro_loop(&mut self, at: usize, inner: &mut Loop) -> Type {

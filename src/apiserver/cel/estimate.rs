@@ -1,16 +1,21 @@
 //! How much an expression may cost at most, before it runs (cel-go's `checker/cost.go`).
 //!
-//! Only upper bounds are kept: nothing that Kubernetes says depends on the lower ones.
+//! Only the highest cost is kept: the server compares no other with its limits. Of sizes both bounds are kept, because the
+//! fewest characters of a text say how often it may be replaced.
 
 mod calls;
+mod kubernetes;
+mod lists;
 mod loops;
+mod size;
 
 use std::collections::BTreeMap;
 
-use super::decl::Decl;
+use self::size::{Entries, Size};
+use super::decl::{Decl, Shape};
 use super::eval::{LIST_COST, MAP_COST, MESSAGE_COST};
 use super::program::Program;
-use super::syntax::{Access, Kind, Literal, Node};
+use super::syntax::{self, Access, Element, Kind, Literal, Node};
 use super::types::Type;
 
 /// The most that a program may cost, given the declarations of its variables.
@@ -20,6 +25,7 @@ pub(crate) fn estimate(program: &Program, variables: &[&Decl]) -> u64 {
         variables,
         places: BTreeMap::new(),
         sizes: BTreeMap::new(),
+        entries: BTreeMap::new(),
         locals: Vec::new(),
     };
     estimator.cost(&program.root)
@@ -28,14 +34,16 @@ pub(crate) fn estimate(program: &Program, variables: &[&Decl]) -> u64 {
 struct Estimator<'p> {
     types: &'p [Type],
     variables: &'p [&'p Decl],
-    /// The declared data that a node stands for.
+    /// The declared data that a node represents.
     places: BTreeMap<usize, Place<'p>>,
-    /// Largest sizes of nodes that are no declared data.
-    sizes: BTreeMap<usize, u64>,
+    /// Sizes of nodes that are no declared data.
+    sizes: BTreeMap<usize, Size>,
+    /// Sizes of the elements of lists and maps that the expression builds.
+    entries: BTreeMap<usize, Entries>,
     locals: Vec<Local<'p>>,
 }
 
-/// What a node may stand for.
+/// The data that a node may represent.
 #[derive(Debug, Clone, Copy)]
 enum Place<'p> {
     Declared(&'p Decl),
@@ -46,10 +54,11 @@ enum Place<'p> {
 }
 
 /// A variable of a macro.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Local<'p> {
     place: Option<Place<'p>>,
-    size: Option<u64>,
+    size: Option<Size>,
+    entries: Option<Entries>,
 }
 
 impl<'p> Estimator<'p> {
@@ -71,20 +80,13 @@ impl<'p> Estimator<'p> {
         self.variables.first().map_or(Place::Lost, |decl| Place::Declared(decl))
     }
 
-    /// What is one step below a node. The server drops the first step of each path, which is meant to be the variable:
+    /// The data one step below a node. The server drops the first step of each path, which is meant to be the variable:
     /// one step below what is no declared data, it sees the first variable itself.
     fn below(&self, node: &Node, step: impl FnOnce(&'p Decl) -> Option<Place<'p>>) -> Place<'p> {
         match self.place(node) {
             None => self.first(),
             Some(Place::Declared(decl)) => step(decl).unwrap_or(Place::Lost),
             Some(Place::Key | Place::Lost) => Place::Lost,
-        }
-    }
-
-    fn declared(&self, node: &Node) -> Option<&'p Decl> {
-        match self.place(node) {
-            Some(Place::Declared(decl)) => Some(decl),
-            _ => None,
         }
     }
 
@@ -97,20 +99,10 @@ impl<'p> Estimator<'p> {
                 let left = self.cost(left);
                 left.saturating_add(self.cost(right))
             }
-            Kind::Conditional(parts) => {
-                let [condition, yes, no] = &**parts;
-                let condition = self.cost(condition);
-                let branches = self.cost(yes).max(self.cost(no));
-                let size = self.size(yes).max(self.size(no));
-                self.sizes.insert(node.id, size);
-                condition.saturating_add(branches)
-            }
+            Kind::Conditional(parts) => self.conditional(node, parts),
             Kind::Apply(apply) => self.apply(node, apply),
-            Kind::List(items) => self.sum(items.iter().map(|item| &item.value)).saturating_add(LIST_COST),
-            Kind::Map(entries) => {
-                let parts = entries.iter().flat_map(|entry| [&entry.key, &entry.value.value]);
-                self.sum(parts).saturating_add(MAP_COST)
-            }
+            Kind::List(items) => self.list(node, items),
+            Kind::Map(entries) => self.map(node, entries),
             Kind::Message(_, fields) => {
                 self.sum(fields.iter().map(|(_, element)| &element.value)).saturating_add(MESSAGE_COST)
             }
@@ -137,33 +129,65 @@ impl<'p> Estimator<'p> {
         cost
     }
 
-    /// The largest size of a node; without a bound the largest number.
-    fn size(&mut self, node: &Node) -> u64 {
-        self.known_size(node).unwrap_or(u64::MAX)
+    fn conditional(&mut self, node: &Node, parts: &[Node; 3]) -> u64 {
+        let [condition, yes, no] = parts;
+        let condition = self.cost(condition);
+        let branches = self.cost(yes).max(self.cost(no));
+        let size = self.size(yes).or(self.size(no));
+        self.sizes.insert(node.id, size);
+        let entries = Entries::of_both(self.entries(yes), self.entries(no));
+        self.keep_entries(node, entries);
+        condition.saturating_add(branches)
     }
 
-    fn known_size(&mut self, node: &Node) -> Option<u64> {
-        if let Some(size) = self.sizes.get(&node.id) {
-            return Some(*size);
-        }
-        let literal = match &node.kind {
-            Kind::Literal(Literal::String(text)) => Some(text.chars().count() as u64),
-            Kind::Literal(Literal::Bytes(bytes)) => Some(bytes.len() as u64),
-            Kind::Literal(_) => Some(1),
-            Kind::List(items) => Some(items.len() as u64),
-            Kind::Map(entries) => Some(entries.len() as u64),
+    fn list(&mut self, node: &Node, items: &[Element]) -> u64 {
+        let cost = self.sum(items.iter().map(|item| &item.value));
+        let value = Size::including(items.iter().map(|item| self.size(&item.value)));
+        self.entries.insert(node.id, Entries::of_list(value));
+        cost.saturating_add(LIST_COST)
+    }
+
+    fn map(&mut self, node: &Node, entries: &[syntax::Entry]) -> u64 {
+        let cost = self.sum(entries.iter().flat_map(|entry| [&entry.key, &entry.value.value]));
+        let key = Size::including(entries.iter().map(|entry| self.size(&entry.key)));
+        let value = Size::including(entries.iter().map(|entry| self.size(&entry.value.value)));
+        self.entries.insert(node.id, Entries::of_map(key, value));
+        cost.saturating_add(MAP_COST)
+    }
+
+    /// The sizes of the elements of a node, if the expression built it.
+    fn entries(&self, node: &Node) -> Option<Entries> {
+        self.entries.get(&node.id).copied().or_else(|| match &node.kind {
+            Kind::Local(depth) => self.locals.get(*depth).and_then(|local| local.entries),
             _ => None,
-        };
-        if literal.is_some() {
-            return literal;
+        })
+    }
+
+    fn keep_entries(&mut self, node: &Node, entries: Option<Entries>) {
+        if let Some(entries) = entries {
+            self.entries.insert(node.id, entries);
         }
-        match self.place(node) {
-            Some(Place::Declared(decl)) => return Some(decl.max_elements),
-            Some(Place::Key) => return Some(0),
-            Some(Place::Lost) | None => {}
+    }
+
+    fn keep_size(&mut self, node: &Node, size: Option<Size>) {
+        if let Some(size) = size {
+            self.sizes.insert(node.id, size);
+        }
+    }
+
+    fn size(&self, node: &Node) -> Size {
+        self.known_size(node).unwrap_or(Size::UNKNOWN)
+    }
+
+    fn known_size(&self, node: &Node) -> Option<Size> {
+        if let Some(size) = self.sizes.get(&node.id).copied().or_else(|| size_of_literal(node)) {
+            return Some(size);
+        }
+        if let Some(size) = self.place(node).and_then(declared_size) {
+            return Some(size);
         }
         if self.type_of(node).is_scalar() {
-            return Some(1);
+            return Some(Size::exactly(1));
         }
         match &node.kind {
             Kind::Local(depth) => self.locals.get(*depth).and_then(|local| local.size),
@@ -172,18 +196,33 @@ impl<'p> Estimator<'p> {
     }
 }
 
+/// The size of a value that is written in the expression.
+fn size_of_literal(node: &Node) -> Option<Size> {
+    let size = match &node.kind {
+        Kind::Literal(Literal::String(text)) => text.chars().count(),
+        Kind::Literal(Literal::Bytes(bytes)) => bytes.len(),
+        Kind::Literal(_) => 1,
+        Kind::List(items) => items.len(),
+        Kind::Map(entries) => entries.len(),
+        _ => return None,
+    };
+    Some(Size::exactly(size as u64))
+}
+
+fn declared_size(place: Place<'_>) -> Option<Size> {
+    match place {
+        Place::Declared(decl) => Some(Size::up_to(decl.max_elements)),
+        Place::Key => Some(Size::exactly(0)),
+        Place::Lost => None,
+    }
+}
+
 /// The elements of a list or the values of a map.
 fn element(decl: &Decl) -> Option<Place<'_>> {
     decl.element().map(|decl| Place::Declared(decl))
 }
 
-/// A size times a factor, rounded up.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "costs are rounded, and casts saturate"
-)]
-fn times(size: u64, by: f64) -> u64 {
-    (size as f64 * by).ceil() as u64
+/// The keys of a map.
+fn key<'p>(decl: &Decl) -> Option<Place<'p>> {
+    matches!(decl.shape, Shape::Map(_)).then_some(Place::Key)
 }

@@ -132,6 +132,43 @@ fn definitions_that_openshift_ships_are_accepted_by_their_own_minor_and_by_the_n
     }
 }
 
+/// The definitions of a folder by the names of their files.
+fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let definitions = files.map(|file| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        (file.display().to_string(), windtunnel::base::yaml::from_str(&text).unwrap())
+    });
+    let mut definitions: Vec<(String, Value)> = definitions.collect();
+    definitions.sort_by(|one, other| one.0.cmp(&other.0));
+    definitions
+}
+
+#[test]
+fn every_definition_of_openshift_api_is_accepted_by_the_kubernetes_of_its_release() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/openshift-api-crds");
+    let Ok(releases) = std::fs::read_dir(folder) else {
+        crate::skipped::skipped("no ../shared/openshift-api-crds beside the checkout");
+        return;
+    };
+    let mut refused = Vec::new();
+    for release in releases.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir()) {
+        let minor = kubernetes_minor(&release.file_name().to_string_lossy());
+        let previews = release.file_name() == "previews";
+        let mut one_server = server(minor);
+        for (file, definition) in shipped(&release.path()) {
+            // Several previews define one kind.
+            if previews {
+                one_server = server(minor);
+            }
+            if let Err(refusal) = ask(&mut one_server, &Write::create(KIND, definition)) {
+                refused.push(format!("{file} on 1.{minor}: {}", refusal.message));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
 #[test]
 fn a_null_goes_with_the_schema_that_allowed_it() {
     let mut server = server(36);

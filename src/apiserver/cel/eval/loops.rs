@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::cost::all_pairs;
 use super::{Eval, LIST_COST, MAP_COST, elements};
 use crate::apiserver::cel::library::sort_by_keys;
 use crate::apiserver::cel::syntax::{Loop, LoopKind, Node};
@@ -138,6 +139,8 @@ impl<'a> Eval<'a, '_> {
             let made = eval.node(&inner.body)?;
             eval.charge(1)?;
             if inner.kind == LoopKind::Values {
+                // The name of the key.
+                eval.charge(1)?;
                 let key = place.as_key().ok_or_else(|| Fault::new("unsupported key type"))?;
                 values.insert(key, made);
                 return Ok(true);
@@ -158,7 +161,8 @@ impl<'a> Eval<'a, '_> {
 
     fn sort(&mut self, inner: &'a Loop, range: &Value<'a>) -> Outcome<'a> {
         let mut keyed = Vec::new();
-        self.charge(LIST_COST)?;
+        // The list that a binding is made of, the list by its name, the list of keys by its name, and that list.
+        self.charge(2 * LIST_COST + 3)?;
         self.each(inner, range, |eval, _| {
             let key = eval.node(&inner.body)?;
             let item = eval.locals.last().cloned().unwrap_or(Value::Null);
@@ -166,6 +170,8 @@ impl<'a> Eval<'a, '_> {
             eval.charge(LIST_COST + 2)?;
             Ok(true)
         })?;
+        let keys = keyed.iter().map(|(key, _)| key.clone()).collect();
+        self.charge(all_pairs(&Value::list(keys)))?;
         sort_by_keys(keyed)
     }
 }

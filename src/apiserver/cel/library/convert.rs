@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::time;
-use super::{Row, text};
+use super::{Row, net, text, time};
 use crate::apiserver::cel::value::{Fault, Outcome, Value};
 use crate::apiserver::gotext;
 
@@ -20,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     (0, "string(#) -> string for string bool bytes double duration int timestamp uint", to_string),
     (0, "timestamp(#) -> timestamp for timestamp int string", to_timestamp),
     (0, "uint(#) -> uint for uint double int string", to_uint),
-    (30, "string(#) -> string for net.IP net.CIDR", address_to_string),
+    (net::OPENSHIFT, "string(#) -> string for net.IP net.CIDR", address_to_string),
 ];
 
 fn same<'a>(args: &[Value<'a>]) -> Outcome<'a> {

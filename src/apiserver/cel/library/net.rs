@@ -7,25 +7,29 @@ use super::opaque::Opaque;
 use super::{Row, text};
 use crate::apiserver::cel::value::{Fault, Outcome, Value};
 
+/// The minor from which OpenShift's API servers have these functions (openshift/kubernetes#1911); those of the community have
+/// them from 1.30.
+pub(super) const OPENSHIFT: u32 = 27;
+
 pub(super) const ROWS: &[Row] = &[
-    (30, "ip(string) -> net.IP", ip),
-    (30, "isIP(string) -> bool", is_ip),
-    (30, "ip.isCanonical(string) -> bool", is_canonical),
-    (30, "net.IP: family() -> int", family),
-    (30, "net.IP: isUnspecified() -> bool", is_unspecified),
-    (30, "net.IP: isLoopback() -> bool", is_loopback),
-    (30, "net.IP: isLinkLocalMulticast() -> bool", is_link_local_multicast),
-    (30, "net.IP: isLinkLocalUnicast() -> bool", is_link_local_unicast),
-    (30, "net.IP: isGlobalUnicast() -> bool", is_global_unicast),
-    (30, "cidr(string) -> net.CIDR", cidr),
-    (30, "isCIDR(string) -> bool", is_cidr),
-    (30, "net.CIDR: containsIP(string) -> bool", contains_ip),
-    (30, "net.CIDR: containsIP(net.IP) -> bool", contains_ip),
-    (30, "net.CIDR: containsCIDR(string) -> bool", contains_cidr),
-    (30, "net.CIDR: containsCIDR(net.CIDR) -> bool", contains_cidr),
-    (30, "net.CIDR: ip() -> net.IP", cidr_ip),
-    (30, "net.CIDR: prefixLength() -> int", prefix_length),
-    (30, "net.CIDR: masked() -> net.CIDR", masked),
+    (OPENSHIFT, "ip(string) -> net.IP", ip),
+    (OPENSHIFT, "isIP(string) -> bool", is_ip),
+    (OPENSHIFT, "ip.isCanonical(string) -> bool", is_canonical),
+    (OPENSHIFT, "net.IP: family() -> int", family),
+    (OPENSHIFT, "net.IP: isUnspecified() -> bool", is_unspecified),
+    (OPENSHIFT, "net.IP: isLoopback() -> bool", is_loopback),
+    (OPENSHIFT, "net.IP: isLinkLocalMulticast() -> bool", is_link_local_multicast),
+    (OPENSHIFT, "net.IP: isLinkLocalUnicast() -> bool", is_link_local_unicast),
+    (OPENSHIFT, "net.IP: isGlobalUnicast() -> bool", is_global_unicast),
+    (OPENSHIFT, "cidr(string) -> net.CIDR", cidr),
+    (OPENSHIFT, "isCIDR(string) -> bool", is_cidr),
+    (OPENSHIFT, "net.CIDR: containsIP(string) -> bool", contains_ip),
+    (OPENSHIFT, "net.CIDR: containsIP(net.IP) -> bool", contains_ip),
+    (OPENSHIFT, "net.CIDR: containsCIDR(string) -> bool", contains_cidr),
+    (OPENSHIFT, "net.CIDR: containsCIDR(net.CIDR) -> bool", contains_cidr),
+    (OPENSHIFT, "net.CIDR: ip() -> net.IP", cidr_ip),
+    (OPENSHIFT, "net.CIDR: prefixLength() -> int", prefix_length),
+    (OPENSHIFT, "net.CIDR: masked() -> net.CIDR", masked),
 ];
 
 /// An address with the length of its prefix.

@@ -7,7 +7,7 @@ use crate::apiserver::cel::value::{Fault, Outcome, Value};
 pub(super) const ROWS: &[Row] = &[
     (28, "quantity(string) -> kubernetes.Quantity", quantity),
     (28, "isQuantity(string) -> bool", is_quantity),
-    (28, "kubernetes.Quantity: sign() -> int", sign),
+    (28, "sign(kubernetes.Quantity) -> int", sign),
     (28, "kubernetes.Quantity: isGreaterThan(kubernetes.Quantity) -> bool", greater),
     (28, "kubernetes.Quantity: isLessThan(kubernetes.Quantity) -> bool", less),
     (28, "kubernetes.Quantity: compareTo(kubernetes.Quantity) -> int", compare),
