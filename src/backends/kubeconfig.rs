@@ -7,9 +7,9 @@ use std::time::Duration;
 use kube::Config;
 use serde_json::Value;
 
-use super::remote::{self, Link, Remote, Stamp, Terms, Wire, runs, sweep};
+use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats, runs, sweep};
 use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Stop, Tell};
-use crate::base::clock::{Clock as _, Time, WallClock};
+use crate::base::clock::{Clock as _, SetClock, Time, WallClock};
 use crate::model::manifests;
 use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
 
@@ -97,7 +97,9 @@ impl Backend for Existing {
             controllers,
             speed: whole(self.cluster.speed),
         };
-        let (link, inbox) = Link::new(Arc::clone(&wire), stamp, None);
+        // The clock of the run can be read on its own thread alone.
+        let time = SetClock::at(order.clock.now());
+        let (link, inbox) = Link::new(Arc::clone(&wire), stamp, Some(Arc::clone(&time)));
         let bound = (Arc::clone(&wire), run.clone());
         let end = {
             let (link, tell, keep) = (Arc::clone(&link), Arc::clone(&self.tell), self.cluster.keep);
@@ -116,6 +118,9 @@ impl Backend for Existing {
         };
         // From here on whatever is made is removed by `end`.
         remote::let_kubelets_work(&bound.0, &bound.1)?;
+        if controllers {
+            heartbeats::start(&bound.0, &bound.1, capabilities.speed, time);
+        }
         let speed = Some(self.cluster.speed);
         let clock = order.clock.clone();
         let terms = Terms { clock, speed, capabilities, beneath: None, end: Box::new(end) };

@@ -100,6 +100,7 @@ impl Simulation {
             "status": { "conditions": kubelet::registered_conditions(boot.at), "nodeInfo": info },
         });
         kubelet::connect(&mut registered, *number);
+        kubelet::measure(&mut registered);
         registered
     }
 }
@@ -134,7 +135,9 @@ mod tests {
         let (new, old) = (node("worker-1"), node("worker-0"));
         assert!(condition::is_true(new, "Ready"));
         assert_eq!(new.label("zone"), Some("b"));
-        for pointer in ["/status/nodeInfo/kubeletVersion", "/status/nodeInfo/osImage", "/spec"] {
+        for pointer in
+            ["/status/nodeInfo/kubeletVersion", "/status/nodeInfo/osImage", "/spec", "/status/allocatable"]
+        {
             assert_eq!(new.pointer(pointer), old.pointer(pointer), "{pointer}");
         }
         for pointer in ["/status/nodeInfo/bootID", "/status/addresses"] {

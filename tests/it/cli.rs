@@ -4,7 +4,7 @@
 mod adm;
 mod authoring;
 #[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
-mod backends;
+pub(crate) mod backends;
 pub(crate) mod environment;
 #[cfg(feature = "serve")]
 mod envtest;

@@ -10,6 +10,8 @@ mod fuzz;
 mod insights;
 #[cfg(feature = "serve")]
 mod kubectl;
+#[cfg(all(unix, feature = "live", feature = "serve", feature = "gherkin"))]
+mod live;
 mod manifests;
 mod oc;
 mod real;

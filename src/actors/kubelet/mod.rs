@@ -11,6 +11,7 @@
 //! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
 //! know: after a restart a kubelet may ask again.
 
+mod capacity;
 mod crash;
 mod ending;
 mod environment;
@@ -37,6 +38,7 @@ use jiff::SignedDuration;
 
 use self::lease::NodeLease;
 use self::mirror::StaticPods;
+pub(crate) use self::capacity::measure;
 pub(crate) use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
 use self::node::NodeStatus;
 pub(crate) use self::node::{ready_conditions, registered_conditions};

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::follow::Lines;
+use super::keep_marks::Sent;
 use super::lag::{Delivery, Topic};
 use super::link::{Link, Seen, Wrote};
 use super::wire::{self, Reply};
@@ -57,7 +58,7 @@ impl tower::Service<Request<Body>> for Bridge {
             bridge.link.set_time(bridge.clock.now());
             let uri = head.uri.clone();
             let asked = Asked::read(&head.method, uri.path(), uri.query().unwrap_or_default());
-            let body = bridge.stamped(&head, asked.as_ref(), body);
+            let body = bridge.stamped(&head, asked.as_ref(), body).await;
             // Its length is another now.
             head.headers.remove(http::header::CONTENT_LENGTH);
             let agent = bridge.who.user.rsplit(':').next().unwrap_or_default().to_owned();
@@ -124,16 +125,32 @@ impl Asked {
 }
 
 impl Bridge {
-    /// Marks what a controller creates.
-    fn stamped(&self, head: &http::request::Parts, asked: Option<&Asked>, body: Bytes) -> Bytes {
+    /// The body of a request, so that the object which it leaves has the marks of the run.
+    async fn stamped(&self, head: &http::request::Parts, asked: Option<&Asked>, body: Bytes) -> Bytes {
         let Some(asked) = asked.filter(|asked| asked.subresource.is_empty()) else { return body };
         let media = head.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-        if asked.verb != "create" && !media.starts_with("application/apply-patch") {
-            return body;
-        }
-        let Ok(mut object) = serde_json::from_slice::<Value>(&body) else { return body };
-        self.link.stamp.mark(&asked.resource, &mut object);
-        serde_json::to_vec(&object).map_or(body, Bytes::from)
+        let Ok(mut value) = serde_json::from_slice::<Value>(&body) else { return body };
+        let stamp = &self.link.stamp;
+        let sent = match asked.verb {
+            "update" => Sent::Object(&mut value),
+            "patch" if media.starts_with("application/json-patch") => Sent::Operations(&mut value),
+            "patch" if !media.starts_with("application/apply-patch") => Sent::Merge(&mut value),
+            "create" | "patch" => {
+                stamp.mark(&asked.resource, &mut value);
+                return serde_json::to_vec(&value).map_or(body, Bytes::from);
+            }
+            _ => return body,
+        };
+        let live = if stamp.needs_live(&asked.resource, &sent) { self.live(asked).await } else { None };
+        stamp.keep(&asked.resource, live.as_ref(), sent);
+        serde_json::to_vec(&value).map_or(body, Bytes::from)
+    }
+
+    /// The object that a request is about, if it is there.
+    async fn live(&self, asked: &Asked) -> Option<Value> {
+        let (link, path) = (Arc::clone(&self.link), asked.resource.path(&asked.namespace, &asked.name));
+        let read = tokio::task::spawn_blocking(move || link.wire.get(&path).checked().ok());
+        read.await.ok().flatten()
     }
 
     /// A request that is answered at once.
@@ -178,9 +195,7 @@ impl Bridge {
         if reply.body["kind"] != "PartialObjectMetadata" {
             return is_object.then(|| reply.body.clone());
         }
-        let (link, path) = (Arc::clone(&self.link), asked.resource.path(&asked.namespace, &asked.name));
-        let whole = tokio::task::spawn_blocking(move || link.wire.get(&path).checked().ok()).await;
-        whole.ok().flatten().filter(|_| is_object)
+        self.live(asked).await.filter(|_| is_object)
     }
 
     /// A watch: what comes is passed on as it comes.
@@ -247,7 +262,7 @@ mod tests {
     use tower::Service as _;
 
     use super::super::scripted;
-    use super::super::stamp::Stamp;
+    use super::super::stamp::{RUN, SIMULATED, Stamp};
     use super::*;
     use crate::base::clock::{Time, VirtualClock};
 
@@ -272,5 +287,40 @@ mod tests {
         );
         let Ok(Seen::Wrote(wrote)) = seen.try_recv() else { panic!("the run is not told") };
         assert_eq!(wrote.object, Some(whole));
+    }
+    /// The requests that the server of a bridge got, after one by a client.
+    async fn sent_on(request: Request<Body>, answers: Vec<(u16, Value)>) -> Vec<(String, Value)> {
+        let (wire, requests) = scripted::noting(answers);
+        let stamp = Stamp { run: Some("r1".to_owned()), beside_others: true };
+        let (link, _seen) = Link::new(wire, stamp, None);
+        let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
+        let mut bridge = Bridge { link, who: Arc::new(Identity::admin()), clock };
+        bridge.call(request).await.unwrap();
+        requests.try_iter().collect()
+    }
+
+    #[tokio::test]
+    async fn a_client_of_a_controller_cannot_take_the_marks_away() {
+        let marked = json!({ "metadata": { "labels": { RUN: "r1" } }, "spec": { "template": { "spec": {} } } });
+        let path = "/apis/apps/v1/namespaces/ns/daemonsets/d";
+        let change = |method: &str, media: &str, body: &Value| {
+            let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media);
+            request.body(Body::from(body.to_string().into_bytes())).unwrap()
+        };
+        let pod = json!({ "tolerations": null });
+        let template = json!({ "spec": { "template": { "spec": pod } } });
+        let operations = json!([{ "op": "add", "path": "/spec/template/spec", "value": pod }]);
+        let object = json!({ "metadata": { "name": "d" }, "spec": template["spec"] });
+        for (method, media, body) in [
+            ("PATCH", "application/strategic-merge-patch+json", &template),
+            ("PATCH", "application/json-patch+json", &operations),
+            ("PUT", "application/json", &object),
+        ] {
+            let answers = vec![(200, marked.clone()), (200, marked.clone())];
+            let requests = sent_on(change(method, media, body), answers).await;
+            let [(read, _), (written, body)] = &requests[..] else { panic!("{requests:?}") };
+            assert_eq!((read, written), (&format!("GET {path}"), &format!("{method} {path}")));
+            assert!(body.to_string().contains(SIMULATED), "{body}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::stamp::RUN;
 use crate::model::{Change, ChangeKind, Key, Object, Resource};
 
 /// The newest known state of each object, and the changes that led there.
@@ -15,9 +16,16 @@ pub(super) struct Known {
     /// The revision at which objects went that are not there.
     gone: BTreeMap<Key, u64>,
     changes: Vec<Change>,
+    /// Whether the run made the cluster, so that all Secrets are its own.
+    is_own: bool,
 }
 
 impl Known {
+    /// Nothing is known yet of a cluster that the run made, or of one that others use as well.
+    pub(super) fn of(is_own: bool) -> Self {
+        Self { is_own, ..Self::default() }
+    }
+
     /// An object, as it is known.
     pub(super) fn get(&self, key: &Key) -> Option<&Object> {
         self.objects.get(key)
@@ -35,7 +43,10 @@ impl Known {
 
     /// Takes in a state of an object; one that is older than what is known tells nothing.
     pub(super) fn take_in(&mut self, resource: &Resource, mut object: Value) {
-        hide_secrets(resource, &mut object);
+        // The certificates of simulated components are no secrets, and those who made them read them.
+        if !self.is_own && object["metadata"]["labels"][RUN].is_null() {
+            hide_secrets(resource, &mut object);
+        }
         let object = Object::new(with_kind(object, resource));
         let key = resource.key(object.namespace(), object.name());
         let at = revision(&object);
@@ -101,7 +112,7 @@ fn with_kind(mut object: Value, resource: &Resource) -> Value {
     object
 }
 
-/// Nothing of what a Secret holds is kept: it would find its way into records and reports.
+/// Nothing of what a Secret of others holds is kept: it would find its way into records and reports.
 fn hide_secrets(resource: &Resource, object: &mut Value) {
     if resource.group.is_empty() && resource.plural == "secrets" {
         for field in ["data", "stringData"] {
@@ -170,8 +181,21 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_kept() {
-        let mut known = Known::default();
+    fn a_run_knows_its_own_secrets() {
+        let mut secret = object("s", 1);
+        secret["data"] = json!({ "tls.crt": "aHVudGVyMg==" });
+        let mut marked = secret.clone();
+        marked["metadata"]["labels"] = json!({ RUN: "r1" });
+        for (mut known, secret) in [(Known::of(true), secret), (Known::of(false), marked)] {
+            known.take_in(&SECRETS, secret);
+            let kept = known.get(&SECRETS.key("ns", "s")).unwrap();
+            assert_eq!(kept["data"]["tls.crt"], "aHVudGVyMg==");
+        }
+    }
+
+    #[test]
+    fn no_secret_of_others_is_kept() {
+        let mut known = Known::of(false);
         let mut secret = object("s", 1);
         secret["data"] = json!({ "password": "aHVudGVyMg==" });
         let applied = "kubectl.kubernetes.io/last-applied-configuration";

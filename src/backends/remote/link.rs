@@ -55,7 +55,7 @@ pub(crate) struct Link {
     moved: watch::Sender<u64>,
     requests: AtomicU64,
     closed: AtomicBool,
-    /// The clock of a server that lives by that of the run.
+    /// Shows the time of the run to other threads.
     time: Option<Arc<SetClock>>,
     /// The kinds that are followed, by group and plural.
     followed: Mutex<BTreeSet<(String, String)>>,

@@ -15,6 +15,8 @@ mod bridge;
 mod concessions;
 mod definitions;
 mod follow;
+pub(crate) mod heartbeats;
+mod keep_marks;
 mod known;
 mod lag;
 mod link;
@@ -38,6 +40,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use self::bridge::Bridge;
+use self::keep_marks::Sent;
 use self::known::Known;
 use self::link::{Seen, Wrote};
 use self::server::Server;
@@ -106,7 +109,8 @@ impl Remote {
         let followed = Arc::clone(&link);
         let found = link.wire.wait(async move { definitions::follow_all(&followed).await });
         found.unwrap_or(Ok(()))?;
-        let (known, log, server) = (Known::default(), Vec::new(), Server::of(&link.wire));
+        let known = Known::of(link.stamp.run.is_none());
+        let (log, server) = (Vec::new(), Server::of(&link.wire));
         let end = Some(end);
         let mut remote = Self { link, inbox, known, log, clock, speed, capabilities, server, beneath, end };
         remote.catch_up();
@@ -226,12 +230,22 @@ impl Remote {
         }
     }
 
-    /// A write as it is sent: what it creates is marked.
+    /// A write as it is sent: the object that it leaves has the marks of the run.
     fn stamped(&self, write: &Write) -> Write {
         let mut write = write.clone();
-        if let (Operation::Create(object), None) = (&mut write.operation, write.subresource) {
-            self.link.stamp.mark(&write.resource, object);
-        }
+        let (stamp, key) = (&self.link.stamp, write.key());
+        let sent = match (&mut write.operation, write.subresource) {
+            (Operation::Create(object), None) => {
+                stamp.mark(&write.resource, object);
+                return write;
+            }
+            (Operation::Update(object), None) => Sent::Object(object),
+            (Operation::MergePatch(patch), None) => Sent::Merge(patch),
+            (Operation::JsonPatch(patch), None) => Sent::Operations(patch),
+            (Operation::Delete(_), _) | (_, Some(_)) => return write,
+        };
+        let live = self.known.get(&key).filter(|_| stamp.needs_live(&write.resource, &sent));
+        stamp.keep(&write.resource, live.map(Object::to_value).as_ref(), sent);
         write
     }
 

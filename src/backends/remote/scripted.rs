@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use serde_json::Value;
 
@@ -12,27 +12,46 @@ use crate::backends::Stop;
 /// A connection to a server that gives these answers, each on a connection of its own. Where something is `begun`, it says that
 /// first to one request more, and breaks the connection.
 pub(super) fn wire(begun: Option<&'static str>, answers: Vec<(u16, Value)>) -> Arc<Wire> {
+    begin(begun, answers, None)
+}
+
+/// The same server, and what it was asked: method and path of each request, and its body.
+pub(super) fn noting(answers: Vec<(u16, Value)>) -> (Arc<Wire>, mpsc::Receiver<(String, Value)>) {
+    let (note, requests) = mpsc::channel();
+    (begin(None, answers, Some(note)), requests)
+}
+
+fn begin(
+    begun: Option<&'static str>,
+    answers: Vec<(u16, Value)>,
+    note: Option<mpsc::Sender<(String, Value)>>,
+) -> Arc<Wire> {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", socket.local_addr().unwrap());
     std::thread::spawn(move || {
         if let Some(begun) = begun {
-            accept(&socket).write_all(begun.as_bytes()).unwrap();
+            accept(&socket).0.write_all(begun.as_bytes()).unwrap();
         }
         for (code, body) in answers {
             let body = body.to_string();
             let head =
                 format!("HTTP/1.1 {code} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-            accept(&socket).write_all((head + &body).as_bytes()).unwrap();
+            let (mut connection, request) = accept(&socket);
+            if let Some(note) = &note {
+                note.send(request).unwrap();
+            }
+            connection.write_all((head + &body).as_bytes()).unwrap();
         }
     });
     let config = kube::Config::new(url.parse().unwrap());
     Arc::new(Wire::new(Wire::threads().unwrap(), config, None, Stop::default()).unwrap())
 }
 
-/// The next connection, of which a request was read.
-fn accept(socket: &TcpListener) -> TcpStream {
+/// The next connection, and the request that was read from it: method and path, and the body.
+fn accept(socket: &TcpListener) -> (TcpStream, (String, Value)) {
     let connection = socket.accept().unwrap().0;
-    let (mut reader, mut length) = (BufReader::new(&connection), 0);
+    let (mut reader, mut length, mut first) = (BufReader::new(&connection), 0, String::new());
+    reader.read_line(&mut first).unwrap();
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
@@ -43,6 +62,8 @@ fn accept(socket: &TcpListener) -> TcpStream {
             length = value.trim().parse().unwrap();
         }
     }
-    reader.read_exact(&mut vec![0; length]).unwrap();
-    connection
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let request = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    (connection, (request, serde_json::from_slice(&body).unwrap_or_default()))
 }

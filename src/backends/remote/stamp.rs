@@ -12,7 +12,12 @@ pub const RUN: &str = "windtunnel.dev/run";
 /// The label of simulated nodes, and their taint where there are others.
 pub const SIMULATED: &str = "windtunnel.dev/simulated";
 
-/// What is put on objects as they are created.
+/// Where the labels of every object are.
+const LABELS: &str = "/metadata/labels";
+/// Where the taints of a node are.
+const TAINTS: &str = "/spec/taints";
+
+/// The marks of a run, on what it creates and on what is left after each write to that.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stamp {
     /// The id of the run; `None` in a cluster that is thrown away with everything in it.
@@ -28,54 +33,104 @@ impl Stamp {
         if !object["metadata"].is_object() {
             object["metadata"] = json!({});
         }
-        label(object, RUN, run);
-        let is = |other: &Resource| resource.group == other.group && resource.plural == other.plural;
-        if is(&NODES) {
-            label(object, SIMULATED, "true");
-            if self.beside_others {
-                let taint = json!({ "key": SIMULATED, "value": "true", "effect": "NoSchedule" });
-                push(&mut object["spec"], "taints", taint);
+        set_key(object, LABELS, RUN, run);
+        let Some(pod) = self.pod_spec(resource) else {
+            if is(resource, &NODES) {
+                self.mark_node(object);
             }
-        } else if !self.beside_others {
-        } else if is(&PODS) {
-            keep_to_simulated_nodes(&mut object["spec"]);
-        } else if [&DEPLOYMENTS, &REPLICA_SETS, &DAEMON_SETS, &STATEFUL_SETS, &JOBS].into_iter().any(is) {
-            keep_to_simulated_nodes(&mut object["spec"]["template"]["spec"]);
-        } else if is(&CRON_JOBS) {
-            keep_to_simulated_nodes(&mut object["spec"]["jobTemplate"]["spec"]["template"]["spec"]);
+            return;
+        };
+        if object.pointer(&pod).is_some_and(Value::is_object) {
+            push(object, &format!("{pod}/tolerations"), toleration());
+            set_key(object, &format!("{pod}/nodeSelector"), SIMULATED, "true");
         }
     }
+
+    fn mark_node(&self, node: &mut Value) {
+        set_key(node, LABELS, SIMULATED, "true");
+        if self.beside_others {
+            push(node, TAINTS, json!({ "key": SIMULATED, "value": "true", "effect": "NoSchedule" }));
+        }
+    }
+
+    /// The marks that an object of the run lacks: the pointer of each, and the value that belongs there.
+    pub(super) fn missing(&self, resource: &Resource, object: &Value) -> Vec<(String, Value)> {
+        let mut marked = object.clone();
+        self.mark(resource, &mut marked);
+        let places = self.places(resource).into_iter();
+        let missing = places.filter(|place| marked.pointer(place) != object.pointer(place));
+        missing.filter_map(|place| marked.pointer(&place).cloned().map(|value| (place, value))).collect()
+    }
+
+    /// Whether an object is one of this run's.
+    pub(super) fn has_marked(&self, object: &Value) -> bool {
+        let run = self.run.as_deref();
+        run.is_some() && object["metadata"]["labels"][RUN].as_str() == run
+    }
+
+    /// Where the marks of a kind are.
+    pub(super) fn places(&self, resource: &Resource) -> Vec<String> {
+        let mut places = vec![LABELS.to_owned()];
+        if is(resource, &NODES) {
+            places.push(TAINTS.to_owned());
+        }
+        if let Some(pod) = self.pod_spec(resource) {
+            places.extend(["tolerations", "nodeSelector"].map(|list| format!("{pod}/{list}")));
+        }
+        places
+    }
+
+    /// Where a kind has the spec of pods that have to keep to simulated nodes.
+    fn pod_spec(&self, resource: &Resource) -> Option<String> {
+        let templates = [&DEPLOYMENTS, &REPLICA_SETS, &DAEMON_SETS, &STATEFUL_SETS, &JOBS];
+        let place = if is(resource, &PODS) {
+            "/spec"
+        } else if templates.into_iter().any(|other| is(resource, other)) {
+            "/spec/template/spec"
+        } else if is(resource, &CRON_JOBS) {
+            "/spec/jobTemplate/spec/template/spec"
+        } else {
+            return None;
+        };
+        self.beside_others.then(|| place.to_owned())
+    }
 }
 
-/// Has a pod run on simulated nodes alone.
-fn keep_to_simulated_nodes(spec: &mut Value) {
-    if !spec.is_object() {
-        return;
-    }
-    push(spec, "tolerations", json!({ "key": SIMULATED, "operator": "Exists" }));
-    if spec["nodeSelector"].is_null() {
-        spec["nodeSelector"] = json!({});
-    }
-    spec["nodeSelector"][SIMULATED] = json!("true");
+/// Allows a pod on simulated nodes.
+fn toleration() -> Value {
+    json!({ "key": SIMULATED, "operator": "Exists" })
 }
 
-fn label(object: &mut Value, key: &str, value: &str) {
-    let metadata = &mut object["metadata"];
-    if metadata["labels"].is_null() {
-        metadata["labels"] = json!({});
-    }
-    metadata["labels"][key] = json!(value);
+fn is(resource: &Resource, other: &Resource) -> bool {
+    resource.group == other.group && resource.plural == other.plural
 }
 
-/// Adds an item to a list that may not be there yet.
-fn push(within: &mut Value, list: &str, item: Value) {
-    if within.is_null() {
-        *within = json!({});
+/// Sets a key of the map at a pointer, which may not be there yet.
+fn set_key(object: &mut Value, pointer: &str, key: &str, value: &str) {
+    let map = entry(object, pointer);
+    if !map.is_object() {
+        *map = json!({});
     }
-    match &mut within[list] {
+    map[key] = json!(value);
+}
+
+/// Adds an item to the list at a pointer, which may not be there yet.
+fn push(object: &mut Value, pointer: &str, item: Value) {
+    match entry(object, pointer) {
+        Value::Array(items) if items.contains(&item) => {}
         Value::Array(items) => items.push(item),
         other => *other = json!([item]),
     }
+}
+
+/// The value at a pointer; objects on the way there are made.
+pub(super) fn entry<'v>(object: &'v mut Value, pointer: &str) -> &'v mut Value {
+    pointer.split('/').skip(1).fold(object, |within, field| {
+        if !within.is_object() {
+            *within = json!({});
+        }
+        &mut within[field]
+    })
 }
 
 #[cfg(test)]
@@ -115,9 +170,13 @@ mod tests {
             "tolerations": [{ "key": "a" }, { "key": SIMULATED, "operator": "Exists" }],
             "nodeSelector": { "b": "", SIMULATED: "true" },
         });
-        assert_eq!(marked(true, &PODS, pod.clone())["spec"], expected);
+        let once = marked(true, &PODS, pod.clone());
+        assert_eq!(once["spec"], expected);
+        assert_eq!(marked(true, &PODS, once)["spec"], expected, "a second mark changes nothing");
         let template = json!({ "spec": { "template": pod } });
         assert_eq!(marked(true, &DEPLOYMENTS, template.clone())["spec"]["template"]["spec"], expected);
         assert_eq!(marked(false, &DEPLOYMENTS, template.clone())["spec"], template["spec"]);
+        let incomplete = json!({ "spec": {} });
+        assert_eq!(marked(true, &DEPLOYMENTS, incomplete)["spec"], json!({}), "the server rejects it");
     }
 }

@@ -1,4 +1,6 @@
-//! Takes away what a run made in a cluster, and nothing else: what carries its label, and what stands in its namespaces.
+//! Takes away what a run made in a cluster, and nothing else.
+
+mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,10 +9,11 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
+use self::scope::{Scope, Traces};
 use super::stamp::RUN;
 use super::wire::Wire;
 use crate::model::Resource;
-use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES};
+use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, PODS};
 
 /// How often it is looked what is left, and the pause between: two minutes in all.
 const ROUNDS: u32 = 240;
@@ -38,6 +41,8 @@ pub(crate) struct Swept {
 struct Look {
     found: Vec<String>,
     unseen: Vec<String>,
+    /// The uids of what owns pods, or what owns those.
+    owners: BTreeSet<String>,
 }
 
 /// Removes everything of a run but its Lease. `controllers`: others empty and finalize namespaces. A kind that cannot be
@@ -47,15 +52,22 @@ struct Look {
 /// What is left, or why it cannot be told.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
 pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Swept, String> {
-    let kinds = kinds(wire)?;
-    let mut removed = BTreeSet::new();
+    let kinds = kinds(wire, controllers)?;
+    let (mut removed, mut traces) = (BTreeSet::new(), Traces::default());
     let mut last = Look::default();
     let mut unseen_for = 0;
     for round in 0..ROUNDS {
         if round > 0 {
             std::thread::sleep(PAUSE);
         }
-        last = look(wire, run, &kinds, controllers, &mut removed)?;
+        let selector = format!("labelSelector={RUN}%3D{run}");
+        let own = list(wire, &format!("{}?{selector}", NODES.path("", "")))?;
+        traces.nodes.extend(own.iter().map(|node| text(node, "name")));
+        let own = list(wire, &format!("{}?{selector}", NAMESPACES.path("", "")))?;
+        let namespaces = own.iter().map(|namespace| text(namespace, "name")).collect();
+        last = look(wire, &kinds, &Scope { run, controllers, namespaces, traces: &traces }, &own);
+        removed.extend(last.found.iter().cloned());
+        traces.owners.append(&mut last.owners);
         unseen_for = if last.unseen.is_empty() { 0 } else { unseen_for + 1 };
         if last.found.is_empty() && (unseen_for == 0 || unseen_for > UNSEEN_ROUNDS) {
             return Ok(Swept { removed: removed.len(), unseen: last.unseen });
@@ -65,82 +77,51 @@ pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Sw
     Err(format!("these objects of run {run} do not go: {}", last.found.join(", ")))
 }
 
-/// Looks once at everything and deletes what is there of the run.
-fn look(
-    wire: &Arc<Wire>,
-    run: &str,
-    kinds: &[Kind],
-    controllers: bool,
-    removed: &mut BTreeSet<String>,
-) -> Result<Look, String> {
-    let selector = format!("labelSelector={RUN}%3D{run}");
-    let ours = list(wire, &format!("{}?{selector}", NAMESPACES.path("", "")))?;
-    let namespaces: BTreeSet<String> = ours.iter().map(|namespace| text(namespace, "name")).collect();
+/// Looks once at everything and deletes what is there of the run, whose namespaces are these.
+fn look(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value]) -> Look {
     let mut seen = Look::default();
     for kind in kinds {
         let resource = &kind.resource;
-        // Without a namespace controller, what others made in our namespaces has to go as well.
-        let by_namespace = resource.namespaced && !controllers && !namespaces.is_empty();
-        let query = if by_namespace { String::new() } else { format!("?{selector}") };
-        let found = match list(wire, &format!("{}{query}", resource.path("", ""))) {
+        let found = match list(wire, &format!("{}{}", resource.path("", ""), scope.query(resource))) {
             Ok(found) => found,
             Err(why) => {
                 seen.unseen.push(format!("{}: {why}", resource.plural));
                 continue;
             }
         };
-        let is_ours = |object: &&Value| {
-            object["metadata"]["labels"][RUN] == run || namespaces.contains(&text(object, "namespace"))
-        };
-        let is_lease = |object: &&Value| is(resource, &LEASES) && text(object, "name") == super::runs::LEASE;
-        let found: Vec<&Value> = found.iter().filter(is_ours).filter(|object| !is_lease(object)).collect();
+        // The namespace controller looks for objects of every kind: kinds that go meanwhile make it begin anew.
+        let waits = scope.controllers
+            && is(resource, &CUSTOM_RESOURCE_DEFINITIONS)
+            && seen.found.iter().any(|name| name.starts_with("namespaces "));
+        let found: Vec<&Value> = found.iter().filter(|object| scope.has(resource, object)).collect();
         for object in &found {
-            seen.found.push(format!(
-                "{} {}/{}",
-                resource.plural,
-                text(object, "namespace"),
-                text(object, "name")
-            ));
+            let (namespace, name) = (text(object, "namespace"), text(object, "name"));
+            seen.found.push(format!("{} {namespace}/{name}", resource.plural));
+            if scope::owns_pods(resource) {
+                seen.owners.insert(text(object, "uid"));
+            }
         }
-        delete(wire, kind, &found, &namespaces, &selector);
+        if !waits {
+            delete(wire, kind, &found, scope);
+        }
     }
-    removed.extend(seen.found.iter().cloned());
-    if !controllers && seen.found.iter().all(|name| name.starts_with("namespaces ")) {
-        for namespace in &ours {
+    if !scope.controllers && seen.found.iter().all(|name| name.starts_with("namespaces ")) {
+        for namespace in namespaces {
             finalize(wire, namespace);
         }
     }
-    Ok(seen)
+    seen
 }
 
 /// Deletes objects of a kind, namespace by namespace where that can be done at once.
-fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], namespaces: &BTreeSet<String>, selector: &str) {
-    let options = json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background",
-    });
+fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], scope: &Scope<'_>) {
     let mut by_namespace: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for object in found {
         by_namespace.entry(text(object, "namespace")).or_default().push(object);
     }
     for (namespace, objects) in by_namespace {
-        let live = || objects.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_null());
-        if kind.collection && live().count() > 1 {
-            let all = namespaces.contains(&namespace);
-            let query = if all { String::new() } else { format!("?{selector}") };
-            // What does not go is there when it is looked again.
-            let _ = wire.change(
-                Method::DELETE,
-                &format!("{}{query}", kind.resource.path(&namespace, "")),
-                &options,
-            );
-        } else {
-            for object in live() {
-                let _ = wire.change(
-                    Method::DELETE,
-                    &kind.resource.path(&namespace, &text(object, "name")),
-                    &options,
-                );
-            }
+        if !scope.goes_with_its_namespace(&kind.resource, &namespace) {
+            delete_in(wire, kind, &namespace, &objects, scope);
         }
         // Those who would take finalizers away are gone, except for that of definitions, which the API server itself
         // takes.
@@ -157,6 +138,31 @@ fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], namespaces: &BTreeSet
     }
 }
 
+/// Deletes objects of a kind in one namespace. What does not go is there when it is looked again.
+fn delete_in(wire: &Arc<Wire>, kind: &Kind, namespace: &str, objects: &[&Value], scope: &Scope<'_>) {
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background",
+    });
+    // A pod that is on its way waits for a kubelet that has ended with the run.
+    let is_pods = is(&kind.resource, &PODS);
+    let to_delete: Vec<&&Value> = objects
+        .iter()
+        .filter(|object| is_pods || object["metadata"]["deletionTimestamp"].is_null())
+        .collect();
+    let all = scope.namespaces.contains(namespace);
+    let is_selected = all || !scope::is_made_by_controllers(&kind.resource);
+    if kind.collection && to_delete.len() > 1 && is_selected {
+        let query = if all { String::new() } else { scope.selector() };
+        let path = format!("{}{query}", kind.resource.path(namespace, ""));
+        let _ = wire.change(Method::DELETE, &path, &options);
+        return;
+    }
+    for object in to_delete {
+        let path = kind.resource.path(namespace, &text(object, "name"));
+        let _ = wire.change(Method::DELETE, &path, &options);
+    }
+}
+
 /// Lets a namespace go that is empty and on its way.
 fn finalize(wire: &Arc<Wire>, namespace: &Value) {
     let own = NAMESPACES.path("", &text(namespace, "name"));
@@ -168,8 +174,9 @@ fn finalize(wire: &Arc<Wire>, namespace: &Value) {
     }
 }
 
-/// All kinds whose objects can be listed and deleted; namespaces and definitions last.
-fn kinds(wire: &Arc<Wire>) -> Result<Vec<Kind>, String> {
+/// All kinds whose objects can be listed and deleted, definitions last. Namespaces come first where `controllers` empty them, and
+/// nothing is made in them any more; else after what is in them.
+fn kinds(wire: &Arc<Wire>, controllers: bool) -> Result<Vec<Kind>, String> {
     let get = |path: &str| wire.get(path).checked().map_err(|refusal| refusal.message);
     let mut roots = vec![("/api/v1".to_owned(), String::new(), "v1".to_owned())];
     for group in get("/apis")?["groups"].as_array().into_iter().flatten() {
@@ -201,8 +208,8 @@ fn kinds(wire: &Arc<Wire>) -> Result<Vec<Kind>, String> {
             }
         }
     }
-    kinds.sort_by_key(|kind| {
-        (is(&kind.resource, &CUSTOM_RESOURCE_DEFINITIONS), is(&kind.resource, &NAMESPACES))
+    kinds.sort_by_key(|Kind { resource, .. }| {
+        (is(resource, &CUSTOM_RESOURCE_DEFINITIONS), is(resource, &NAMESPACES) != controllers)
     });
     Ok(kinds)
 }
@@ -243,7 +250,7 @@ mod tests {
             (200, json!({ "resources": kinds.collect::<Vec<_>>() }))
         };
         let answers = vec![(200, group), served(&["pods"]), served(&["a", "a/status"]), served(&["a", "b"])];
-        let kinds = kinds(&scripted::wire(None, answers)).unwrap();
+        let kinds = kinds(&scripted::wire(None, answers), false).unwrap();
         let kinds = kinds.iter().map(|Kind { resource, .. }| resource.path("", ""));
         assert_eq!(kinds.collect::<Vec<_>>(), ["/api/v1/pods", "/apis/g/v1/a", "/apis/g/v1alpha1/b"]);
     }

@@ -47,6 +47,7 @@ pub(super) fn nodes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) ->
             mco::annotate_node(&mut node, planned.role(), topology(plan.control_plane_nodes), pools);
         }
         kubelet::connect(&mut node, number);
+        kubelet::measure(&mut node);
         Object::new(node)
     });
     nodes.collect()

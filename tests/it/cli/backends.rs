@@ -4,7 +4,7 @@ mod rights;
 mod safety;
 mod secrets;
 #[cfg(unix)]
-mod tools;
+pub(crate) mod tools;
 
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
@@ -129,7 +129,7 @@ impl Cluster {
     }
 }
 
-fn signal(child: &Child, signal: &str) {
+pub(crate) fn signal(child: &Child, signal: &str) {
     assert!(
         std::process::Command::new("kill")
             .args([signal, &child.id().to_string()])

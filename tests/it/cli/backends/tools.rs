@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use regex::Regex;
 
 use super::{Cluster, signal};
-use crate::cli::environment::Output;
+use crate::cli::environment::{Output, TestEnvironment};
 
 /// What a stand-in does: it notes its arguments, and behaves as files beside it say.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -28,6 +28,31 @@ exit 0
 const SHORT: &str = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
                      When 1 minute passes\n";
 
+/// Puts a stand-in for a program into an environment.
+pub(crate) fn install(environment: &TestEnvironment, program: &str) {
+    let path = format!("bin/{program}");
+    environment.write(&path, STAND_IN);
+    let path = environment.work().join(path);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Runs windtunnel with stand-ins on its PATH.
+pub(crate) fn run(environment: &TestEnvironment, arguments: &[&str]) -> Output {
+    output(command(environment, arguments))
+}
+
+fn command(environment: &TestEnvironment, arguments: &[&str]) -> Command {
+    let mut command = environment.command(arguments);
+    command.env("PATH", environment.work().join("bin"));
+    command
+}
+
+fn output(mut command: Command) -> Output {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
 /// A machine with stand-ins on its PATH.
 struct Machine(Cluster);
 
@@ -42,10 +67,7 @@ impl Machine {
     fn of(cluster: Cluster) -> Self {
         cluster.environment.write("short.feature", SHORT);
         for program in ["kind", "k3d"] {
-            let path = format!("bin/{program}");
-            cluster.environment.write(&path, STAND_IN);
-            let path = cluster.environment.work().join(path);
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            install(&cluster.environment, program);
         }
         Self(cluster)
     }
@@ -71,15 +93,11 @@ impl Machine {
             "--writes-per-second",
             "5000",
         ];
-        let mut command = self.0.environment.command(&[&arguments[..], more].concat());
-        command.env("PATH", self.0.environment.work().join("bin"));
-        command
+        command(&self.0.environment, &[&arguments[..], more].concat())
     }
 
     fn test(&self, backend: &str, more: &[&str]) -> Output {
-        let output = self.command(backend, more).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        output(self.command(backend, more))
     }
 
     /// Starts the program and waits until the making of a cluster hangs.

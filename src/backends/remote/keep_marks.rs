@@ -1,0 +1,181 @@
+//! Keeps the marks of a run on its objects, whatever a component sends in their place: a payload's manifest has no toleration for
+//! simulated nodes, for instance.
+
+use serde_json::{Value, json};
+
+use super::stamp::{Stamp, entry};
+use crate::model::Resource;
+use crate::model::patch::between;
+
+/// The body of a request that changes an object.
+#[derive(Debug)]
+pub(super) enum Sent<'b> {
+    /// An object that takes the place of the old one.
+    Object(&'b mut Value),
+    /// A merge patch, or a strategic one: their lists of taints and tolerations replace the old ones alike.
+    Merge(&'b mut Value),
+    /// The operations of a JSON patch.
+    Operations(&'b mut Value),
+}
+
+impl Stamp {
+    /// Whether the object that is there has to be known before a request can keep its marks.
+    pub(super) fn needs_live(&self, resource: &Resource, sent: &Sent<'_>) -> bool {
+        self.run.is_some()
+            && match sent {
+                Sent::Object(object) => !self.has_marked(object),
+                Sent::Merge(patch) => self.places(resource).iter().any(|place| reaches(patch, place)),
+                Sent::Operations(_) => true,
+            }
+    }
+
+    /// Adds to a request the marks that it would take away from `live`, the object that is there. Objects of others stay without.
+    pub(super) fn keep(&self, resource: &Resource, live: Option<&Value>, sent: Sent<'_>) {
+        match sent {
+            Sent::Object(object) => {
+                if self.has_marked(live.unwrap_or(&*object)) {
+                    self.mark(resource, object);
+                }
+            }
+            Sent::Merge(patch) => {
+                for (place, value) in self.missing_after(resource, live, |old| merged(old, patch)) {
+                    let old = live.and_then(|live| live.pointer(&place)).unwrap_or(&Value::Null);
+                    *entry(patch, &place) = between(old, &value).unwrap_or(value);
+                }
+            }
+            Sent::Operations(patch) => {
+                let missing = self.missing_after(resource, live, |old| patched(old, patch));
+                if let Value::Array(operations) = patch {
+                    let add = |(place, value)| json!({ "op": "add", "path": place, "value": value });
+                    operations.extend(missing.into_iter().map(add));
+                }
+            }
+        }
+    }
+
+    /// The marks that an object lacks after a patch.
+    fn missing_after(
+        &self,
+        resource: &Resource,
+        live: Option<&Value>,
+        patched: impl FnOnce(&Value) -> Option<Value>,
+    ) -> Vec<(String, Value)> {
+        let live = live.filter(|live| self.has_marked(live));
+        live.and_then(patched).map(|object| self.missing(resource, &object)).unwrap_or_default()
+    }
+}
+
+/// Whether a merge patch may change the value at a pointer.
+fn reaches(patch: &Value, pointer: &str) -> bool {
+    let mut within = patch;
+    for field in pointer.split('/').skip(1) {
+        // Anything but an object replaces all that is beneath.
+        let Some(fields) = within.as_object() else { return true };
+        let Some(next) = fields.get(field) else { return false };
+        within = next;
+    }
+    true
+}
+
+fn merged(old: &Value, patch: &Value) -> Option<Value> {
+    let mut object = old.clone();
+    json_patch::merge(&mut object, patch);
+    Some(object)
+}
+
+/// `None`: the server rejects the patch as well.
+fn patched(old: &Value, patch: &Value) -> Option<Value> {
+    let operations: json_patch::Patch = serde_json::from_value(patch.clone()).ok()?;
+    let mut object = old.clone();
+    json_patch::patch(&mut object, &operations).ok()?;
+    Some(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stamp::{RUN, SIMULATED};
+    use super::*;
+    use crate::model::resources::{CONFIG_MAPS, DEPLOYMENTS, NODES};
+
+    fn stamp() -> Stamp {
+        Stamp { run: Some("r1".to_owned()), beside_others: true }
+    }
+
+    /// A Deployment as its run created it.
+    fn live() -> Value {
+        let mut live = deployment("1");
+        stamp().mark(&DEPLOYMENTS, &mut live);
+        live
+    }
+
+    /// The manifest of a payload.
+    fn deployment(image: &str) -> Value {
+        let spec = json!({ "containers": [{ "image": image }], "tolerations": [{ "key": "master" }] });
+        json!({ "metadata": { "name": "d", "labels": { "a": "b" } }, "spec": { "template": { "spec": spec } } })
+    }
+
+    /// What is there after a merge patch as it is sent.
+    fn merged_into_live(mut patch: Value) -> Value {
+        stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Merge(&mut patch));
+        merged(&live(), &patch).unwrap()
+    }
+
+    #[test]
+    fn an_update_without_the_marks_keeps_them() {
+        let (mut object, mut of_others) = (deployment("2"), deployment("2"));
+        stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Object(&mut object));
+        let mut expected = deployment("2");
+        stamp().mark(&DEPLOYMENTS, &mut expected);
+        assert_eq!(object, expected);
+        stamp().keep(&DEPLOYMENTS, Some(&deployment("1")), Sent::Object(&mut of_others));
+        assert_eq!(of_others, deployment("2"), "it is none of the run's");
+    }
+
+    #[test]
+    fn a_merge_patch_keeps_the_marks_and_is_left_alone_where_it_reaches_none() {
+        let tolerations = |object: &Value| object["spec"]["template"]["spec"]["tolerations"].clone();
+        let own = json!({ "key": SIMULATED, "operator": "Exists" });
+        let template = json!({ "spec": { "template": { "spec": { "tolerations": [{ "operator": "Exists" }] } } } });
+        assert_eq!(tolerations(&merged_into_live(template)), json!([{ "operator": "Exists" }, own]));
+        let none = json!({ "spec": { "template": { "spec": { "tolerations": null, "nodeSelector": null } } } });
+        let left = merged_into_live(none);
+        assert_eq!(tolerations(&left), json!([own]));
+        assert_eq!(left["spec"]["template"]["spec"]["nodeSelector"], json!({ SIMULATED: "true" }));
+        let labels = merged_into_live(json!({ "metadata": { "labels": null } }))["metadata"]["labels"].clone();
+        assert_eq!(labels, json!({ RUN: "r1" }));
+        let mut replicas = json!({ "spec": { "replicas": 2 } });
+        assert!(!stamp().needs_live(&DEPLOYMENTS, &Sent::Merge(&mut replicas)));
+        stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Merge(&mut replicas));
+        assert_eq!(replicas, json!({ "spec": { "replicas": 2 } }));
+    }
+
+    #[test]
+    fn a_json_patch_keeps_the_marks() {
+        let replaced = json!({ "containers": [] });
+        let mut patch = json!([
+            { "op": "replace", "path": "/spec/template/spec", "value": replaced },
+            { "op": "remove", "path": "/metadata/labels" },
+        ]);
+        stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Operations(&mut patch));
+        let mut expected = json!({ "metadata": { "name": "d" }, "spec": { "template": { "spec": replaced } } });
+        stamp().mark(&DEPLOYMENTS, &mut expected);
+        assert_eq!(patched(&live(), &patch), Some(expected));
+        let mut wrong = json!([{ "op": "remove", "path": "/absent" }]);
+        stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Operations(&mut wrong));
+        assert_eq!(wrong.as_array().map(Vec::len), Some(1), "the server rejects it as it was sent");
+    }
+
+    #[test]
+    fn a_node_keeps_its_taint_and_a_cluster_of_its_own_has_no_marks() {
+        let mut node = json!({ "metadata": { "name": "n" }, "spec": {} });
+        stamp().mark(&NODES, &mut node);
+        let mut patch = json!({ "spec": { "taints": [{ "key": "unreachable" }] } });
+        stamp().keep(&NODES, Some(&node), Sent::Merge(&mut patch));
+        let own = json!({ "key": SIMULATED, "value": "true", "effect": "NoSchedule" });
+        assert_eq!(patch, json!({ "spec": { "taints": [{ "key": "unreachable" }, own] } }));
+        let mut object = json!({ "metadata": { "name": "c" } });
+        assert!(!Stamp::default().needs_live(&CONFIG_MAPS, &Sent::Object(&mut object)));
+        Stamp::default().keep(&CONFIG_MAPS, None, Sent::Object(&mut object));
+        assert_eq!(object, json!({ "metadata": { "name": "c" } }));
+    }
+}

@@ -1,0 +1,140 @@
+//! Runs in a real cluster of others: the update is done there as anywhere else, no pod comes to a node of others, and nothing is
+//! left behind.
+
+mod control_plane;
+
+use std::process::{Child, Stdio};
+
+use self::control_plane::{CONTEXT, ControlPlane};
+use crate::cli::backends::signal;
+use crate::cli::backends::tools;
+use crate::cli::environment::{Output, TestEnvironment};
+
+/// An update in five lines.
+const SCENARIO: &str = "cluster: {version: 4.20.1}
+releases: {4.20.3: {}}
+timeline:
+- update: {to: 4.20.3}
+- expect: {object: ClusterVersion/version, condition: {type: Progressing, message: Cluster version is 4.20.3}, within: 3h}
+";
+
+/// An update that is under way until somebody ends the run.
+const ENDLESS: &str = "Feature: Endless
+  Scenario: Time passes
+    Given a 4.14.1 cluster with 1 control-plane node and 1 worker
+    And release 4.14.8 exists
+    When I update to 4.14.8
+    And 87000 hours pass
+";
+
+/// How fast runs are: real controllers take their time on the wall.
+const PACE: [&str; 4] = ["--speed", "300x", "--writes-per-second", "1000"];
+/// The cluster that runs use.
+const PLACE: [&str; 4] = ["--kubeconfig", "config", "--context", CONTEXT];
+
+fn environment(plane: &ControlPlane) -> TestEnvironment {
+    let feature = include_str!("../../features/z_stream_update.feature");
+    TestEnvironment::with(&[
+        ("config", plane.kubeconfig()),
+        ("z_stream_update.feature", feature),
+        ("s.yaml", SCENARIO),
+        ("endless.feature", ENDLESS),
+    ])
+}
+
+/// Starts a run, and holds that it is green, that no pod of it comes to the node of others and that it leaves nothing.
+fn holds(plane: &ControlPlane, run: impl FnOnce() -> Output, passed: usize) {
+    let (before, since) = (plane.objects(), plane.revision());
+    let output = run();
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stdout.contains(&format!("{passed} passed, 0 failed;")), "{output}");
+    let bound = plane.bound_to_foreign_node(&since);
+    assert!(bound.iter().all(|name| name.starts_with("kube-proxy-")), "{bound:?}");
+    assert_eq!(plane.objects(), before);
+}
+
+#[test]
+fn the_feature_of_a_z_stream_update_is_green_in_a_cluster_of_others() {
+    let Some(plane) = ControlPlane::real() else { return };
+    let environment = environment(&plane);
+    let place = [&["test", "z_stream_update.feature", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
+    holds(&plane, || environment.run(&place), 4);
+}
+
+#[test]
+fn an_update_in_five_lines_is_green_in_a_cluster_of_others() {
+    let Some(plane) = ControlPlane::real() else { return };
+    let environment = environment(&plane);
+    let place = [&["run", "s.yaml", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
+    holds(&plane, || environment.run(&place), 1);
+}
+
+#[test]
+fn an_update_is_green_in_a_cluster_that_kind_makes() {
+    let Some(plane) = ControlPlane::real() else { return };
+    let environment = environment(&plane);
+    tools::install(&environment, "kind");
+    let arguments = [&["run", "s.yaml", "--backend", "kind"], &PACE[..]].concat();
+    holds(&plane, || tools::run(&environment, &arguments), 1);
+}
+
+/// Starts an endless run in a control plane and waits until its update is under way.
+fn begun(plane: &ControlPlane, environment: &TestEnvironment) -> Child {
+    let place = [&["test", "endless.feature", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
+    let mut command = environment.command(&place);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    plane.wait_for_pod("openshift-cluster-version", "version-4.14.8-");
+    child
+}
+
+/// Interrupts a run and holds that it leaves nothing.
+fn is_interrupted(plane: &ControlPlane) {
+    let (environment, before) = (environment(plane), plane.objects());
+    let child = begun(plane, &environment);
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert_eq!(stderr.matches("removed ").count(), 1, "{stderr}");
+    assert_eq!(plane.objects(), before);
+}
+
+/// Kills a run, and holds that `windtunnel clean` removes what it left.
+fn is_cleaned_up(plane: &ControlPlane) {
+    let (environment, before) = (environment(plane), plane.objects());
+    let mut child = begun(plane, &environment);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_ne!(plane.objects(), before);
+    let cleaned = environment.run(&[&["clean"], &PLACE[..]].concat());
+    assert_eq!(cleaned.code, Some(0), "{cleaned}");
+    assert_eq!(cleaned.stderr.matches("removed ").count(), 1, "{cleaned}");
+    assert_eq!(plane.objects(), before);
+}
+
+#[test]
+fn an_interrupted_run_removes_what_it_made() {
+    let Some(plane) = ControlPlane::real() else { return };
+    is_interrupted(&plane);
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_clean() {
+    let Some(plane) = ControlPlane::real() else { return };
+    is_cleaned_up(&plane);
+}
+
+#[test]
+fn nothing_of_a_run_stays_beside_controllers_of_ours() {
+    let plane = ControlPlane::ours();
+    is_interrupted(&plane);
+    is_cleaned_up(&plane);
+}
+
+#[test]
+fn an_update_is_green_beside_controllers_of_ours() {
+    let plane = ControlPlane::ours();
+    let environment = environment(&plane);
+    let place = [&["run", "s.yaml", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
+    holds(&plane, || environment.run(&place), 1);
+}

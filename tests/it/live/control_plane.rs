@@ -1,0 +1,153 @@
+//! A control plane on the loopback, with a Ready node that no run made: the real one (etcd, kube-apiserver, kube-controller-manager
+//! and kube-scheduler as kind starts them), or an API server of ours with controllers of ours beside it.
+
+mod foreign;
+mod programs;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures::TryStreamExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, DynamicObject, ListParams, WatchEvent, WatchParams};
+use kube::discovery::{Discovery, verbs};
+
+use self::foreign::Heartbeat;
+use self::programs::Programs;
+use crate::cli::environment::{TestEnvironment, pause};
+use crate::cli::serve::{Served, client, run};
+
+/// The context of the kubeconfig.
+pub(crate) const CONTEXT: &str = "windtunnel";
+
+/// A control plane; its programs end when it is dropped.
+pub(crate) struct ControlPlane {
+    kubeconfig: String,
+    /// Dropped before the server that it writes to.
+    _heartbeat: Heartbeat,
+    _programs: Running,
+}
+
+/// What a control plane consists of.
+enum Running {
+    Real { _programs: Programs },
+    Ours { _served: Served, _environment: TestEnvironment },
+}
+
+/// A control plane that one test has for itself. Tests that wait for each other share the programs.
+pub(crate) struct Turn {
+    plane: Arc<ControlPlane>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl std::ops::Deref for Turn {
+    type Target = ControlPlane;
+
+    fn deref(&self) -> &ControlPlane {
+        &self.plane
+    }
+}
+
+impl ControlPlane {
+    /// The real control plane, when no other test uses it any more; `None` where a program is not on this machine.
+    pub(crate) fn real() -> Option<Turn> {
+        static SHARED: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
+        static TURN: Mutex<()> = Mutex::new(());
+        let plane = {
+            let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+            match shared.upgrade() {
+                Some(plane) => plane,
+                None => {
+                    let programs = Programs::start(CONTEXT)?;
+                    let kubeconfig = programs.kubeconfig().to_owned();
+                    let plane = Arc::new(Self::of(kubeconfig, Running::Real { _programs: programs }));
+                    *shared = Arc::downgrade(&plane);
+                    plane
+                }
+            }
+        };
+        Some(Turn { plane, _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner) })
+    }
+
+    /// A control plane of ours, which is on every machine.
+    pub(crate) fn ours() -> Self {
+        let environment = TestEnvironment::new();
+        let flags = ["--bare", "--kubernetes", "1.36", "--controllers", "all", "--kubeconfig", "config"];
+        let served = Served::start(&environment, &flags);
+        let kubeconfig = environment.read("config");
+        Self::of(kubeconfig, Running::Ours { _served: served, _environment: environment })
+    }
+
+    fn of(kubeconfig: String, programs: Running) -> Self {
+        run(foreign::install(&kubeconfig));
+        Self { _heartbeat: Heartbeat::start(kubeconfig.clone()), kubeconfig, _programs: programs }
+    }
+
+    /// The kubeconfig of a user who may do everything.
+    pub(crate) fn kubeconfig(&self) -> &str {
+        &self.kubeconfig
+    }
+
+    /// All objects that there are, as `KIND NAMESPACE/NAME`, but for Events, which the cluster's controllers write about what comes
+    /// and goes, and which expire.
+    pub(crate) fn objects(&self) -> BTreeSet<String> {
+        run(async {
+            let client = client(self.kubeconfig()).await;
+            let discovery = Discovery::new(client.clone()).run().await.unwrap();
+            let mut found = BTreeSet::new();
+            for (kind, can) in discovery.groups().flat_map(kube::discovery::ApiGroup::recommended_resources) {
+                if !can.supports_operation(verbs::LIST) || kind.kind == "Event" {
+                    continue;
+                }
+                let all = Api::<DynamicObject>::all_with(client.clone(), &kind);
+                for object in all.list(&ListParams::default()).await.unwrap().items {
+                    let namespace = object.metadata.namespace.unwrap_or_default();
+                    let name = object.metadata.name.unwrap_or_default();
+                    found.insert(format!("{} {namespace}/{name}", kind.kind));
+                }
+            }
+            found
+        })
+    }
+
+    /// The revision of the cluster.
+    pub(crate) fn revision(&self) -> String {
+        run(async {
+            let pods: Api<Pod> = Api::all(client(self.kubeconfig()).await);
+            pods.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap()
+        })
+    }
+
+    /// The pods that were bound to the node of others since a revision.
+    pub(crate) fn bound_to_foreign_node(&self, since: &str) -> BTreeSet<String> {
+        let params = WatchParams::default().fields(&format!("spec.nodeName={}", foreign::NODE)).timeout(1);
+        run(async {
+            let pods: Api<Pod> = Api::all(client(self.kubeconfig()).await);
+            let events = pods.watch(&params, since).await.unwrap();
+            let names = events.try_filter_map(async |event| match event {
+                WatchEvent::Added(pod) | WatchEvent::Modified(pod) | WatchEvent::Deleted(pod) => {
+                    Ok(pod.metadata.name)
+                }
+                WatchEvent::Bookmark(_) => Ok(None),
+                WatchEvent::Error(status) => panic!("{status:?}"),
+            });
+            names.try_collect().await.unwrap()
+        })
+    }
+
+    /// Waits until there is a pod with this prefix in its name.
+    pub(crate) fn wait_for_pod(&self, namespace: &str, prefix: &str) {
+        for _ in 0..1200 {
+            let found = run(async {
+                let pods: Api<Pod> = Api::namespaced(client(self.kubeconfig()).await, namespace);
+                let pods = pods.list(&ListParams::default()).await.unwrap().items;
+                pods.into_iter().any(|pod| pod.metadata.name.is_some_and(|name| name.starts_with(prefix)))
+            });
+            if found {
+                return;
+            }
+            pause(100);
+        }
+        panic!("there is no pod {namespace}/{prefix}*");
+    }
+}

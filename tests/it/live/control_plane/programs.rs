@@ -1,0 +1,199 @@
+//! The programs of a control plane, and the files that they share.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{Api, DeleteParams, PostParams};
+use kube::runtime::wait::{await_condition, conditions::is_deleted};
+use tempfile::TempDir;
+
+use crate::cli::environment::pause;
+use crate::cli::serve::{client, run};
+use crate::skipped::skipped;
+
+/// The token of the administrator.
+const TOKEN: &str = "administrator";
+/// How often it is looked whether something is there, and the pause between: a minute and a half in all.
+const LOOKS: u32 = 900;
+const PAUSE_MILLIS: u64 = 100;
+
+/// Running programs. They are killed in the reverse order of their start.
+pub(super) struct Programs {
+    running: Vec<(&'static str, Child)>,
+    kubeconfig: String,
+    folder: TempDir,
+}
+
+impl Programs {
+    /// Starts all programs and waits until their work shows; `None` where one is not on this machine.
+    pub(super) fn start(context: &str) -> Option<Self> {
+        let names = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+        let [etcd, api_server, controllers, scheduler] = crate::real::programs(names)?;
+        let mut folder = tempfile::Builder::new();
+        folder.prefix("windtunnel-");
+        // etcd waits for the disk at every write: it is to be none.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { folder.tempdir_in(memory) } else { folder.tempdir() }.unwrap();
+        let mut programs = Self { running: Vec::new(), kubeconfig: String::new(), folder };
+        let store = programs.start_etcd(&etcd);
+        programs.start_api_server(&api_server, &store, context);
+        programs.start_controllers(&controllers, &scheduler);
+        if run(keeps_namespaces(&programs.kubeconfig)) {
+            skipped("kube-apiserver is of OpenShift's Kubernetes, which keeps namespaces of OpenShift for ever");
+            return None;
+        }
+        Some(programs)
+    }
+
+    /// The kubeconfig of the administrator.
+    pub(super) fn kubeconfig(&self) -> &str {
+        &self.kubeconfig
+    }
+
+    /// Starts etcd; its URL.
+    fn start_etcd(&mut self, program: &Path) -> String {
+        let [own, peers] = free_ports().map(|port| format!("http://127.0.0.1:{port}"));
+        let mut command = Command::new(program);
+        command.arg("--data-dir").arg(self.file("etcd"));
+        command.args(["--listen-client-urls", &own, "--advertise-client-urls", &own]);
+        command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
+        command.args(["--initial-cluster", &format!("default={peers}")]);
+        self.spawn("etcd", command);
+        own
+    }
+
+    /// Starts kube-apiserver on a certificate of its own, as kind does it: nodes have their rights by the node authorizer.
+    fn start_api_server(&mut self, program: &Path, store: &str, context: &str) {
+        let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        let (key, tokens) = (self.write("accounts.key", &key), self.write("tokens.csv", ADMINISTRATOR));
+        let [port] = free_ports();
+        let mut command = Command::new(program);
+        command.arg("--cert-dir").arg(self.file("certificates"));
+        command.arg("--token-auth-file").arg(tokens);
+        command.arg("--service-account-key-file").arg(&key);
+        command.arg("--service-account-signing-key-file").arg(&key);
+        command.args(["--etcd-servers", store, "--secure-port", &port.to_string()]);
+        command.args(["--bind-address", "127.0.0.1", "--advertise-address", "192.0.2.1"]);
+        command.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
+        command.args(["--service-cluster-ip-range", "10.96.0.0/16", "--endpoint-reconciler-type", "none"]);
+        command.args(["--authorization-mode", "Node,RBAC", "--allow-privileged=true"]);
+        command.args(["--enable-admission-plugins", "NodeRestriction"]);
+        self.spawn("kube-apiserver", command);
+        let certificate = self.file("certificates").join("apiserver.crt");
+        self.wait_for("kube-apiserver", || certificate.is_file());
+        self.kubeconfig = kubeconfig(port, &fs::read(&certificate).unwrap(), context);
+        self.wait_for("kube-apiserver", || run(is_ready(&self.kubeconfig)));
+    }
+
+    fn start_controllers(&mut self, controllers: &Path, scheduler: &Path) {
+        let kubeconfig = self.write("kubeconfig", &self.kubeconfig.clone());
+        let shared = |program: &Path| {
+            let mut command = Command::new(program);
+            command.arg("--kubeconfig").arg(&kubeconfig);
+            command.args(["--leader-elect=false", "--secure-port=0", "--bind-address=127.0.0.1"]);
+            command
+        };
+        let mut command = shared(controllers);
+        command.arg("--service-account-private-key-file").arg(self.file("accounts.key"));
+        command.arg("--root-ca-file").arg(self.file("certificates").join("apiserver.crt"));
+        command.arg("--use-service-account-credentials=true");
+        self.spawn("kube-controller-manager", command);
+        self.spawn("kube-scheduler", shared(scheduler));
+        self.wait_for("kube-controller-manager", || run(has_controllers(&self.kubeconfig)));
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.file(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn spawn(&mut self, name: &'static str, mut command: Command) {
+        let log = File::create(self.file(&format!("{name}.log"))).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        self.running.push((name, command.spawn().unwrap()));
+    }
+
+    /// Waits until what a program does shows; prints the end of its log if it never does.
+    fn wait_for(&self, name: &str, shows: impl Fn() -> bool) {
+        for _ in 0..LOOKS {
+            if shows() {
+                return;
+            }
+            pause(PAUSE_MILLIS);
+        }
+        let log = fs::read_to_string(self.file(&format!("{name}.log"))).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        panic!("{name} is not ready:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        for (_, program) in self.running.iter_mut().rev() {
+            // It may have ended by itself.
+            let _ = program.kill();
+            let _ = program.wait();
+        }
+    }
+}
+
+/// The file of the tokens: token, user, uid and groups.
+const ADMINISTRATOR: &str = "administrator,administrator,1,\"system:masters\"\n";
+
+/// Ports of the loopback that nobody listens at.
+fn free_ports<const N: usize>() -> [u16; N] {
+    let sockets = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    sockets.map(|socket| socket.local_addr().unwrap().port())
+}
+
+fn kubeconfig(port: u16, certificate: &[u8], context: &str) -> String {
+    let authority = STANDARD.encode(certificate);
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: {context}\n\
+         clusters:\n- name: {context}\n  cluster: {{server: 'https://127.0.0.1:{port}', certificate-authority-data: {authority}}}\n\
+         users:\n- name: administrator\n  user: {{token: {TOKEN}}}\n\
+         contexts:\n- name: {context}\n  context: {{cluster: {context}, user: administrator}}\n"
+    )
+}
+
+async fn is_ready(kubeconfig: &str) -> bool {
+    let request = http::Request::get("/readyz").body(Vec::new()).unwrap();
+    client(kubeconfig).await.request_text(request).await.is_ok()
+}
+
+/// Whether the API server lets nobody delete a namespace of OpenShift.
+async fn keeps_namespaces(kubeconfig: &str) -> bool {
+    let namespaces: Api<Namespace> = Api::all(client(kubeconfig).await);
+    let mut namespace = Namespace::default();
+    namespace.metadata.name = Some("openshift-config".to_owned());
+    let created = namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    if namespaces.delete("openshift-config", &DeleteParams::default()).await.is_err() {
+        return true;
+    }
+    let gone = await_condition(namespaces, "openshift-config", is_deleted(&created.metadata.uid.unwrap()));
+    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap().unwrap();
+    false
+}
+
+/// Whether the controller manager has published its certificate, which it does into every namespace.
+async fn has_controllers(kubeconfig: &str) -> bool {
+    let namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
+    for namespace in namespaces {
+        let published: Api<ConfigMap> = Api::namespaced(client(kubeconfig).await, namespace);
+        if !published.get_opt("kube-root-ca.crt").await.is_ok_and(|found| found.is_some()) {
+            return false;
+        }
+    }
+    true
+}
