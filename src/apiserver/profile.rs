@@ -15,8 +15,6 @@ pub struct Profile {
     pub status_scope: StatusScope,
     /// Whether field paths of schema errors of a status write begin with `status`.
     pub status_in_field: bool,
-    /// Whether the path within the sentence (`... in body`) of a status write begins with `status`.
-    pub status_in_text: bool,
     /// Whether an enum violation stops the evaluation of rules (and so adds the remark about it).
     pub enum_blocks_rules: bool,
     /// Whether an object with too few or too many properties is not looked into (kubernetes/kube-openapi#412).
@@ -79,7 +77,6 @@ const TABLE: &[Profile] = {
         ratchets_status: false,
         status_scope: WholeObject,
         status_in_field: true,
-        status_in_text: true,
         enum_blocks_rules: false,
         counts_end_objects: true,
         rules: false,
@@ -104,7 +101,6 @@ const TABLE: &[Profile] = {
         rules_have_reasons: true,
         status_scope: StatusOnly,
         status_in_field: false,
-        status_in_text: false,
         ..V27
     };
     const V29: Profile = Profile { minor: 29, enum_blocks_rules: true, ..V28 };
@@ -118,7 +114,6 @@ const TABLE: &[Profile] = {
     const V31: Profile = Profile {
         minor: 31,
         status_in_field: true,
-        status_in_text: true,
         selectable_fields: true,
         refuses_while_initialising: true,
         ..V30
@@ -128,7 +123,7 @@ const TABLE: &[Profile] = {
         Profile { minor: 33, ratchets_status: true, watch_list: false, discovery: &["v2"], ..V32 };
     const V34: Profile =
         Profile { minor: 34, too_long: TooLong::BytesOrByte, json_values: true, watch_list: true, ..V33 };
-    const V35: Profile = Profile { minor: 35, status_in_text: false, rules_show_values: true, ..V34 };
+    const V35: Profile = Profile { minor: 35, rules_show_values: true, ..V34 };
     const V36: Profile =
         Profile { minor: 36, relaxed_service_names: true, constrained_impersonation: true, ..V35 };
     &[OLDEST, V25, V27, V28, V29, V30, V31, V32, V33, V34, V35, V36]
@@ -213,9 +208,6 @@ mod tests {
     fn the_prefix_of_status_paths_was_lost_from_1_28_to_1_30() {
         let lost: Vec<u32> = (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_field).collect();
         assert_eq!(lost, [28, 29, 30]);
-        let lost_in_text: Vec<u32> =
-            (24..=36).filter(|minor| !Profile::of(*minor, false).status_in_text).collect();
-        assert_eq!(lost_in_text, [28, 29, 30, 35, 36]);
     }
 
     #[test]

@@ -10,9 +10,11 @@ use regex::{Regex, RegexBuilder};
 /// The most memory that a compiled pattern may take, in bytes.
 const SIZE_LIMIT: usize = 32 << 20;
 
-/// So many patterns are remembered, of which none takes more than so many bytes.
-const KNOWN_MAX: usize = 256;
-const KNOWN_SIZE_MAX: usize = 256 << 10;
+/// The most bytes of a small pattern, and how many of these are remembered.
+const SMALL_SIZE: usize = 256 << 10;
+const SMALL_COUNT: usize = 256;
+/// How many larger patterns are remembered: enough for a definition that has one in several places.
+const LARGE_COUNT: usize = 4;
 
 /// Compiles a pattern as `regexp.Compile` does: classes know ASCII alone, and what the library adds to Go is refused.
 ///
@@ -20,18 +22,16 @@ const KNOWN_SIZE_MAX: usize = 256 << 10;
 /// What is wrong with the pattern, in Go's words for all common mistakes.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(known) = known().get(pattern) {
-        return Ok(known.clone());
+        return Ok(known);
     }
     let wrong = |why: &str| format!("error parsing regexp: {why}");
     let translated = translate::translate(pattern).map_err(|why| wrong(&why))?;
     let build = |limit| RegexBuilder::new(&translated).size_limit(limit).build();
-    let built = match build(KNOWN_SIZE_MAX) {
-        Ok(small) => {
-            remember(pattern, &small);
-            return Ok(small);
+    let built = match build(SMALL_SIZE) {
+        Err(regex::Error::CompiledTooBig(_)) => {
+            build(SIZE_LIMIT).inspect(|large| remember(&mut known().large, LARGE_COUNT, pattern, large))
         }
-        Err(regex::Error::CompiledTooBig(_)) => build(SIZE_LIMIT),
-        wrong => wrong,
+        built => built.inspect(|small| remember(&mut known().small, SMALL_COUNT, pattern, small)),
     };
     built.map_err(|error| {
         if matches!(error, regex::Error::CompiledTooBig(_)) {
@@ -43,18 +43,28 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-type Known = BTreeMap<String, Regex>;
-
 /// Patterns that were compiled. Definitions are validated, read and compared again and again, and those of all releases and
 /// clusters have the same few: compiling them is most of what creating a definition takes.
+#[derive(Debug)]
+struct Known {
+    small: BTreeMap<String, Regex>,
+    large: BTreeMap<String, Regex>,
+}
+
+impl Known {
+    fn get(&self, pattern: &str) -> Option<Regex> {
+        self.small.get(pattern).or_else(|| self.large.get(pattern)).cloned()
+    }
+}
+
 fn known() -> MutexGuard<'static, Known> {
-    static KNOWN: Mutex<Known> = Mutex::new(Known::new());
+    static KNOWN: Mutex<Known> = Mutex::new(Known { small: BTreeMap::new(), large: BTreeMap::new() });
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn remember(pattern: &str, compiled: &Regex) {
-    let mut known = known();
-    if known.len() >= KNOWN_MAX {
+/// Remembers a pattern among at most `count` of its size.
+fn remember(known: &mut BTreeMap<String, Regex>, count: usize, pattern: &str, compiled: &Regex) {
+    if known.len() >= count {
         known.clear();
     }
     known.insert(pattern.to_owned(), compiled.clone());
@@ -99,6 +109,16 @@ mod tests {
             (r"^[\060-9]+$", "09", true),
         ] {
             assert_eq!(compile(pattern).unwrap().is_match(text), found, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_remembered_whatever_its_size() {
+        for (pattern, is_large) in [("^small-[a-z]+$", false), (r"^large-\p{L}{1,20}$", true)] {
+            compile(pattern).unwrap();
+            let known = known();
+            let found = (known.small.contains_key(pattern), known.large.contains_key(pattern));
+            assert_eq!(found, (!is_large, is_large), "{pattern}");
         }
     }
 

@@ -21,8 +21,6 @@ pub(crate) struct Context<'p> {
     pub(crate) profile: &'p Profile,
     /// What field paths begin with.
     pub(crate) field_prefix: &'p str,
-    /// What paths within sentences begin with.
-    pub(crate) text_prefix: &'p str,
 }
 
 /// What a walk found.
@@ -88,13 +86,9 @@ impl Walk<'_> {
         path.under(self.context.field_prefix)
     }
 
-    fn text(&self, path: &Path<'_>) -> String {
-        path.under(self.context.text_prefix)
-    }
-
     /// An error of the kind that says what stands `in body`.
     fn in_body(&self, path: &Path<'_>, value: Shown, words: &str) -> FieldError {
-        let detail = format!("{} in body {words}", self.text(path));
+        let detail = format!("{path} in body {words}");
         FieldError { cause: Cause::Invalid, field: self.field(path), value, detail }
     }
 

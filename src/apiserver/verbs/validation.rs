@@ -45,7 +45,7 @@ pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
     };
     let mut errors = metadata::check(object, names, profile);
     if let Some(custom) = &kind.custom {
-        let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
+        let context = validate::Context { profile, field_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
         errors.extend(beyond_schema(custom, object, None, None));
         let judged = Judged { object, old: None, ratchets: false };
@@ -125,12 +125,8 @@ fn custom_update(
     let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
     let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
     let mut errors = if let Some(Written { status: delta, was_checked, .. }) = status_only {
-        let prefix = |named: bool| if named { "status" } else { "" };
-        let context = validate::Context {
-            profile,
-            field_prefix: prefix(profile.status_in_field),
-            text_prefix: prefix(profile.status_in_text),
-        };
+        let field_prefix = if profile.status_in_field { "status" } else { "" };
+        let context = validate::Context { profile, field_prefix };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
                 let before = if was_checked { Before::checked } else { Before::new };
@@ -141,7 +137,7 @@ fn custom_update(
             _ => Vec::new(),
         }
     } else {
-        let context = validate::Context { profile, field_prefix: "", text_prefix: "" };
+        let context = validate::Context { profile, field_prefix: "" };
         let checked = status.filter(|status| status.was_checked);
         let old =
             checked.map(|status| Before::checked(old, status.object)).or(ratchets.then_some(old.into()));

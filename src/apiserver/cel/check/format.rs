@@ -129,7 +129,7 @@ impl Takes {
 /// The name of a type without those that it is made of.
 fn name(of: &Type) -> &str {
     match of {
-        Type::Dyn => "dyn",
+        Type::Dyn | Type::Param(_) => "dyn",
         Type::Error => "!error!",
         Type::Null => "null_type",
         Type::Bool => "bool",
@@ -145,6 +145,5 @@ fn name(of: &Type) -> &str {
         Type::Map(..) => "map",
         Type::Object(decl) => &decl.name,
         Type::Opaque(name, _) => name,
-        Type::Param(_) => "dyn",
     }
 }

@@ -57,7 +57,7 @@ impl Walk<'_> {
                 return;
             }
         }
-        let context = validate::Context { profile: self.profile, field_prefix: at, text_prefix: "" };
+        let context = validate::Context { profile: self.profile, field_prefix: at };
         self.errors.extend(validate::validate(default, None, &schema, context));
     }
 }

@@ -41,7 +41,7 @@ impl Walk<'_> {
 
     fn composition(&self, path: &Path<'_>, words: &str) -> FieldError {
         let field = if self.context.field_prefix.is_empty() { "" } else { self.context.field_prefix };
-        FieldError::invalid(field, json!(""), format!("\"{}\" {words}", self.text(path)))
+        FieldError::invalid(field, json!(""), format!("\"{path}\" {words}"))
     }
 
     fn any_of(&self, value: &Value, branches: &[Structural], path: &Path<'_>, found: &mut Findings) {

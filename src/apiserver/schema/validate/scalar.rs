@@ -53,7 +53,7 @@ impl Walk<'_> {
             if range.holds(value) {
                 return;
             }
-            let detail = format!("{what} value must be of type {range} in {}", self.text(path));
+            let detail = format!("{what} value must be of type {range} in {path}");
             let field = if self.context.field_prefix.is_empty() { "" } else { self.context.field_prefix };
             found.errors.push(FieldError::invalid(field, json!(""), detail));
         };
