@@ -100,7 +100,7 @@ fn libraries() {
             json!(true),
         ),
         ("optional.of(1).or(optional.of(2)).value() + optional.none().orValue(5)", json!(6)),
-        ("[1, ?self.?zz, ?optional.of(2)]", json!([1, 2])),
+        ("[1, ?optional.none(), ?optional.of(2)]", json!([1, 2])),
         ("timestamp('2024-02-29T01:02:03.5Z').getDayOfYear() + duration('90m').getHours()", json!(60)),
         ("string(timestamp('2024-01-01T00:00:00Z') + duration('1h30m'))", json!("2024-01-01T01:30:00Z")),
         ("int('12') + int(3.9) + int(timestamp('1970-01-01T00:00:05Z'))", json!(20)),
