@@ -77,8 +77,8 @@ impl Session {
     /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
     /// [`SessionError::Broken`]: an invariant that the plan holds was broken meanwhile.
     pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
-        let shown = |error| self.simulation.blamed(error).hidden(|text| self.simulation.hide(text));
-        self.play_plainly(step).map_err(shown)
+        let played = self.play_plainly(step);
+        played.map_err(|error| self.simulation.blamed(error).hidden(|text| self.simulation.hide(text)))
     }
 
     /// The same for a step that may be played again: what fails is not yet what came of it.

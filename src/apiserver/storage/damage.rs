@@ -1,7 +1,6 @@
 //! Data files that were cut short or changed: each opens with what was written, or is refused in words, and stays as it was.
 
 use std::fs;
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -115,24 +114,6 @@ fn every_byte_of_the_header_may_be_wrong() {
             }
         }
     }
-}
-
-#[test]
-fn damage_that_comes_while_the_server_works_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, expected) = written(folder.path());
-    assert!(DataDir::open(folder.path()).unwrap().begin().unwrap().objects == expected);
-    let mut data = DataDir::open(folder.path()).unwrap();
-    let path = folder.path().join(FILE);
-    let pages = usize::try_from(fs::metadata(&path).unwrap().len()).unwrap() - 4096;
-    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
-    file.seek(SeekFrom::Start(4096)).unwrap();
-    file.write_all(&vec![0xff; pages]).unwrap();
-    for _ in 0..2 {
-        let why = data.begin().unwrap_err().to_string();
-        assert!(why.contains("the file is damaged"), "{why}");
-    }
-    assert!(data.commit(&[change(1)]).is_err());
 }
 
 #[cfg(unix)]

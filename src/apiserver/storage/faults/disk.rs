@@ -62,6 +62,11 @@ impl Disk {
         self.0.lock().unwrap().fault = None;
     }
 
+    /// Writes nonsense over all but the header.
+    pub(super) fn garble(&self) {
+        self.0.lock().unwrap().cached[4096..].fill(0xff);
+    }
+
     pub(super) fn has_failed(&self) -> bool {
         self.0.lock().unwrap().failed
     }
