@@ -28,6 +28,12 @@ const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 /// What else must stay the same, such as keys.
 const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
 
+/// Bytes that only show that there is room for them, after there was none.
+const TRIAL: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("trial");
+
+/// For how many bytes there must be room at least, after there was none.
+const ROOM: usize = 1 << 16;
+
 const REVISION: &str = "revision";
 const STARTS: &str = "starts";
 const FORMAT: &str = "format";
@@ -40,6 +46,8 @@ pub struct DataDir {
     disk: Arc<dyn StorageBackend>,
     /// `None` after an error, until the next transaction.
     database: Option<Database>,
+    /// How much a commit had to write that failed, in bytes; 0 if the last one did not.
+    refused: usize,
     place: String,
 }
 
@@ -63,7 +71,7 @@ impl DataDir {
 
     /// The same for a database on any disk.
     pub(super) fn on(disk: Arc<dyn StorageBackend>, place: String) -> Result<Self, StorageError> {
-        let mut data = Self { disk, database: None, place };
+        let mut data = Self { disk, database: None, refused: 0, place };
         data.prepare()?;
         Ok(data)
     }
@@ -73,6 +81,7 @@ impl DataDir {
         let format = self.transaction(|write| {
             write.open_table(OBJECTS)?;
             write.open_table(SETTINGS)?;
+            write.delete_table(TRIAL)?;
             let mut numbers = write.open_table(NUMBERS)?;
             let format = numbers.get(FORMAT)?.map(|format| format.value());
             if format.is_none() {
@@ -187,20 +196,46 @@ impl DataDir {
 
 impl Storage for DataDir {
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError> {
+        let rows: Vec<(String, Option<Vec<u8>>)> = changes.iter().map(row).collect();
+        let revision = changes.iter().map(|change| change.revision).max().unwrap_or_default();
+        let size = rows.iter().filter_map(|(_, text)| Some(text.as_ref()?.len())).sum();
+        let outcome = self.try_room().and_then(|()| self.write(&rows, revision));
+        self.refused = if outcome.is_ok() { 0 } else { self.refused.max(size).max(ROOM) };
+        outcome
+    }
+}
+
+/// The place of an object, and its text.
+fn row(Change { key, object, .. }: &Change) -> (String, Option<Vec<u8>>) {
+    let place = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
+    (place, object.as_ref().map(|object| serde_json::to_vec(object).unwrap_or_default()))
+}
+
+impl DataDir {
+    /// After a commit that failed: there must be room for as much again. A small commit that fits on a full disk shows
+    /// nothing.
+    fn try_room(&mut self) -> Result<(), StorageError> {
+        let size = self.refused;
+        if size == 0 {
+            return Ok(());
+        }
         self.transaction(|write| {
+            write.open_table(TRIAL)?.insert("", vec![0; size].as_slice())?;
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, rows: &[(String, Option<Vec<u8>>)], revision: u64) -> Result<(), StorageError> {
+        let tried = self.refused > 0;
+        self.transaction(|write| {
+            if tried {
+                write.delete_table(TRIAL)?;
+            }
             let mut objects = write.open_table(OBJECTS)?;
-            let mut revision = 0;
-            for Change { key, revision: at, object } in changes {
-                let place = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
-                revision = revision.max(*at);
-                match object {
-                    Some(object) => {
-                        let text = serde_json::to_vec(object).unwrap_or_default();
-                        objects.insert(place.as_str(), text.as_slice())?;
-                    }
-                    None => {
-                        objects.remove(place.as_str())?;
-                    }
+            for (place, text) in rows {
+                match text {
+                    Some(text) => drop(objects.insert(place.as_str(), text.as_slice())?),
+                    None => drop(objects.remove(place.as_str())?),
                 }
             }
             let mut numbers = write.open_table(NUMBERS)?;

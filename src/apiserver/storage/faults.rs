@@ -162,7 +162,7 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
     };
     *follower.lock().unwrap() = Some(Follower::new(&shared));
     place.set(shared.clone()).unwrap();
-    let mut known = Content::new();
+    let (mut known, mut refused) = (Content::new(), None);
     for (name, n) in WRITES {
         let written = shared.write(&write(&known, name, n), &Identity::admin(), now());
         let mut next = known.clone();
@@ -170,15 +170,21 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
             Some(n) => drop(next.insert(name.to_owned(), n.to_owned())),
             None => drop(next.remove(name)),
         }
+        match written.as_ref().map_err(|refusal| refusal.code) {
+            Ok(_) => (known, refused) = (next, None),
+            Err(500) => {
+                assert!(disk.has_failed(), "{written:?}");
+                refused = Some(next);
+            }
+            // There is nothing to delete, since it was refused.
+            Err(code) => assert_eq!((code, n), (404, None)),
+        }
         // A machine that goes down now, or a process that is killed, has all that was answered.
         if written.is_err() {
-            assert!(disk.has_failed(), "{written:?}");
             for after in [disk.as_cached(), disk.as_synced()] {
                 let found = reopened(after).0;
-                assert!(found == known || found == next, "{found:?} instead of {known:?}");
+                assert!(found == known || Some(&found) == refused.as_ref(), "{found:?}, not {known:?}");
             }
-        } else {
-            known = next;
         }
         *acknowledged.lock().unwrap() = known.clone();
         let shown = shared.with(|server| (content(server), server.revision(), server.visible_revision()));

@@ -16,11 +16,17 @@ cluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
 - run: oc get secret login -n default -o yaml
 - run: oc get secrets -n default -o json
-- run: {command: oc get secret login -n default -o jsonpath={.data.pin}, prints: cHc3}
+- run:
+    command: oc get secret login -n default -o jsonpath={.data.pin}
+    prints: cHc3
 - run: oc get secret login -n default -o jsonpath={.data.password}
 - keep: {as: password}
-- run: {command: oc get configmap copy -n default -o jsonpath={.data.copy}, prints: $(kept password)}
-- run: {command: oc get secret login -n default -o yaml, prints: nothing of this kind}
+- run:
+    command: oc get configmap copy -n default -o jsonpath={.data.copy}
+    prints: $(kept password)
+- run:
+    command: oc get secret login -n default -o yaml
+    prints: nothing of this kind
 ";
 
 #[test]
