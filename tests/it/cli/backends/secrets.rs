@@ -11,7 +11,7 @@ const LONG: (&str, &str) = ("correct-horse-battery", "Y29ycmVjdC1ob3JzZS1iYXR0ZX
 const SHORT: (&str, &str) = ("pw7", "cHc3");
 
 const SCENARIO: &str = r"
-scenario: secrets
+name: secrets
 cluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
 - run: oc get secret login -n default -o yaml
