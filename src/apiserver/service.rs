@@ -97,19 +97,19 @@ impl Shared {
     /// Calls the server directly, and wakes watchers if it moved. With a storage, waits until the changes are durable; what a
     /// storage does not take is taken back, whatever the call returned.
     pub fn with<T>(&self, call: impl FnOnce(&mut ApiServer) -> T) -> T {
-        let (result, receipt) = self.locked(call, false, Writer::submit_sync);
+        let (result, receipt) = self.locked(call, |_| false, Writer::submit_sync);
         if let Some(receipt) = receipt {
             let _ = receipt.durable();
         }
         result
     }
 
-    /// Calls the server, and hands its changes over in the order in which they were made; if there are none, and only then
-    /// if `fence` says so, what the call saw and is not durable yet is waited for all the same.
+    /// Calls the server, and hands its changes over in the order in which they were made. If there are none, `saw` tells
+    /// whether the call saw what is not durable yet, which is waited for then.
     fn locked<T, W>(
         &self,
         call: impl FnOnce(&mut ApiServer) -> T,
-        fence: bool,
+        saw: impl FnOnce(&ApiServer) -> bool,
         submit: impl FnOnce(&Writer, Written) -> W,
     ) -> (T, Option<W>) {
         let mut server = self.lock();
@@ -124,7 +124,7 @@ impl Shared {
         };
         let changes = server.store.take_changes();
         let wrote = !changes.is_empty();
-        let waits = wrote || fence && server.store.is_pending();
+        let waits = wrote || self.writer.is_some() && saw(&server);
         let submitted = self.writer.as_ref().filter(|_| waits).map(|writer| {
             // Those who follow these tables are woken once they may see it.
             submit(writer, Written { changes, moved: tables.clone() })
@@ -155,7 +155,8 @@ impl Shared {
         let mut attempt = Attempt::default();
         loop {
             let advance = |server: &mut ApiServer| server.advance(request, now, &mut attempt);
-            let (step, submitted) = self.locked(advance, true, |writer, written| {
+            let saw = |server: &ApiServer| durable::saw_pending(server, request);
+            let (step, submitted) = self.locked(advance, saw, |writer, written| {
                 (!written.changes.is_empty(), writer.submit(written))
             });
             if let Some((wrote, ticket)) = submitted

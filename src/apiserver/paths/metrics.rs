@@ -100,7 +100,7 @@ impl ApiServer {
             "apiserver_longrunning_requests{{component=\"apiserver\",verb=\"WATCH\"}} {watchers}"
         );
         head(&mut text, "etcd_current_revision", "gauge", "The revision of the last write.");
-        let _ = writeln!(text, "etcd_current_revision {}", self.store.revision());
+        let _ = writeln!(text, "etcd_current_revision {}", self.store.visible());
         Reply::new(200, ReplyBody::Bytes { content_type: CONTENT_TYPE, bytes: text.into() })
     }
 }

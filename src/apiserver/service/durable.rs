@@ -6,7 +6,7 @@ use super::moved::Moved;
 use super::{Shared, lock};
 use crate::apiserver::paths;
 use crate::apiserver::reply::Reply;
-use crate::apiserver::request::{Request, Target};
+use crate::apiserver::request::{Method, Request, Target};
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::Refused;
 use crate::apiserver::storage::writer::{self, Memory, Writer, Written};
@@ -17,6 +17,21 @@ use crate::model::{Identity, Object, Refusal, Write};
 /// The answer to a write that the storage did not take.
 pub(super) fn refused(error: &StorageError) -> Refused {
     Refused::internal(format!("storage: {error}"))
+}
+
+/// Whether the answer to a request may tell of what is not durable yet.
+pub(super) fn saw_pending(server: &ApiServer, request: &Request<'_>) -> bool {
+    let store = &server.store;
+    let definitions = || store.is_pending_in(server.crd_table);
+    match &request.target {
+        _ if !store.is_pending() => false,
+        Target::Path(path) => !paths::health::is_probe(path) && definitions(),
+        Target::Resource(path) if request.method == Method::Get => match server.catalog.resolve(path) {
+            Ok(kind) => store.is_pending_in(kind.table) || kind.custom.is_some() && definitions(),
+            Err(_) => definitions(),
+        },
+        Target::Resource(_) => true,
+    }
 }
 
 impl Shared {
@@ -53,7 +68,7 @@ impl Shared {
     /// The server's refusal.
     pub fn write_by(&self, agent: &str, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
         let call = |server: &mut ApiServer| server.write_by(agent, write, who, now);
-        let (result, receipt) = self.locked(call, false, Writer::submit_sync);
+        let (result, receipt) = self.locked(call, |_| false, Writer::submit_sync);
         match receipt.map_or(Ok(()), writer::Receipt::durable) {
             Ok(()) => result,
             Err(error) => Reply::refused(&refused(&error)).into_object(),

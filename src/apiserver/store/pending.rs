@@ -62,6 +62,16 @@ impl Store {
         self.pending.as_ref().map_or(self.revision, |pending| pending.durable)
     }
 
+    /// The same for the objects of a table.
+    pub(crate) fn is_pending_in(&self, table: TableId) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.undo.iter().any(|undo| undo.table == table))
+    }
+
+    /// The revision of what a table holds now: one that clients may see, unless some of it is not durable yet.
+    pub(crate) fn shown(&self, table: TableId) -> u64 {
+        if self.is_pending_in(table) { self.revision } else { self.visible() }
+    }
+
     /// Why the storage takes no writes, if it took none the last time.
     pub(crate) fn stalled(&self) -> Option<&str> {
         self.pending.as_ref()?.stalled.as_deref()

@@ -65,7 +65,7 @@ impl ApiServer {
         // Nobody is told how many more a selector would choose, only whether there are any.
         let remaining =
             if selector.is_everything() { rest.count() } else { usize::from(rest.next().is_some()) };
-        let revision = past.unwrap_or(self.store.revision());
+        let revision = past.unwrap_or(self.store.shown(call.kind.table));
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if kind.custom.is_some() {
             metadata["continue"] = json!("");

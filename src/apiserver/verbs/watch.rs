@@ -72,7 +72,7 @@ impl ApiServer {
         asked: Option<u64>,
     ) -> (u64, VecDeque<Initial>) {
         let query = &call.request.query;
-        let revision = self.store.revision();
+        let revision = self.store.shown(call.kind.table);
         let from_now = matches!(asked, None | Some(0));
         let send_initial = query.get("sendInitialEvents");
         let streams = self.profile.watch_list;

@@ -83,7 +83,8 @@ pub(in crate::cli) struct ServeArgs {
     /// Seed of everything that is drawn at random in the cluster.
     #[arg(long, default_value_t = 1)]
     pub(in crate::cli) seed: u64,
-    /// Keep everything in DIR, so that it is there again the next time: objects, the token and the certificate authority.
+    /// Keep everything in DIR, so that it is there again the next time: objects, the token and the certificate authority. While
+    /// the disk refuses writes, they are answered with 500, and /readyz fails.
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) data_dir: Option<PathBuf>,
 }
@@ -98,7 +99,7 @@ pub(in crate::cli) struct Listening {
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1", value_name = "IP")]
     pub(in crate::cli) address: std::net::IpAddr,
-    /// Write a kubeconfig of the administrator to FILE.
+    /// Write a kubeconfig of the administrator to FILE, whose folder must exist.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) kubeconfig: Option<PathBuf>,
     /// Keep what else is in the kubeconfig: only the cluster, user and context `windtunnel` are replaced, and chosen.
