@@ -119,6 +119,7 @@ impl Backend for Existing {
         // From here on whatever is made is removed by `end`.
         remote::let_kubelets_work(&bound.0, &bound.1)?;
         if controllers {
+            link.wait_for_controllers();
             heartbeats::start(&bound.0, &bound.1, capabilities.speed, time);
         }
         let speed = Some(self.cluster.speed);

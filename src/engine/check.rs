@@ -6,8 +6,10 @@ use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
 use super::{check_monitoring, check_nodes, check_status, check_writes, command};
+use crate::actors;
+use crate::base::rng::Streams;
 use crate::model::{Object, View};
-use crate::scenario::plan::{ObjectRef, What};
+use crate::scenario::plan::{ObjectRef, TextMatch, What, WriteMatch};
 
 /// Checks one expectation at this moment. `baseline` is the cluster at the beginning of a check over time.
 ///
@@ -48,7 +50,7 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
         What::Phases { node, phases } => check_nodes::phases(&simulation.phases, node, phases),
         What::Phase { node, phase } => check_nodes::phase(&simulation.phases, node, *phase),
         What::Reboots { node, times } => check_nodes::reboots(simulation, node, *times),
-        What::Writes(wanted) => check_writes::in_order(&simulation.record, wanted),
+        What::Writes(wanted) => check_writes::in_order(&simulation.record, &recorded(simulation, wanted)),
         What::OnlyWrites(wanted) => check_writes::exactly(&simulation.record, wanted),
         What::Statuses { of, condition, statuses } => {
             check_writes::statuses(&simulation.record, of, condition, statuses)
@@ -56,12 +58,29 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
     }
 }
 
+/// The writes that a record has if they were made: none of the cluster's own controllers, where it has some.
+fn recorded<'w>(simulation: &Simulation, wanted: &'w [WriteMatch]) -> Vec<&'w WriteMatch> {
+    if !simulation.door.capabilities().controllers {
+        return wanted.iter().collect();
+    }
+    let controllers = actors::kubernetes(&Streams::new(0));
+    let is_of_one = |write: &&WriteMatch| match &write.by {
+        Some(TextMatch::Equals(by)) => controllers.iter().any(|controller| controller.name() == by),
+        _ => false,
+    };
+    wanted.iter().filter(|write| !is_of_one(write)).collect()
+}
+
 /// Refuses expectations about all that there was, where others write what is in no record.
 ///
 /// # Errors
 /// [`SessionError::Unable`]
 pub(super) fn can_be_known(simulation: &Simulation, what: &What) -> Result<(), SessionError> {
-    let is_of_all = matches!(what, What::Never(..) | What::OnlyWrites(_));
+    let is_of_all = match what {
+        What::Never(..) | What::OnlyWrites(_) => true,
+        What::Writes(wanted) => recorded(simulation, wanted).is_empty(),
+        _ => false,
+    };
     if is_of_all && simulation.door.capabilities().controllers {
         let why =
             "nobody records what the cluster's own controllers write, so nobody knows all that there was";

@@ -11,7 +11,7 @@ use crate::record::{Entry, Event, Record, WriteEvent};
 use crate::scenario::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 
 /// Whether writes like these were made in this order since the run began. The set-up does not count.
-pub(super) fn in_order(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
+pub(super) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), String> {
     let mut missing = wanted.iter();
     let mut next = missing.next();
     for (_, write) in writes(record).filter(|(entry, _)| !record.is_set_up(entry)) {
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn writes_of_the_set_up_do_not_count() {
         let wanted = WriteMatch { verb: Some("update".to_owned()), ..WriteMatch::default() };
-        let two = [wanted.clone(), wanted];
+        let two = [&wanted, &wanted];
         let found = in_order(&record(&[(-1, "False"), (0, "False")]), &two);
         assert_eq!(found, Err("write 2 of 2 was not made in its turn: update".to_owned()));
         assert_eq!(in_order(&record(&[(-1, "False"), (0, "False"), (1, "False")]), &two), Ok(()));

@@ -14,7 +14,7 @@ use crate::actors::{mco, operators};
 use crate::base::clock::{Time, rfc3339};
 use crate::model::condition::{self, Condition};
 use crate::model::insight::published;
-use crate::model::release::{Operator, Release};
+use crate::model::release::{Architecture, Operator, Release};
 use crate::model::world::{Image, World, digest_of};
 use crate::model::{Resource, Write, manifests, resources, signature};
 use crate::scenario::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
@@ -42,8 +42,8 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
                 world.registry.images.insert(digest.to_owned(), image.clone());
             }
         }
-        for operand in operators::static_pod_images(&payload) {
-            let digest = digest_of(&operand).unwrap_or_default().to_owned();
+        for component in operators::static_pod_images(&payload).chain(operator_images(&payload)) {
+            let digest = digest_of(&component).unwrap_or_default().to_owned();
             world.registry.images.insert(digest, Image::default());
         }
         world.releases.insert(version.clone(), payload);
@@ -56,6 +56,15 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
     world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
     world.service = plan.update_service.clone();
     world
+}
+
+/// The images of operators' Deployments. Where controllers of others are at work, pods run them.
+fn operator_images(release: &Release) -> impl Iterator<Item = String> {
+    let operators = release.components.iter().filter_map(|component| component.operator.as_ref());
+    operators.flat_map(|operator| {
+        [release.architecture, Architecture::Multi]
+            .map(|machines| release.image_for(&operator.deployment, machines))
+    })
 }
 
 /// What is in the image of a planned release.
@@ -359,4 +368,18 @@ fn cluster_operator(plan: &ClusterPlan, operator: &Operator, cluster_version: &V
 /// How many machines do the same.
 fn topology(replicas: u32) -> &'static str {
     if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::world::Pull;
+
+    #[test]
+    fn the_registry_has_the_images_of_all_operators() {
+        let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
+        let world = world(&ClusterPlan::of(release.clone()));
+        let pull = |component: &str| world.image(&release.image_of(component)).pull;
+        assert_eq!([pull("dns-operator"), pull("no-such-operator")], [Pull::Succeeds, Pull::ManifestUnknown]);
+    }
 }

@@ -36,9 +36,9 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+pub(crate) use self::capacity::measure;
 use self::lease::NodeLease;
 use self::mirror::StaticPods;
-pub(crate) use self::capacity::measure;
 pub(crate) use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
 use self::node::NodeStatus;
 pub(crate) use self::node::{ready_conditions, registered_conditions};

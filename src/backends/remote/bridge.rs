@@ -301,7 +301,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_of_a_controller_cannot_take_the_marks_away() {
-        let marked = json!({ "metadata": { "labels": { RUN: "r1" } }, "spec": { "template": { "spec": {} } } });
+        let marked =
+            json!({ "metadata": { "labels": { RUN: "r1" } }, "spec": { "template": { "spec": {} } } });
         let path = "/apis/apps/v1/namespaces/ns/daemonsets/d";
         let change = |method: &str, media: &str, body: &Value| {
             let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media);

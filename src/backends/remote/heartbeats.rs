@@ -72,7 +72,9 @@ impl Heartbeats {
         let next = after(time, SignedDuration::from_micros(1));
         heartbeat.written = Some(next);
         let version = &metadata["resourceVersion"];
-        Some(json!({ "metadata": { "resourceVersion": version }, "spec": { "renewTime": rfc3339_micro(next) } }))
+        Some(
+            json!({ "metadata": { "resourceVersion": version }, "spec": { "renewTime": rfc3339_micro(next) } }),
+        )
     }
 }
 
@@ -92,7 +94,8 @@ mod tests {
         let mut heartbeats = Heartbeats::default();
         let patch = heartbeats.renewal(&lease(at(0)), at(50), 60).unwrap();
         let next = after(at(0), SignedDuration::from_micros(1));
-        let expected = json!({ "metadata": { "resourceVersion": "7" }, "spec": { "renewTime": rfc3339_micro(next) } });
+        let expected =
+            json!({ "metadata": { "resourceVersion": "7" }, "spec": { "renewTime": rfc3339_micro(next) } });
         assert_eq!(patch, expected);
         assert!(heartbeats.renewal(&lease(next), at(600), 60).is_some(), "ten seconds on the wall");
         let written = after(next, SignedDuration::from_micros(1));

@@ -135,13 +135,16 @@ mod tests {
     fn a_merge_patch_keeps_the_marks_and_is_left_alone_where_it_reaches_none() {
         let tolerations = |object: &Value| object["spec"]["template"]["spec"]["tolerations"].clone();
         let own = json!({ "key": SIMULATED, "operator": "Exists" });
-        let template = json!({ "spec": { "template": { "spec": { "tolerations": [{ "operator": "Exists" }] } } } });
+        let template =
+            json!({ "spec": { "template": { "spec": { "tolerations": [{ "operator": "Exists" }] } } } });
         assert_eq!(tolerations(&merged_into_live(template)), json!([{ "operator": "Exists" }, own]));
-        let none = json!({ "spec": { "template": { "spec": { "tolerations": null, "nodeSelector": null } } } });
+        let none =
+            json!({ "spec": { "template": { "spec": { "tolerations": null, "nodeSelector": null } } } });
         let left = merged_into_live(none);
         assert_eq!(tolerations(&left), json!([own]));
         assert_eq!(left["spec"]["template"]["spec"]["nodeSelector"], json!({ SIMULATED: "true" }));
-        let labels = merged_into_live(json!({ "metadata": { "labels": null } }))["metadata"]["labels"].clone();
+        let labels =
+            merged_into_live(json!({ "metadata": { "labels": null } }))["metadata"]["labels"].clone();
         assert_eq!(labels, json!({ RUN: "r1" }));
         let mut replicas = json!({ "spec": { "replicas": 2 } });
         assert!(!stamp().needs_live(&DEPLOYMENTS, &Sent::Merge(&mut replicas)));
@@ -157,7 +160,8 @@ mod tests {
             { "op": "remove", "path": "/metadata/labels" },
         ]);
         stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Operations(&mut patch));
-        let mut expected = json!({ "metadata": { "name": "d" }, "spec": { "template": { "spec": replaced } } });
+        let mut expected =
+            json!({ "metadata": { "name": "d" }, "spec": { "template": { "spec": replaced } } });
         stamp().mark(&DEPLOYMENTS, &mut expected);
         assert_eq!(patched(&live(), &patch), Some(expected));
         let mut wrong = json!([{ "op": "remove", "path": "/absent" }]);

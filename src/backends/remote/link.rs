@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::lag::{Lag, Topic};
+use super::owed::Owed;
 use super::stamp::Stamp;
 use super::wire::Wire;
 use crate::base::clock::{SetClock, Time};
@@ -51,6 +52,8 @@ pub(crate) struct Link {
     pub(super) lag: Lag,
     /// What the run may not print.
     pub(super) secrets: Secrets,
+    /// What the cluster's own controllers have to do.
+    owed: Owed,
     inbox: mpsc::Sender<Seen>,
     moved: watch::Sender<u64>,
     requests: AtomicU64,
@@ -73,6 +76,7 @@ impl Link {
             stamp,
             lag: Lag::default(),
             secrets: Secrets::default(),
+            owed: Owed::default(),
             inbox,
             moved: watch::Sender::new(0),
             requests: AtomicU64::new(0),
@@ -87,13 +91,20 @@ impl Link {
     pub(super) fn tell(&self, seen: Seen) {
         self.learn(&seen);
         match &seen {
-            Seen::Object(resource, object) | Seen::Gone(resource, object) => self.note(resource, object),
+            Seen::Object(resource, object) => self.note(resource, object),
+            Seen::Gone(resource, object) => {
+                self.note(resource, object);
+                self.owed.forget(resource, object);
+            }
             Seen::Wrote(wrote) => {
                 if let Some(object) = &wrote.object {
                     self.note(&wrote.resource, object);
                 }
             }
-            Seen::All(..) => {}
+            Seen::All(resource, objects, _) => {
+                self.owed.forget_all(resource);
+                objects.iter().for_each(|object| self.owed.note(&self.stamp, resource, object));
+            }
         }
         // Nobody listens once the run is over.
         let _ = self.inbox.send(seen);
@@ -115,8 +126,25 @@ impl Link {
         }
     }
 
-    /// Notes what watches of controllers have to bring.
+    /// Cluster time waits for the cluster's own controllers from now on.
+    pub(crate) fn wait_for_controllers(&self) {
+        self.owed.begin();
+    }
+
+    /// Whether controllers have still to learn what is known here, or to do something about it.
+    pub(super) fn is_behind(&self) -> bool {
+        self.lag.is_behind() || self.owed.is_some()
+    }
+
+    /// Waits for them no longer.
+    pub(super) fn give_up_waiting(&self) {
+        self.lag.give_up();
+        self.owed.give_up();
+    }
+
+    /// Notes what watches of controllers have to bring, and what the cluster's own have to do.
     pub(super) fn note(&self, resource: &Resource, object: &Value) {
+        self.owed.note(&self.stamp, resource, object);
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let topic = Topic {
             group: resource.group.to_string(),

@@ -21,6 +21,7 @@ mod known;
 mod lag;
 mod link;
 mod others;
+mod owed;
 mod pace;
 mod paths;
 mod rights;

@@ -1,4 +1,5 @@
-//! When cluster time may pass: not before controllers know what is known here, and not faster than it was told to.
+//! When cluster time may pass: not before controllers know what is known here, nor before those of the cluster have done their
+//! part, and not faster than it was told to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use super::link::Link;
 use crate::backends::Pace;
 use crate::base::clock::{Time, after};
 
-/// How long on the wall time stands still for watches that bring nothing.
+/// How long on the wall time stands still for watches that bring nothing, and for controllers that do nothing.
 const BEHIND_MAX: Duration = Duration::from_secs(2);
 /// How often they are looked at.
 const LOOK: Duration = Duration::from_millis(2);
@@ -33,9 +34,9 @@ impl Scaled {
 impl Pace for Scaled {
     fn hold(&self, now: Time, until: Time) -> Time {
         let mut waited = Duration::ZERO;
-        while self.link.lag.is_behind() {
+        while self.link.is_behind() {
             if waited >= BEHIND_MAX {
-                self.link.lag.give_up();
+                self.link.give_up_waiting();
             }
             std::thread::sleep(LOOK);
             waited += LOOK;

@@ -68,6 +68,13 @@ impl Stamp {
         run.is_some() && object["metadata"]["labels"][RUN].as_str() == run
     }
 
+    /// Whether an object is one of this run's, or one that a controller made by the template of one.
+    pub(super) fn has_simulated(&self, resource: &Resource, object: &Value) -> bool {
+        let selector = self.pod_spec(resource).map(|pod| format!("{pod}/nodeSelector"));
+        let selector = selector.and_then(|selector| object.pointer(&selector));
+        self.has_marked(object) || selector.is_some_and(|selector| selector[SIMULATED].is_string())
+    }
+
     /// Where the marks of a kind are.
     pub(super) fn places(&self, resource: &Resource) -> Vec<String> {
         let mut places = vec![LABELS.to_owned()];

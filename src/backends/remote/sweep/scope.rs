@@ -10,7 +10,8 @@ use super::super::stamp::RUN;
 use super::{is, text};
 use crate::model::Resource;
 use crate::model::resources::{
-    CONTROLLER_REVISIONS, CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, LEASES, PODS, REPLICA_SETS, STATEFUL_SETS,
+    CONTROLLER_REVISIONS, CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, LEASES, PODS, REPLICA_SETS,
+    STATEFUL_SETS,
 };
 
 /// What belongs to a run, as far as one look has found.
@@ -105,7 +106,7 @@ mod tests {
         assert!(!scope.has(&PODS, &pod("kube-system", "worker-9", "u2")));
         assert!(!scope.has(&CONFIG_MAPS, &pod("kube-system", "worker-0", "u1")), "controllers make none");
         assert_eq!((scope.query(&PODS), scope.query(&CONFIG_MAPS)), (String::new(), scope.selector()));
-        let goes = |resource, namespace| scope.goes_with_its_namespace(resource, namespace);
+        let goes = |resource: &Resource, namespace: &str| scope.goes_with_its_namespace(resource, namespace);
         assert!(goes(&CONFIG_MAPS, "ours") && !goes(&PODS, "ours") && !goes(&CONFIG_MAPS, "kube-system"));
     }
 }

@@ -45,7 +45,9 @@ impl Programs {
         programs.start_api_server(&api_server, &store, context);
         programs.start_controllers(&controllers, &scheduler);
         if run(keeps_namespaces(&programs.kubeconfig)) {
-            skipped("kube-apiserver is of OpenShift's Kubernetes, which keeps namespaces of OpenShift for ever");
+            skipped(
+                "kube-apiserver is of OpenShift's Kubernetes, which keeps namespaces of OpenShift for ever",
+            );
             return None;
         }
         Some(programs)
@@ -70,14 +72,16 @@ impl Programs {
 
     /// Starts kube-apiserver on a certificate of its own, as kind does it: nodes have their rights by the node authorizer.
     fn start_api_server(&mut self, program: &Path, store: &str, context: &str) {
-        let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
-        let (key, tokens) = (self.write("accounts.key", &key), self.write("tokens.csv", ADMINISTRATOR));
+        let key = rcgen::KeyPair::generate().unwrap();
+        let public = self.write("accounts.pub", &key.public_key_pem());
+        let private = self.write("accounts.key", &key.serialize_pem());
+        let tokens = self.write("tokens.csv", ADMINISTRATOR);
         let [port] = free_ports();
         let mut command = Command::new(program);
         command.arg("--cert-dir").arg(self.file("certificates"));
         command.arg("--token-auth-file").arg(tokens);
-        command.arg("--service-account-key-file").arg(&key);
-        command.arg("--service-account-signing-key-file").arg(&key);
+        command.arg("--service-account-key-file").arg(public);
+        command.arg("--service-account-signing-key-file").arg(private);
         command.args(["--etcd-servers", store, "--secure-port", &port.to_string()]);
         command.args(["--bind-address", "127.0.0.1", "--advertise-address", "192.0.2.1"]);
         command.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
@@ -86,9 +90,9 @@ impl Programs {
         command.args(["--enable-admission-plugins", "NodeRestriction"]);
         self.spawn("kube-apiserver", command);
         let certificate = self.file("certificates").join("apiserver.crt");
-        self.wait_for("kube-apiserver", || certificate.is_file());
+        self.wait_until(|_| certificate.is_file());
         self.kubeconfig = kubeconfig(port, &fs::read(&certificate).unwrap(), context);
-        self.wait_for("kube-apiserver", || run(is_ready(&self.kubeconfig)));
+        self.wait_until(|own| run(is_ready(&own.kubeconfig)));
     }
 
     fn start_controllers(&mut self, controllers: &Path, scheduler: &Path) {
@@ -102,10 +106,14 @@ impl Programs {
         let mut command = shared(controllers);
         command.arg("--service-account-private-key-file").arg(self.file("accounts.key"));
         command.arg("--root-ca-file").arg(self.file("certificates").join("apiserver.crt"));
-        command.arg("--use-service-account-credentials=true");
+        command.args([
+            "--use-service-account-credentials=true",
+            "--kube-api-qps=200",
+            "--kube-api-burst=300",
+        ]);
         self.spawn("kube-controller-manager", command);
+        self.wait_until(|own| run(has_controllers(&own.kubeconfig)));
         self.spawn("kube-scheduler", shared(scheduler));
-        self.wait_for("kube-controller-manager", || run(has_controllers(&self.kubeconfig)));
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -124,14 +132,18 @@ impl Programs {
         self.running.push((name, command.spawn().unwrap()));
     }
 
-    /// Waits until what a program does shows; prints the end of its log if it never does.
-    fn wait_for(&self, name: &str, shows: impl Fn() -> bool) {
+    /// Waits until the work of the last program shows; prints the end of its log if it never does.
+    fn wait_until(&mut self, shows: impl Fn(&Self) -> bool) {
         for _ in 0..LOOKS {
-            if shows() {
+            if shows(self) {
                 return;
+            }
+            if self.running.last_mut().is_some_and(|(_, program)| program.try_wait().unwrap().is_some()) {
+                break;
             }
             pause(PAUSE_MILLIS);
         }
+        let name = self.running.last().map_or("", |(name, _)| name);
         let log = fs::read_to_string(self.file(&format!("{name}.log"))).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         panic!("{name} is not ready:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
@@ -178,10 +190,11 @@ async fn keeps_namespaces(kubeconfig: &str) -> bool {
     let mut namespace = Namespace::default();
     namespace.metadata.name = Some("openshift-config".to_owned());
     let created = namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    let uid = created.metadata.uid.unwrap();
     if namespaces.delete("openshift-config", &DeleteParams::default()).await.is_err() {
         return true;
     }
-    let gone = await_condition(namespaces, "openshift-config", is_deleted(&created.metadata.uid.unwrap()));
+    let gone = await_condition(namespaces, "openshift-config", is_deleted(&uid));
     tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap().unwrap();
     false
 }
