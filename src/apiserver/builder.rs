@@ -148,7 +148,8 @@ impl Builder {
         Self { authorization, ..self }
     }
 
-    /// Makes the server, with the roles, bindings and namespaces that every cluster has, created at `now`.
+    /// Makes the server, with the roles, bindings, namespaces and the Service of its own that every cluster has, created at
+    /// `now`.
     pub fn build(self, now: Time) -> ApiServer {
         let mut store = Store::new(self.history);
         let mut catalog = Catalog::new(self.minor);
@@ -191,6 +192,7 @@ impl Builder {
             taken_by_services: service::Taken::default(),
             custom_tables: BTreeMap::new(),
             uids: stream("apiserver/uid"),
+            own_uids: stream("apiserver/own-uid"),
             suffixes: stream("apiserver/generate-name"),
             timeouts: stream("apiserver/watch-timeout"),
             admission: Admission::new(self.service_accounts, self.openshift_admission),
@@ -209,6 +211,7 @@ impl Builder {
             server.events_restored(now);
             server.store.keep_changes();
         }
+        server.bootstrap_control_plane(now);
         server.bootstrap_access(now);
         let admin = Identity::admin();
         for name in NAMESPACES {

@@ -124,6 +124,21 @@ impl<'a> Call<'a> {
         self.request.method == Method::Get && (self.path.watch || asked)
     }
 
+    /// The verb of the request as discovery and roles name it; empty for other methods.
+    pub(crate) fn verb(&self) -> &'static str {
+        match (self.request.method, self.path.name.is_empty()) {
+            (Method::Get, _) if self.is_watch() => "watch",
+            (Method::Get, true) => "list",
+            (Method::Get, false) => "get",
+            (Method::Post, _) => "create",
+            (Method::Put, _) => "update",
+            (Method::Patch, _) => "patch",
+            (Method::Delete, true) => "deletecollection",
+            (Method::Delete, false) => "delete",
+            (Method::Other, _) => "",
+        }
+    }
+
     /// Which object, by the path.
     pub(crate) fn key(&self) -> Key {
         self.kind.key(&self.path.namespace, &self.path.name)

@@ -35,8 +35,8 @@
 //! pruning, defaulting, rules in CEL and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the
 //! minor can be changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`),
 //! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
-//! (`subresources`); a log is what the annotation `log.windtunnel.dev/CONTAINER` of its pod holds, and what an [`Upstream`]
-//! answers for pods is reached through `proxy`. Quotas and limit ranges
+//! (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so, but for
+//! logs in the annotation `log.windtunnel.dev/CONTAINER` of a pod. `proxy` reaches an [`Upstream`]. Quotas and limit ranges
 //! are kept and not enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
 //! write, unless the builder is told otherwise. Admission and conversion webhooks are called through the [`Hooks`] that the
 //! server is built with; ValidatingAdmissionPolicies decide about writes but for `authorizer`, MutatingAdmissionPolicies
@@ -53,6 +53,7 @@ mod body;
 mod builder;
 mod call;
 mod cel;
+mod control_plane;
 mod crd;
 mod decode;
 mod delta;
@@ -99,6 +100,7 @@ mod watch;
 pub use accept::Media;
 pub use access::{AuthorizationMode, Impersonate};
 pub use builder::Builder;
+pub use control_plane::Endpoint;
 pub use crd::DefinitionPace;
 pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;

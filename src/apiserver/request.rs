@@ -52,6 +52,8 @@ pub struct Request<'a> {
     pub user_agent: Cow<'a, str>,
     /// `If-None-Match`; empty is none.
     pub if_none_match: Cow<'a, str>,
+    /// Whether the client wants the connection for another protocol (`Connection: Upgrade`).
+    pub upgrade: bool,
     /// Who asks.
     pub user: &'a Identity,
     /// The user that they ask to act as.
@@ -87,6 +89,7 @@ impl<'a> Request<'a> {
             accept: Cow::Borrowed(""),
             user_agent: Cow::Borrowed(""),
             if_none_match: Cow::Borrowed(""),
+            upgrade: false,
             user,
             impersonate: None,
             body: Body::Empty,
@@ -145,6 +148,7 @@ impl<'a> Request<'a> {
             accept: Cow::Borrowed(""),
             user_agent: Cow::Borrowed(""),
             if_none_match: Cow::Borrowed(""),
+            upgrade: false,
             user: who,
             impersonate: None,
             body,

@@ -51,6 +51,8 @@ pub struct ApiServer {
     pub(crate) storage_changed: BTreeMap<TableId, Time>,
     /// What pods take from each PriorityClass, by its name.
     pub(crate) priority_classes: BTreeMap<String, PriorityClass>,
+    /// Draws the uids of the server's own objects.
+    pub(super) own_uids: Stream,
     /// The addresses and node ports of services.
     pub(crate) taken_by_services: service::Taken,
     /// Tables of custom resources by group and plural. They outlive their definitions.
@@ -187,6 +189,9 @@ impl ApiServer {
             return Ok(reply);
         }
         self.check_storage(call)?;
+        if !call.kind.rules.verbs.contains(&call.verb()) {
+            return Err(Refused::method_not_allowed());
+        }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
             (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),

@@ -307,7 +307,8 @@ impl tower::Service<::http::Request<kube::client::Body>> for Service {
             tokio::time::sleep(Duration::from_millis(REQUEST_LATENCY_MS)).await;
             let reply = shared.answer(&http::request(&head, body, &who)).await;
             let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
-            Ok(http::response(&shared, reply))
+            let response = http::response(&shared, reply);
+            Ok(if head.method == ::http::Method::HEAD { http::headers_alone(response) } else { response })
         })
     }
 }

@@ -97,11 +97,8 @@ impl Refused {
 
     /// 409 with the text of a failed precondition; `kind` is the plural or, for deletions, the kind.
     pub(crate) fn conflict(resource: &Resource, kind: &str, name: &str, text: &str) -> Self {
-        let qualified = if resource.group.is_empty() || kind == resource.kind {
-            kind.to_owned()
-        } else {
-            format!("{kind}.{}", resource.group)
-        };
+        let qualified =
+            if resource.group.is_empty() { kind.to_owned() } else { format!("{kind}.{}", resource.group) };
         let message = format!("Operation cannot be fulfilled on {qualified} {}: {text}", quote(name));
         Self::new(409, "Conflict", message, Some(details(name, &resource.group, kind)))
     }
@@ -141,6 +138,12 @@ impl Refused {
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message, None)
+    }
+
+    /// 501 of a request that needs a running container.
+    pub(crate) fn no_containers(what: &str) -> Self {
+        let message = format!("windtunnel simulates pods and runs no containers: {what}");
+        Self::new(501, "NotImplemented", message, None)
     }
 
     /// 401 of credentials that are none.

@@ -34,8 +34,17 @@ impl Backend for Here {
     }
 }
 
+/// Which clients the API server of a simulated cluster has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clients {
+    /// Simulated components alone. None of them applies on the server's side.
+    Inside,
+    /// Others as well, who may apply on the server's side.
+    Any,
+}
+
 /// An API server for a simulated cluster.
-pub(super) fn server(minor: u32, seed: u64, now: Time) -> ApiServer {
+pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiServer {
     ApiServer::builder()
         .kubernetes_minor(minor)
         .seed(seed)
@@ -43,9 +52,8 @@ pub(super) fn server(minor: u32, seed: u64, now: Time) -> ApiServer {
         .status_ratcheting_backports(true)
         .openshift_admission(true)
         .event_ttl(EVENT_TTL)
-        // Nobody in a simulation applies on the server's side, and who owns a field is no part of what it shows:
-        // its writes stay fast, and its records as they are.
-        .managed_fields(false)
+        // Server-side apply needs the owners of fields. Without them writes cost less.
+        .managed_fields(clients == Clients::Any)
         .build(now)
 }
 
@@ -58,10 +66,20 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// A new cluster that serves Kubernetes 1.`minor`. The clock is that of its clients; it gives the time of the first
-    /// objects as well.
+    /// A new cluster for simulated components alone, which serves Kubernetes 1.`minor`. The clock is that of its clients; it
+    /// gives the time of the first objects as well.
     pub fn new(minor: u32, seed: u64, clock: Arc<dyn Clock>) -> Self {
-        let mut server = server(minor, seed, clock.now());
+        Self::with_clients(minor, seed, clock, Clients::Inside)
+    }
+
+    /// The same for a cluster whose API server is served to other clients: it keeps `metadata.managedFields`. The door
+    /// leaves them out of all objects, so the run and its record are the same.
+    pub fn served(minor: u32, seed: u64, clock: Arc<dyn Clock>) -> Self {
+        Self::with_clients(minor, seed, clock, Clients::Any)
+    }
+
+    fn with_clients(minor: u32, seed: u64, clock: Arc<dyn Clock>, clients: Clients) -> Self {
+        let mut server = server(minor, seed, clock.now(), clients);
         server.keep_client_log(LOG_LIMIT);
         let seen = server.oldest_revision();
         Self { shared: Shared::new(server, clock), seen }
@@ -80,7 +98,7 @@ impl InProcess {
 
 impl Door for InProcess {
     fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
-        self.shared.write_by(by, write, who, now)
+        self.shared.write_by(by, write, who, now).map(without_owners)
     }
 
     fn fail(&mut self, fault: RequestFault) {
@@ -143,6 +161,18 @@ impl Door for InProcess {
     }
 }
 
+/// An object without `metadata.managedFields`, which neither components nor records know.
+fn without_owners(object: Object) -> Object {
+    if object["metadata"]["managedFields"].is_null() {
+        return object;
+    }
+    let mut value = object.to_value();
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    Object::new(value)
+}
+
 /// What the record tells of a client's write; a ServiceAccount is called by its own name.
 fn event(outcome: WriteOutcome) -> (Time, WriteEvent) {
     let by = outcome.user.rsplit(':').next().unwrap_or_default().to_owned();
@@ -154,8 +184,8 @@ fn event(outcome: WriteOutcome) -> (Time, WriteEvent) {
         subresource: outcome.subresource,
         code: outcome.code,
         message: outcome.message,
-        before: outcome.before,
-        after: outcome.after,
+        before: outcome.before.map(without_owners),
+        after: outcome.after.map(without_owners),
     };
     (outcome.at, event)
 }
@@ -169,14 +199,15 @@ fn change(event: &Event) -> Change {
     Change {
         key: event.key.clone(),
         kind,
-        object: Object::from(event.object.whole()),
-        old: event.old.as_ref().map(|old| Object::from(old.whole())),
+        object: Object::from(event.object.tree()),
+        old: event.old.as_ref().map(|old| Object::from(old.tree())),
     }
 }
 
 /// What differs between the objects that are there and those that were known.
 fn difference(server: &ApiServer, known: &View) -> Vec<Change> {
-    let now: BTreeMap<Key, Object> = server.objects().collect();
+    let now: BTreeMap<Key, Object> =
+        server.objects().map(|(key, object)| (key, without_owners(object))).collect();
     let gone = known.objects().filter(|(key, _)| !now.contains_key(key)).map(|(key, old)| Change {
         key,
         kind: ChangeKind::Deleted,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use super::in_process::server;
+use super::in_process::{Clients, server};
 use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
 use super::{Backend, BackendError, Capabilities, Door, Order, Stop};
 use crate::apiserver::https::{self, Serving, Settings};
@@ -43,7 +43,7 @@ async fn serve(shared: Shared) -> Result<(Serving, Config), BackendError> {
 impl Backend for Served {
     fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
         let clock = SetClock::at(order.clock.now());
-        let shared = Shared::new(server(order.minor, order.seed, clock.now()), clock.clone());
+        let shared = Shared::new(server(order.minor, order.seed, clock.now(), Clients::Any), clock.clone());
         let threads = Wire::threads()?;
         let (tell, told) = std::sync::mpsc::channel();
         let served = shared.clone();

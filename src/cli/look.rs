@@ -27,7 +27,11 @@ pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
     let mut shared = None;
     let session = Session::start_behind(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
-        let door = InProcess::new(minor, args.seed, clock);
+        #[cfg(feature = "serve")]
+        let new = if args.look.serve { InProcess::served } else { InProcess::new };
+        #[cfg(not(feature = "serve"))]
+        let new = InProcess::new;
+        let door = new(minor, args.seed, clock);
         shared = Some(door.shared().clone());
         Box::new(door)
     });

@@ -57,8 +57,13 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
         let Begun { shared, token, authority, simulated, dumped } = begun;
         let stored = shared.clone();
         let address = SocketAddr::new(args.address, args.port);
+        let bare = simulated.is_none() && dumped.is_none();
         let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
+        if bare {
+            let now = shared.now();
+            shared.with(|server| server.advertise(serving.endpoint(), now));
+        }
         if let Some(dumped) = dumped {
             dumped.route_alerts(&shared, &serving);
         }

@@ -7,7 +7,7 @@ use super::simulation::Simulation;
 use crate::base::text::did_you_mean;
 use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::model::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
-use crate::model::{DeleteOptions, Identity, Write};
+use crate::model::{DeleteOptions, Identity, Propagation, Write};
 use crate::record::ADMINISTRATOR;
 use crate::scenario::plan::{Action, Target};
 
@@ -26,7 +26,9 @@ pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), Se
         ),
         Action::Apply(object) => apply(simulation, object)?,
         Action::Delete { object, cascade } => {
-            let options = DeleteOptions { propagation: *cascade, ..DeleteOptions::default() };
+            // `oc delete` always names a policy.
+            let propagation = Some(cascade.unwrap_or(Propagation::Background));
+            let options = DeleteOptions { propagation, ..DeleteOptions::default() };
             Write::delete_with(&object.resource, &object.namespace, &object.name, options)
         }
         Action::Join { node, labels } => return simulation.join(node, labels),

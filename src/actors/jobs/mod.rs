@@ -85,6 +85,8 @@ impl JobController {
     fn add_owner(&mut self, pod: &Object) {
         if let Some(job) = owners::controller_of(pod, &JOBS) {
             self.queue.add(job);
+        } else if is_tracked(pod) {
+            self.queue.add(PODS.key_of(pod));
         }
     }
 
@@ -198,6 +200,12 @@ impl JobController {
     }
 }
 
+/// Removes the finalizer of a pod whose Job left it behind: nobody counts its end (`syncOrphanPod`).
+fn release_orphan(key: &Key, view: &View) -> Vec<Write> {
+    let orphan = |pod: &&Object| is_tracked(pod) && owners::controller_of(pod, &JOBS).is_none();
+    view.get_key(key).filter(orphan).map(untrack).into_iter().collect()
+}
+
 fn recorder(job: &Object) -> Recorder {
     let involved = json!({
         "apiVersion": JOBS.api_version(),
@@ -216,6 +224,9 @@ impl Reconcile for JobController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        if key.is(&PODS) {
+            return release_orphan(key, view);
+        }
         let Some(job) = view.get_key(key) else {
             self.forget(key);
             // Nobody counts what a Job leaves behind that is gone.

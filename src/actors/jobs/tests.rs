@@ -8,7 +8,7 @@ use super::JobController;
 use crate::actors::garbage_collector::GarbageCollector;
 use crate::actors::testing::{Rig, check_recovery};
 use crate::model::resources::{CLUSTER_OPERATORS, JOBS, PODS};
-use crate::model::{Object, View, Write, condition};
+use crate::model::{DeleteOptions, Object, Propagation, View, Write, condition};
 
 fn rig(kubernetes: &str) -> Rig {
     let mut rig = Rig::new();
@@ -169,9 +169,26 @@ fn the_pods_of_a_deleted_job_are_removed() {
     rig.seat(|| Box::new(GarbageCollector::new()));
     rig.put(&JOBS, job());
     rig.run(5);
-    rig.write(&Write::delete(&JOBS, "ns", "version-4.14.8-abcde"));
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    rig.write(&Write::delete_with(&JOBS, "ns", "version-4.14.8-abcde", options));
     rig.run(5);
     assert!(pods(&rig.view).iter().all(Object::is_terminating));
+}
+
+#[test]
+fn the_pods_of_a_job_that_leaves_them_behind_are_free() {
+    let mut rig = rig("1.27.8");
+    rig.seat(|| Box::new(GarbageCollector::new()));
+    rig.put(&JOBS, job());
+    rig.run(5);
+    rig.write(&Write::delete(&JOBS, "ns", "version-4.14.8-abcde"));
+    rig.run(5);
+    assert_eq!(rig.view.list(&JOBS).count(), 0);
+    let left = pods(&rig.view);
+    assert_eq!(left.len(), 1);
+    let metadata = &left[0]["metadata"];
+    let is_empty = |field: &str| metadata[field].as_array().is_none_or(Vec::is_empty);
+    assert!(is_empty("finalizers") && is_empty("ownerReferences"), "{metadata}");
 }
 
 #[test]

@@ -11,8 +11,10 @@ pub(super) fn delete(write: &Write, old: &Object, options: &DeleteOptions, now: 
     let mut value = old.to_value();
     let metadata = &mut value["metadata"];
     let mut finalizers = old.list("/metadata/finalizers").to_vec();
-    if let Some(policy) = options.propagation {
-        finalizers.retain(|name| name != "foregroundDeletion" && name != "orphan");
+    let is_policy = |name: &Value| *name == "foregroundDeletion" || *name == "orphan";
+    let orphans = write.resource == resources::JOBS && !finalizers.iter().any(is_policy);
+    if let Some(policy) = options.propagation.or(orphans.then_some(Propagation::Orphan)) {
+        finalizers.retain(|name| !is_policy(name));
         match policy {
             Propagation::Background => {}
             Propagation::Foreground => finalizers.push(json!("foregroundDeletion")),

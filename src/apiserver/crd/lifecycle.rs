@@ -10,7 +10,7 @@ use super::naming::set_terminating;
 use super::{Conversion, Definition, Family};
 use crate::apiserver::admission::webhook::client;
 use crate::apiserver::kinds::view::View;
-use crate::apiserver::kinds::{Custom, Generation, Kind, Rules, StatusMetadata};
+use crate::apiserver::kinds::{Custom, Dependents, Generation, Kind, Rules, StatusMetadata};
 use crate::apiserver::metadata;
 use crate::apiserver::names::NameRule;
 use crate::apiserver::profile::Profile;
@@ -245,6 +245,9 @@ impl ApiServer {
     }
 }
 
+/// The verbs of a custom resource.
+const VERBS: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
 fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kind> {
     let served = definition.versions.iter().filter(|version| version.served);
     served
@@ -263,6 +266,8 @@ fn kinds(definition: &Definition, family: &Arc<Family>, table: usize) -> Vec<Kin
                 generation: Generation::Specification,
                 unconditional_update: false,
                 create_on_update: false,
+                verbs: VERBS,
+                dependents: Dependents::Deleted,
             },
             minors: 0..=u32::MAX,
             view: View::Storage,

@@ -7,10 +7,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::apiserver::kinds::Kind;
 
-const BUILTIN_VERBS: [&str; 8] =
-    ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-const CUSTOM_VERBS: [&str; 8] =
-    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// An entry of discovery.
@@ -26,14 +22,7 @@ pub(crate) struct Entry<'a> {
 
 /// The resource of a kind, then its subresources.
 pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
-    let verbs: &[&str] = match (&kind.custom, &*kind.resource.plural) {
-        _ if !kind.rules.stored => &["create"],
-        (Some(_), _) => &CUSTOM_VERBS,
-        // What is only known.
-        (None, "componentstatuses") => &["get", "list"],
-        (None, _) => &BUILTIN_VERBS,
-    };
-    let mut entries = vec![Entry { kind, subresource: "", verbs: verbs.into(), speaks: None }];
+    let mut entries = vec![Entry { kind, subresource: "", verbs: kind.rules.verbs.into(), speaks: None }];
     if kind.rules.status {
         let verbs = SUBRESOURCE_VERBS.into();
         entries.push(Entry { kind, subresource: "status", verbs, speaks: None });

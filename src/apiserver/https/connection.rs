@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -52,6 +52,9 @@ impl Door {
         let reply = self.reply(&head, &peer, body).await;
         let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         let response = convert::response(&self.server, reply);
+        if head.method == Method::HEAD {
+            return Ok(convert::headers_alone(response));
+        }
         if response.body().size_hint().exact().is_none() {
             return Ok(response.map(|body| Stoppable::new(body, stopping).boxed_unsync()));
         }

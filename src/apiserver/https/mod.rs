@@ -38,6 +38,7 @@ pub use certificates::{Authority, CertificateError, ClientCertificate, ServerCer
 pub use tls::random_token;
 pub use webhooks::Webhooks;
 
+use super::control_plane::Endpoint;
 use super::service::Shared;
 use connection::Door;
 use listener::Listener;
@@ -115,14 +116,14 @@ pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeE
         Some(given) => given.read()?,
         None => authority.server(&server_names(address.ip(), names))?,
     };
-    let clients = match client_authorities {
-        Some(pem) => certificates::read_all(&pem)?,
-        None => vec![authority.certificate().clone()],
-    };
+    let clients_pem = client_authorities.unwrap_or_else(|| authority.certificate_pem());
+    let clients = certificates::read_all(&clients_pem)?;
     let tls = tls::Tls::new(server, clients)?;
     let failed = |error| ServeError::Listen { address, error };
     let socket = TcpListener::bind(address).await.map_err(failed)?;
     let address = socket.local_addr().map_err(failed)?;
+    let now = shared.now();
+    shared.with(|server| server.publish_client_authorities(&clients_pem, now));
     let door = Arc::new(Door::new(shared, &token));
     Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, door) })
 }
@@ -167,6 +168,17 @@ impl Serving {
     /// Who signs certificates here.
     pub fn authority(&self) -> &Authority {
         &self.authority
+    }
+
+    /// Where pods reach it: where it listens, or at a machine of the cluster if that is the loopback.
+    pub fn endpoint(&self) -> Endpoint {
+        let port = self.address.port();
+        match self.address.ip() {
+            IpAddr::V4(address) if !address.is_loopback() && !address.is_unspecified() => {
+                Endpoint { address, port }
+            }
+            _ => Endpoint { port, ..Endpoint::default() },
+        }
     }
 
     /// A kubeconfig file for the administrator, as YAML.

@@ -92,6 +92,22 @@ pub(crate) struct Rules {
     pub(crate) create_on_update: bool,
     /// Whether objects are kept. Others are questions: to create one is to ask it.
     pub(crate) stored: bool,
+    /// The verbs of the resource itself, in the order in which discovery lists them.
+    pub(crate) verbs: &'static [&'static str],
+    /// What becomes of dependents where a deletion does not say.
+    pub(crate) dependents: Dependents,
+}
+
+/// What becomes of the dependents of an object whose deletion names no policy
+/// (`rest.GarbageCollectionPolicy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dependents {
+    /// The garbage collector deletes them.
+    Deleted,
+    /// They stay, without an owner.
+    Orphaned,
+    /// The kind never has any: policies mean nothing to it.
+    Unsupported,
 }
 
 /// What a status write takes of the metadata it carries.

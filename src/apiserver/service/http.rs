@@ -2,8 +2,12 @@
 
 use bytes::Bytes;
 use http::HeaderValue;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT, WARNING};
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT,
+    WARNING,
+};
 use http::request::Parts;
+use http_body::Body as _;
 
 use super::{ReplyStream, Shared, body, clock_headers};
 use crate::apiserver::access::Impersonate;
@@ -32,6 +36,11 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
         accept: header(ACCEPT),
         user_agent: header(USER_AGENT),
         if_none_match: header(IF_NONE_MATCH),
+        upgrade: head
+            .headers
+            .get_all(CONNECTION)
+            .iter()
+            .any(|value| value.to_str().is_ok_and(|text| text.to_ascii_lowercase().contains("upgrade"))),
         user: who,
         impersonate: Impersonate::read(&head.headers).map(Box::new),
         body: if body.is_empty() && method == Method::Get {
@@ -89,6 +98,14 @@ pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStr
     let mut response = with_common_headers(response, shared.next_answer());
     clock_headers::write(response.headers_mut(), shared.now(), shared.speed());
     response
+}
+
+/// The answer to `HEAD`: the headers that `GET` would get, and no body.
+pub(crate) fn headers_alone(mut response: http::Response<ReplyStream>) -> http::Response<ReplyStream> {
+    if let Some(length) = response.body().size_hint().exact() {
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
+    }
+    response.map(|_| body::full(Bytes::new()))
 }
 
 /// Adds the headers of every answer but those of the clock: an id for the audit log, made from the number of the request,

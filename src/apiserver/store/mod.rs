@@ -42,9 +42,9 @@ pub(crate) struct Store {
     pending: Option<Pending>,
 }
 
-/// The revision that a new store starts from. A real server has written its own objects long before its first client
-/// comes; resource versions below this are too old to watch from.
-const FIRST_REVISION: u64 = 100;
+/// The revision that a new store starts from; resource versions below it are too old to watch from. The server's own objects
+/// come next, up to revision 100.
+const FIRST_REVISION: u64 = 90;
 
 impl Store {
     pub(crate) fn new(limit: usize) -> Self {

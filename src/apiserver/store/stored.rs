@@ -57,6 +57,11 @@ impl Stored {
         self.owners.as_ref()
     }
 
+    /// The object without the owners of its fields, shared.
+    pub(crate) fn tree(&self) -> Arc<Value> {
+        Arc::clone(&self.object)
+    }
+
     /// The object with the owners in its metadata. Without any it is shared.
     pub fn whole(&self) -> Arc<Value> {
         match &self.owners {

@@ -1,6 +1,10 @@
-//! Ways into a container that need a connection of their own. Nothing runs here that could keep one up, so nobody answers.
+//! Ways into a container that need a connection of their own. No container runs here, so a client gets an error that says
+//! so.
 
+use super::container;
+use super::log::described;
 use crate::apiserver::call::Call;
+use crate::apiserver::gotext::quote;
 use crate::apiserver::reply::Reply;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
@@ -8,11 +12,22 @@ use crate::apiserver::status::{Outcome, Refused};
 impl ApiServer {
     /// `exec`, `attach` and `portforward` of pods.
     pub(super) fn connect(&mut self, call: &Call<'_>) -> Outcome<Reply> {
-        let object = self.entry(call)?.served();
-        if object["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
-            let name = &call.path.name;
+        let pod = self.entry(call)?.served();
+        let (name, query) = (&*call.path.name, &call.request.query);
+        let why = match &*call.path.subresource {
+            "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
+            verb => {
+                let container = container::chosen(&pod, query.get("container"))?;
+                format!("{} cannot be reached by {verb}", described(container, &pod))
+            }
+        };
+        if !container::has_node(&pod) {
             return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));
         }
-        Err(Refused::bad_request("Upgrade request required"))
+        self.check_node(call, &pod)?;
+        if !call.request.upgrade {
+            return Err(Refused::bad_request("Upgrade request required"));
+        }
+        Err(Refused::no_containers(&why))
     }
 }

@@ -1,12 +1,16 @@
 //! The log of a container.
 //!
-//! There is no kubelet that has one. What a pod's annotation `log.windtunnel.dev/CONTAINER` holds is the log; without it
-//! the log is empty.
+//! No kubelet runs containers here. The annotation `log.windtunnel.dev/CONTAINER` of a pod holds a log for tests; without
+//! it a client gets an error that says so.
 
 use serde_json::Value;
 
+use super::container;
 use crate::apiserver::call::Call;
+use crate::apiserver::field::FieldError;
+use crate::apiserver::gotext::quote;
 use crate::apiserver::reply::{Reply, ReplyBody};
+use crate::apiserver::request::Query;
 use crate::apiserver::server::ApiServer;
 use crate::apiserver::status::{Outcome, Refused};
 
@@ -15,53 +19,100 @@ const ANNOTATION: &str = "log.windtunnel.dev";
 impl ApiServer {
     /// `GET .../pods/NAME/log`.
     pub(super) fn log(&mut self, call: &Call<'_>) -> Outcome<Reply> {
+        let (query, name) = (&call.request.query, &*call.path.name);
+        let range = Range::read(query)?;
+        let errors = range.errors(query);
+        if !errors.is_empty() {
+            return Err(Refused::invalid("", "PodLogOptions", name, &errors, &self.profile));
+        }
         let pod = self.entry(call)?.served();
-        let query = &call.request.query;
-        let container = container(&pod, query.get("container"))?;
+        let container = container::chosen(&pod, query.get("container"))?;
         let log = pod["metadata"]["annotations"][format!("{ANNOTATION}/{container}")].as_str();
-        let log = if query.is_true("previous") { "" } else { log.unwrap_or_default() };
-        let number = |name: &str| query.get(name).parse::<usize>().ok();
-        let mut lines: Vec<&str> = log.split_inclusive('\n').collect();
-        if let Some(tail) = number("tailLines") {
-            lines.drain(..lines.len().saturating_sub(tail));
+        let previous = query.is_true("previous");
+        match log {
+            Some(log) if !previous => Ok(text(200, range.of(log))),
+            Some(_) => {
+                let (container, pod) = (quote(container), quote(name));
+                let why = format!("previous terminated container {container} in pod {pod} not found");
+                Err(Refused::bad_request(why))
+            }
+            // No kubelet is asked about a pod that has no node.
+            None if !container::has_node(&pod) => Ok(text(204, String::new())),
+            None => {
+                self.check_node(call, &pod)?;
+                Err(Refused::no_containers(&format!("{} has no log", described(container, &pod))))
+            }
         }
-        let mut text = lines.concat();
-        if let Some(limit) = number("limitBytes").filter(|limit| *limit < text.len()) {
-            let end = (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            text.truncate(end);
-        }
-        Ok(Reply::new(200, ReplyBody::Text(text)))
     }
 }
 
-/// Which container is meant (`validateContainer`).
-fn container<'a>(pod: &'a Value, asked: &'a str) -> Outcome<&'a str> {
-    let name = crate::apiserver::metadata::text(pod, "name");
-    let names = |list: &str| -> Vec<&'a str> {
-        let items = pod["spec"][list].as_array().into_iter().flatten();
-        items.filter_map(|one| one["name"].as_str()).collect()
-    };
-    let (own, first, extra) = (names("containers"), names("initContainers"), names("ephemeralContainers"));
-    if !asked.is_empty() {
-        let known = [&own, &first, &extra].into_iter().any(|list| list.contains(&asked));
-        let why = || Refused::bad_request(format!("container {asked} is not valid for pod {name}"));
-        return if known { Ok(asked) } else { Err(why()) };
+/// How messages name a container.
+pub(super) fn described(container: &str, pod: &Value) -> String {
+    let pod = crate::apiserver::metadata::text(pod, "name");
+    format!("container {} of pod {}", quote(container), quote(pod))
+}
+
+fn text(code: u16, text: String) -> Reply {
+    Reply::new(code, ReplyBody::Text(text))
+}
+
+fn integer(text: &str) -> Outcome<i64> {
+    let why = || format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text));
+    text.parse().map_err(|_| Refused::bad_request(why()))
+}
+
+/// The part of a log that a client wants (`PodLogOptions`).
+struct Range {
+    tail_lines: Option<i64>,
+    limit_bytes: Option<i64>,
+    since_seconds: Option<i64>,
+}
+
+impl Range {
+    fn read(query: &Query) -> Outcome<Self> {
+        let number = |name: &str| {
+            if query.is_given(name) { integer(query.get(name)).map(Some) } else { Ok(None) }
+        };
+        Ok(Self {
+            tail_lines: number("tailLines")?,
+            limit_bytes: number("limitBytes")?,
+            since_seconds: number("sinceSeconds")?,
+        })
     }
-    match own.as_slice() {
-        [only] => Ok(only),
-        [] => Err(Refused::bad_request(format!("a container name must be specified for pod {name}"))),
-        all => {
-            let mut why = format!(
-                "a container name must be specified for pod {name}, choose one of: [{}]",
-                all.join(" ")
-            );
-            if !first.is_empty() {
-                why.push_str(&format!(" or one of the init containers: [{}]", first.join(" ")));
-            }
-            if !extra.is_empty() {
-                why.push_str(&format!(" or one of the ephemeral containers: [{}]", extra.join(" ")));
-            }
-            Err(Refused::bad_request(why))
+
+    /// What is wrong with the options (`ValidatePodLogOptions`).
+    fn errors(&self, query: &Query) -> Vec<FieldError> {
+        let least = |field: &str, number: Option<i64>, least: i64, why: &str| {
+            number.filter(|number| *number < least).map(|number| FieldError::invalid(field, number, why))
+        };
+        let mut errors = Vec::new();
+        let negative = "must be greater than or equal to 0";
+        errors.extend(least("tailLines", self.tail_lines, 0, negative));
+        errors.extend(least("limitBytes", self.limit_bytes, 1, "must be greater than 0"));
+        if self.since_seconds.is_some() && !query.get("sinceTime").is_empty() {
+            let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+            errors.push(FieldError::forbidden("[]", why));
+        } else {
+            errors.extend(least("sinceSeconds", self.since_seconds, 1, "must be greater than 0"));
         }
+        // `PodLogsQuerySplitStreams` is off.
+        if query.is_given("stream") {
+            errors.push(FieldError::forbidden("stream", "may not be specified"));
+        }
+        errors
+    }
+
+    fn of(&self, log: &str) -> String {
+        let size = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
+        let mut lines: Vec<&str> = log.split_inclusive('\n').collect();
+        if let Some(tail) = size(self.tail_lines) {
+            lines.drain(..lines.len().saturating_sub(tail));
+        }
+        let mut text = lines.concat();
+        if let Some(limit) = size(self.limit_bytes).filter(|limit| *limit < text.len()) {
+            let end = (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            text.truncate(end);
+        }
+        text
     }
 }

@@ -4,6 +4,7 @@
 
 mod binding;
 mod connect;
+mod container;
 mod eviction;
 mod log;
 mod parts;

@@ -9,7 +9,7 @@ use crate::apiserver::admission::{Attributes, Operation};
 use crate::apiserver::call::Call;
 use crate::apiserver::crd::lifecycle;
 use crate::apiserver::held::Held;
-use crate::apiserver::kinds::Kind;
+use crate::apiserver::kinds::{Dependents, Kind};
 use crate::apiserver::metadata;
 use crate::apiserver::options::{self, Deletion};
 use crate::apiserver::reply::{List, Reply, ReplyBody};
@@ -37,6 +37,7 @@ impl ApiServer {
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
+        warn_of_orphans(call, &options);
         self.keep_namespace(&kind, &call.path.name)?;
         let entry = self.entry(call)?;
         let object = Self::written_form(&kind, entry);
@@ -63,6 +64,7 @@ impl ApiServer {
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
+        warn_of_orphans(call, &options);
         let chosen: Vec<(Key, Stored)> = self
             .store
             .list(kind.table, &call.path.namespace)
@@ -196,6 +198,17 @@ fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
     object.with(last)
 }
 
+/// Warns a client that deletes a Job and does not say what becomes of its pods.
+fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
+    if call.kind.is("batch", "jobs") && options.propagation.is_none() {
+        call.warnings.push(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
+             remove them or set propagationPolicy=Orphan to suppress this warning"
+                .to_owned(),
+        );
+    }
+}
+
 fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
     let conflict = |text: &str| Err(Refused::conflict(&kind.resource, &kind.resource.kind, &key.name, text));
     let uid = metadata::text(object, "uid");
@@ -219,7 +232,13 @@ fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletio
 fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<String>, bool) {
     let before: Vec<String> = metadata::finalizers(object).into_iter().map(str::to_owned).collect();
     let mut after = before.clone();
-    if let Some(policy) = options.propagation {
+    let is_set = before.iter().any(|name| PROPAGATION.contains(&name.as_str()));
+    let policy = match (kind.rules.dependents, options.propagation) {
+        (Dependents::Unsupported, _) => Some(""),
+        (Dependents::Orphaned, None) if !is_set => Some("orphan"),
+        (_, given) => given,
+    };
+    if let Some(policy) = policy {
         after.retain(|name| !PROPAGATION.contains(&name.as_str()));
         if !policy.is_empty() {
             after.push(policy.to_owned());

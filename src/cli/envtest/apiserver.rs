@@ -82,6 +82,8 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     let settings = settings(&flags, certificate)?;
     let start = async {
         let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
+        let now = shared.now();
+        shared.with(|server| server.advertise(serving.endpoint(), now));
         let beside = tokio::spawn(controllers::work(shared, chosen, surroundings));
         Ok((serving, beside))
     };

@@ -107,7 +107,7 @@ impl Simulated {
             let begins = start_time(WallClock.now(), speed);
             let mut shared = None;
             let session = Session::start_behind(&plan, seed, begins, |minor, clock| {
-                let door = InProcess::new(minor, seed, clock);
+                let door = InProcess::served(minor, seed, clock);
                 shared = Some(door.shared().clone());
                 Box::new(door)
             });

@@ -149,6 +149,31 @@ fn a_kept_answer_that_is_still_right_is_confirmed_and_nothing_else_said_of_it() 
 }
 
 #[test]
+fn head_is_answered_without_a_body() {
+    run(async {
+        let (_, serving) = serve().await;
+        let (client, token) = (admin(&serving).await, format!("Bearer {}", serving.token()));
+        let sender = http2(&serving).await;
+        for (path, code) in [("/healthz", 200), ("/api/v1/namespaces", 405), ("/nothing", 404)] {
+            let first = ask(&client, http::Request::head(path), Vec::new()).await;
+            let request = http::Request::head(format!("https://localhost{path}"));
+            let request = request.header("Authorization", &token).body(Full::new(Bytes::new())).unwrap();
+            let second = sender.clone().send_request(request).await.unwrap();
+            let length = first.headers()["content-length"].clone();
+            assert_ne!(length, "0", "{path}");
+            for answer in [first.status(), second.status()] {
+                assert_eq!(answer.as_u16(), code, "{path}");
+            }
+            assert_eq!(second.headers()["content-length"], length, "{path}");
+            assert_eq!(second.into_body().collect().await.unwrap().to_bytes().len(), 0, "{path}");
+            assert_eq!(first.body().len(), 0, "{path}");
+        }
+        // Both connections go on.
+        assert_eq!(ask(&client, http::Request::get("/version"), Vec::new()).await.status(), 200);
+    });
+}
+
+#[test]
 fn long_answers_are_compressed_for_those_who_take_it() {
     run(async {
         let (shared, serving) = serve().await;

@@ -120,27 +120,6 @@ fn a_pod_is_evicted_as_far_as_its_budgets_go() {
 }
 
 #[test]
-fn a_log_is_what_the_annotation_of_the_container_says() {
-    let mut server = server(36);
-    let mut pod = pod("p", &json!({}));
-    pod["metadata"]["annotations"] = json!({ "log.windtunnel.dev/a": "one\ntwo\nthree\n" });
-    ask(&mut server, Method::Post, PODS, &pod);
-    let many = "a container name must be specified for pod p, choose one of: [a b]";
-    for (query, code, text) in [
-        ("", 400, many),
-        ("?container=zz", 400, "container zz is not valid for pod p"),
-        ("?container=a", 200, "one\ntwo\nthree\n"),
-        ("?container=a&tailLines=1", 200, "three\n"),
-        ("?container=a&limitBytes=5", 200, "one\nt"),
-        ("?container=b", 200, ""),
-    ] {
-        let path = format!("{PODS}/p/log{query}");
-        assert_eq!(answer(&mut server, Method::Get, &path, &Value::Null), (code, text.to_owned()), "{query}");
-    }
-    assert_eq!(answer(&mut server, Method::Put, &format!("{PODS}/p/log"), &json!({})).0, 405);
-}
-
-#[test]
 fn custom_resources_are_scaled_by_the_paths_of_their_definition() {
     let mut server = server(36);
     let mut crd = definition(&["a"], false);

@@ -57,7 +57,7 @@ fn a_table_of_a_page_says_where_it_goes_on() {
     for name in ["a", "b", "c"] {
         write_map(&mut server, name);
     }
-    let table = get(&mut server, "/api/v1/configmaps?limit=1", TABLE).json().unwrap();
+    let table = get(&mut server, "/api/v1/namespaces/default/configmaps?limit=1", TABLE).json().unwrap();
     assert_eq!(table["rows"].as_array().unwrap().len(), 1);
     assert_eq!(table["metadata"]["remainingItemCount"], 2);
     assert!(table["metadata"]["continue"].is_string());

@@ -215,7 +215,8 @@ async fn services_get_their_endpoints() {
         pods.patch_status("a", &PatchParams::default(), &reached).await.unwrap();
     }
     pass(5).await;
-    let found = Api::<EndpointSlice>::default_namespaced(slices).list(&ListParams::default()).await.unwrap();
+    let of_web = ListParams::default().labels("kubernetes.io/service-name=web");
+    let found = Api::<EndpointSlice>::default_namespaced(slices).list(&of_web).await.unwrap();
     let addresses: Vec<String> = found
         .items
         .into_iter()

@@ -58,6 +58,24 @@ fn server_side_apply_owns_fields_and_tells_of_conflicts() {
 }
 
 #[test]
+fn a_simulated_cluster_knows_who_applied_what() {
+    with_kubectl(&["--version", "4.18.3"], |kubectl| {
+        let write = |data: &str| {
+            let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
+            kubectl.environment.write("a.yaml", map);
+        };
+        write("{one: first, two: second}");
+        kubectl.run("apply --server-side -f a.yaml");
+        write("{one: changed}");
+        kubectl.run("apply --server-side -f a.yaml");
+        assert_eq!(kubectl.json("get configmap a")["data"], json!({ "one": "changed" }));
+        write("{one: other}");
+        let err = kubectl.fails("apply --server-side --field-manager=rival -f a.yaml");
+        assert!(err.contains("Apply failed with 1 conflict: conflict with \"kubectl\""), "{err}");
+    });
+}
+
+#[test]
 fn the_manifests_for_clusters_of_others_are_taken_as_they_are_written() {
     with_kubectl(&["--bare"], |kubectl| {
         let manifests = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");

@@ -64,6 +64,36 @@ fn a_node_is_drained_by_evictions() {
 }
 
 #[test]
+fn what_needs_a_running_container_fails_and_says_why() {
+    with_kubectl(&["--bare"], |kubectl| {
+        kubectl.environment.write("workload.yaml", WORKLOAD);
+        kubectl.run("apply -f workload.yaml");
+        kubectl.environment.write("file", "text");
+        // kubectl forwards ports of running pods alone.
+        let mut pod = kubectl.json("get pod p");
+        pod["status"]["phase"] = "Running".into();
+        kubectl.environment.write("p.json", pod.to_string());
+        kubectl.run("replace --raw /api/v1/namespaces/default/pods/p/status -f p.json");
+        let none = "windtunnel simulates pods and runs no containers: ";
+        for (arguments, expected) in [
+            ("logs p", &*format!("{none}container \"c\" of pod \"p\" has no log")),
+            ("logs p -c other", "container other is not valid for pod p"),
+            ("logs gone", "pods \"gone\" not found"),
+            ("exec p -- ls", &*format!("{none}container \"c\" of pod \"p\" cannot be reached by exec")),
+            ("attach p", &*format!("{none}container \"c\" of pod \"p\" cannot be reached by attach")),
+            (
+                "cp file p:/tmp/file",
+                &*format!("{none}container \"c\" of pod \"p\" cannot be reached by exec"),
+            ),
+            ("port-forward p :80", &*format!("{none}no port of pod \"p\" can be forwarded")),
+        ] {
+            let err = kubectl.fails(arguments);
+            assert!(err.contains(expected), "kubectl {arguments}: {err}");
+        }
+    });
+}
+
+#[test]
 fn a_rollout_is_followed_and_a_deployment_scaled() {
     with_kubectl(&["--bare"], |kubectl| {
         kubectl.run("create deployment d --image=i:1");

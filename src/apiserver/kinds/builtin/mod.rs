@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 pub(crate) use subresources::Subresource;
 
 use super::view::View;
-use super::{Generation, Kind, Rules, StatusMetadata, defaults, validation};
+use super::{Dependents, Generation, Kind, Rules, StatusMetadata, defaults, validation};
 use crate::apiserver::names::NameRule;
 use crate::apiserver::store::TableId;
 use crate::model::Resource;
@@ -27,6 +27,8 @@ const PLAIN: Rules = Rules {
     unconditional_update: true,
     create_on_update: false,
     stored: true,
+    verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    dependents: Dependents::Deleted,
 };
 /// With a specification that is counted and a status of its own.
 const SPEC_AND_STATUS: Rules = Rules { status: true, generation: Generation::Specification, ..PLAIN };
@@ -35,11 +37,14 @@ const COUNTED: Rules = Rules { generation: Generation::Specification, ..PLAIN };
 /// With a status whose kind counts nothing.
 const STATUS: Rules = Rules { status: true, ..PLAIN };
 /// Questions: to create one is to ask it.
-const REVIEW: Rules = Rules { stored: false, ..PLAIN };
+const REVIEW: Rules = Rules { stored: false, verbs: &["create"], ..PLAIN };
 /// An update of what is not there creates it.
 const UPSERT: Rules = Rules { create_on_update: true, ..PLAIN };
 /// Updates need the resource version.
 const CONDITIONAL: Rules = Rules { unconditional_update: false, ..PLAIN };
+/// Counted, with a status, and dependents stay unless the deletion says otherwise: the version is older than the
+/// garbage collector.
+const ORPHANING: Rules = Rules { dependents: Dependents::Orphaned, ..SPEC_AND_STATUS };
 /// Counted, and updates need the resource version.
 const COUNTED_CONDITIONAL: Rules = Rules { unconditional_update: false, ..COUNTED };
 
@@ -86,12 +91,16 @@ const ALL: [&str; 9] = [
 ];
 
 /// Other categories by plural.
-const CATEGORIES: [(&str, &str); 5] = [
+const CATEGORIES: [(&str, &str); 9] = [
     ("cronjobs", "all"),
     ("customresourcedefinitions", "api-extensions"),
     ("apiservices", "api-extensions"),
     ("validatingwebhookconfigurations", "api-extensions"),
     ("mutatingwebhookconfigurations", "api-extensions"),
+    ("validatingadmissionpolicies", "api-extensions"),
+    ("validatingadmissionpolicybindings", "api-extensions"),
+    ("mutatingadmissionpolicies", "api-extensions"),
+    ("mutatingadmissionpolicybindings", "api-extensions"),
 ];
 
 /// All built-in kinds in all their versions; `table` gives each plural its table.

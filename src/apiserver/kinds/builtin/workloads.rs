@@ -1,6 +1,8 @@
 //! What runs pods and what keeps them running: apps, batch, autoscaling, policy.
 
-use super::{Generation, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, rows};
+use super::{
+    Generation, ORPHANING, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, rows,
+};
 
 const DEPLOYMENT: Rules = Rules {
     generation: Generation::SpecificationAndAnnotations,
@@ -17,8 +19,8 @@ pub(super) const ROWS: &[Row] = rows! {
     namespaced "apps", "v1", "ReplicaSet", "replicasets", SPEC_AND_STATUS, ["rs"];
     namespaced "apps", "v1", "StatefulSet", "statefulsets", SPEC_AND_STATUS, ["sts"];
     namespaced "batch", "v1", "CronJob", "cronjobs", SPEC_AND_STATUS, ["cj"];
-    namespaced "batch", "v1beta1", "CronJob", "cronjobs", SPEC_AND_STATUS, ["cj"], 0..=24;
-    namespaced "batch", "v1", "Job", "jobs", SPEC_AND_STATUS, [];
+    namespaced "batch", "v1beta1", "CronJob", "cronjobs", ORPHANING, ["cj"], 0..=24;
+    namespaced "batch", "v1", "Job", "jobs", ORPHANING, [];
     namespaced "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", STATUS, ["hpa"];
     namespaced "autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", STATUS, ["hpa"];
     namespaced "autoscaling", "v2beta2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", STATUS, ["hpa"], 0..=25;

@@ -6,6 +6,9 @@ use super::{Fields, container, each, set, volume, within};
 
 /// `SetDefaults_Pod` and `SetDefaults_PodSpec`.
 pub(super) fn pod(pod: &mut Fields, _minor: u32) {
+    if let Some(status) = within(pod, "status") {
+        addresses(status);
+    }
     let Some(spec) = within(pod, "spec") else { return };
     pod_spec(spec);
     let host_network = spec.get("hostNetwork") == Some(&Value::Bool(true));
@@ -18,6 +21,19 @@ pub(super) fn pod(pod: &mut Fields, _minor: u32) {
         }
     }
     set(spec, "enableServiceLinks", true);
+}
+
+/// Keeps `podIP` and `podIPs` in step; where they differ, `podIP` counts (`Convert_v1_PodStatus_To_core_PodStatus`). A
+/// server does nothing of the kind for `hostIP`: kubelets write both of its fields.
+fn addresses(status: &mut Fields) {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let first = status.get("podIPs").and_then(Value::as_array).and_then(|list| list.first());
+    let (own, first) = (text(status.get("podIP")), text(first.and_then(|address| address.get("ip"))));
+    if own.is_empty() && !first.is_empty() {
+        status.insert("podIP".to_owned(), json!(first));
+    } else if own != first {
+        status.insert("podIPs".to_owned(), json!([{ "ip": own }]));
+    }
 }
 
 /// A PodTemplate object.

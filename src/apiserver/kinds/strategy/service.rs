@@ -22,6 +22,11 @@ const STATIC_BAND: u32 = 256;
 /// Ports that a node may listen on for services.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
+/// The address of the server itself: the first of the network.
+pub(crate) fn first_address() -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(NETWORK.0) + 1)
+}
+
 /// The families of a service that has addresses.
 pub(super) fn prepare_create(service: &mut Value) {
     service["status"] = json!({ "loadBalancer": {} });

@@ -24,6 +24,14 @@ pub(super) fn pod(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) 
 
 /// A specification of a pod, also in a template (`ValidatePodSpec`).
 pub(super) fn spec(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    if !items(&spec["ephemeralContainers"]).is_empty() {
+        errors.forbidden(Path::Field(&at, "ephemeralContainers"), "cannot be set on create");
+    }
+    fields(spec, at, errors);
+}
+
+/// The fields of a specification, of a new pod or of one that is updated.
+fn fields(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let volumes = volume::list(&spec["volumes"], Path::Field(&at, "volumes"), errors);
     let around = container::Pod { volumes: &volumes, host_network: spec["hostNetwork"] == true };
     if items(&spec["containers"]).is_empty() {
@@ -32,9 +40,6 @@ pub(super) fn spec(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let mut names_seen = BTreeSet::new();
     for list in ["containers", "initContainers"] {
         container::list(&spec[list], Path::Field(&at, list), &around, &mut names_seen, errors);
-    }
-    if !items(&spec["ephemeralContainers"]).is_empty() {
-        errors.forbidden(Path::Field(&at, "ephemeralContainers"), "cannot be set on create");
     }
     one_of(&spec["restartPolicy"], &RESTART_POLICIES, Path::Field(&at, "restartPolicy"), errors);
     one_of(&spec["dnsPolicy"], &DNS_POLICIES, Path::Field(&at, "dnsPolicy"), errors);
@@ -96,7 +101,7 @@ fn tolerations(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
             "Equal" | "" => errors.each(Path::Field(&at, "operator"), value, names::label_value(value)),
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
-                errors.invalid(Path::Field(&at, "operator"), toleration.clone(), why);
+                errors.invalid(Path::Field(&at, "operator"), value, why);
             }
             "Exists" => {}
             other => errors.unsupported(Path::Field(&at, "operator"), other, &["Equal", "Exists"]),
@@ -113,6 +118,7 @@ fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     if new == before {
         return;
     }
+    fields(new, at, errors);
     for list in ["containers", "initContainers"] {
         let at = Path::Field(&at, list);
         if items(&new[list]).len() != items(&before[list]).len() {
@@ -130,7 +136,9 @@ fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     let kept = items(&before["tolerations"])
         .iter()
         .all(|old| items(&new["tolerations"]).iter().any(|new| new == old || same_but_seconds(new, old)));
-    if !kept {
+    if kept {
+        tolerations(&new["tolerations"], Path::Field(&at, "tolerations"), errors);
+    } else {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         errors.forbidden(Path::Field(&at, "tolerations"), why);
     }
