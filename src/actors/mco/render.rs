@@ -95,39 +95,32 @@ impl RenderController {
             self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
         events.tell(Notice::normal("RenderedConfigGenerated", message), now)
     }
+}
 
-    /// Creates the rendered MachineConfig, and points the pool at it once it exists.
-    fn publish(
-        &self,
-        rendered: &Rendered,
-        pool: &Object,
-        controller: &Object,
-        view: &View,
-        now: Time,
-    ) -> Vec<Write> {
-        let text = |key| controller.annotation(key).unwrap_or_default();
-        let (commit, version) = (text(GENERATED_BY), text(RELEASE_VERSION));
-        let mut writes = Vec::new();
-        match view.get(&MACHINE_CONFIGS, "", &rendered.name) {
-            None => {
-                return vec![Write::create(&MACHINE_CONFIGS, rendered.object(pool, commit, version))];
-            }
-            Some(there) if there.annotation(RELEASE_VERSION) != Some(version) => {
-                let annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
-                let patch = json!({ "metadata": { "annotations": annotations } });
-                writes.push(Write::merge_patch(&MACHINE_CONFIGS, "", &rendered.name, patch));
-            }
-            Some(_) => {}
+/// Creates the rendered MachineConfig, and points the pool at it once it exists.
+fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View, now: Time) -> Vec<Write> {
+    let text = |key| controller.annotation(key).unwrap_or_default();
+    let (commit, version) = (text(GENERATED_BY), text(RELEASE_VERSION));
+    let mut writes = Vec::new();
+    match view.get(&MACHINE_CONFIGS, "", &rendered.name) {
+        None => {
+            return vec![Write::create(&MACHINE_CONFIGS, rendered.object(pool, commit, version))];
         }
-        if pool["spec"]["configuration"]["name"] == rendered.name {
-            writes.extend(degrade(pool, &rendered_well(), now));
-        } else {
-            // Its status is written when it is known in the version that it has by this.
-            let patch = json!({ "spec": { "configuration": rendered.reference() } });
-            writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
+        Some(there) if there.annotation(RELEASE_VERSION) != Some(version) => {
+            let annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
+            let patch = json!({ "metadata": { "annotations": annotations } });
+            writes.push(Write::merge_patch(&MACHINE_CONFIGS, "", &rendered.name, patch));
         }
-        writes
+        Some(_) => {}
     }
+    if pool["spec"]["configuration"]["name"] == rendered.name {
+        writes.extend(degrade(pool, &rendered_well(), now));
+    } else {
+        // Its status is written when it is known in the version that it has by this.
+        let patch = json!({ "spec": { "configuration": rendered.reference() } });
+        writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
+    }
+    writes
 }
 
 /// The pool of a rendered MachineConfig that was to be created; `None`: it is the answer to another write.
@@ -204,7 +197,7 @@ impl Reconcile for RenderController {
             return Vec::new();
         };
         match render(pool, controller, view) {
-            Ok(rendered) => self.publish(&rendered, pool, controller, view, now),
+            Ok(rendered) => publish(&rendered, pool, controller, view, now),
             Err(why) => degrade(pool, &not_rendered(pool, &why), now).into_iter().collect(),
         }
     }

@@ -116,7 +116,9 @@ struct InMemory {
 impl Memory for InMemory {
     fn made_durable(&self, revision: u64, moved: Vec<writer::Moved>) {
         let recovered = lock(&self.server).store.made_durable(revision);
-        moved.into_iter().for_each(|tables| self.moved.tell(tables));
+        for tables in moved {
+            self.moved.tell(tables);
+        }
         if recovered {
             (self.report)(&Health::Recovered);
         }

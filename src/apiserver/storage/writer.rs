@@ -144,7 +144,9 @@ fn run(mut storage: Box<dyn Storage>, memory: &dyn Memory, batches: &Receiver<Ba
     while let Ok(first) = batches.recv() {
         let mut group = Group::default();
         group.add(first);
-        batches.try_iter().for_each(|batch| group.add(batch));
+        for batch in batches.try_iter() {
+            group.add(batch);
+        }
         let outcome = if group.changes.is_empty() && !stalled {
             Ok(())
         } else {

@@ -103,7 +103,9 @@ impl Link {
             }
             Seen::All(resource, objects, _) => {
                 self.owed.forget_all(resource);
-                objects.iter().for_each(|object| self.owed.note(&self.stamp, resource, object));
+                for object in objects {
+                    self.owed.note(&self.stamp, resource, object);
+                }
             }
         }
         // Nobody listens once the run is over.
@@ -120,7 +122,9 @@ impl Link {
                 self.secrets.learn_secret(object);
             }
             Seen::All(resource, items, _) if is_secret(resource) => {
-                items.iter().for_each(|item| self.secrets.learn_secret(item));
+                for item in items {
+                    self.secrets.learn_secret(item);
+                }
             }
             _ => {}
         }

@@ -157,7 +157,9 @@ mod tests {
     fn owed(states: &[(&Resource, Value)]) -> bool {
         let owed = Owed::default();
         owed.begin();
-        states.iter().for_each(|(resource, object)| owed.note(&stamp(), resource, object));
+        for (resource, object) in states {
+            owed.note(&stamp(), resource, object);
+        }
         owed.is_some()
     }
 
@@ -165,7 +167,7 @@ mod tests {
     fn a_workload_is_owed_until_its_controller_has_seen_it() {
         let seen = json!({ "status": { "observedGeneration": 1 } });
         let (new, known) = ((&DEPLOYMENTS, object(5, &json!({}))), (&DEPLOYMENTS, object(6, &seen)));
-        assert!(owed(&[new.clone()]));
+        assert!(owed(std::slice::from_ref(&new)));
         assert!(!owed(&[new.clone(), known.clone()]));
         assert!(!owed(&[known, new]), "the answer to a write may come after what followed it");
         let of_others = json!({ "metadata": { "labels": null } });

@@ -46,7 +46,7 @@ impl Flags {
 /// The text for `--help`. Each flag has a line of its own that begins with it: controller-runtime reads from there which
 /// flags it may give to a program.
 pub(super) fn help(about: &str, program: &str, obeyed: &[&str], ignored: &[&str]) -> String {
-    let lines = |names: &[&str]| names.iter().map(|name| format!("  --{name}\n")).collect::<String>();
+    let lines = |names: &[&str]| names.iter().fold(String::new(), |lines, name| lines + "  --" + name + "\n");
     format!(
         "{about}\n\nUsage:\n  {program} [flags]\n\nFlags:\n{}\nFlags that are accepted and change nothing:\n{}\n\
          Other flags:\n  --help, -h  Print this text\n  --version   Print the version\n",

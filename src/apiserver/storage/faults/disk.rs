@@ -77,9 +77,8 @@ impl State {
     fn operate(&mut self, writes: bool) -> io::Result<()> {
         let number = self.operations;
         self.operations += 1;
-        let fails = self.fault.filter(|fault| match fault.lasting {
-            true => writes && number >= fault.from,
-            false => number == fault.from,
+        let fails = self.fault.filter(|fault| {
+            if fault.lasting { writes && number >= fault.from } else { number == fault.from }
         });
         match fails {
             Some(fault) => {
@@ -117,7 +116,8 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.0.lock().unwrap();
         state.operate(true)?;
-        state.synced = state.cached.clone();
+        let State { synced, cached, .. } = &mut *state;
+        synced.clone_from(cached);
         Ok(())
     }
 
