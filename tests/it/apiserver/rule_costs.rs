@@ -70,7 +70,7 @@ fn answer(server: &mut ApiServer, definition: &Value) -> String {
 
 /// The number of values that takes a cost to between 10 and 100 times the limit, for which the server prints three digits.
 fn most_values(cost: f64) -> u32 {
-    (0..).map(|digits| 10_u32.pow(digits)).find(|most| cost * f64::from(*most) > 10.0 * LIMIT).unwrap()
+    (0..=9).map(|digits| 10_u32.pow(digits)).find(|most| cost * f64::from(*most) > 10.0 * LIMIT).unwrap()
 }
 
 /// The cost of one value by the message of a server, to three digits; the message itself if it has none.
