@@ -4,18 +4,15 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, DeleteParams, PostParams};
-use kube::runtime::wait::{await_condition, conditions::is_deleted};
 use tempfile::TempDir;
 
 use crate::cli::environment::pause;
 use crate::cli::serve::{client, run};
-use crate::skipped::skipped;
 
 /// The token of the administrator.
 const TOKEN: &str = "administrator";
@@ -42,14 +39,17 @@ impl Programs {
         let folder = if memory.is_dir() { folder.tempdir_in(memory) } else { folder.tempdir() }.unwrap();
         let mut programs = Self { running: Vec::new(), kubeconfig: String::new(), folder };
         let store = programs.start_etcd(&etcd);
-        programs.start_api_server(&api_server, &store, context);
-        programs.start_controllers(&controllers, &scheduler);
-        if run(keeps_namespaces(&programs.kubeconfig)) {
-            skipped(
-                "kube-apiserver is of OpenShift's Kubernetes, which keeps namespaces of OpenShift for ever",
-            );
-            return None;
+        programs.start_api_server(&api_server, &store, context, &[]);
+        run(create_namespace(&programs.kubeconfig));
+        if !run(delete_namespace(&programs.kubeconfig)) {
+            // OpenShift's own build of kube-apiserver: this plug-in protects some of OpenShift's namespaces there.
+            programs.stop_last();
+            let without = ["--disable-admission-plugins", "NamespaceLifecycle"];
+            programs.start_api_server(&api_server, &store, context, &without);
+            assert!(run(delete_namespace(&programs.kubeconfig)));
         }
+        programs.start_controllers(&controllers, &scheduler);
+        programs.wait_until(|own| run(is_namespace_gone(&own.kubeconfig)));
         Some(programs)
     }
 
@@ -71,7 +71,7 @@ impl Programs {
     }
 
     /// Starts kube-apiserver on a certificate of its own, as kind does it: nodes have their rights by the node authorizer.
-    fn start_api_server(&mut self, program: &Path, store: &str, context: &str) {
+    fn start_api_server(&mut self, program: &Path, store: &str, context: &str, more: &[&str]) {
         let key = rcgen::KeyPair::generate().unwrap();
         let public = self.write("accounts.pub", &key.public_key_pem());
         let private = self.write("accounts.key", &key.serialize_pem());
@@ -88,6 +88,7 @@ impl Programs {
         command.args(["--service-cluster-ip-range", "10.96.0.0/16", "--endpoint-reconciler-type", "none"]);
         command.args(["--authorization-mode", "Node,RBAC", "--allow-privileged=true"]);
         command.args(["--enable-admission-plugins", "NodeRestriction"]);
+        command.args(more);
         self.spawn("kube-apiserver", command);
         let certificate = self.file("certificates").join("apiserver.crt");
         self.wait_until(|_| certificate.is_file());
@@ -150,13 +151,20 @@ impl Programs {
     }
 }
 
+impl Programs {
+    /// Stops the program that was started last, if there is one.
+    fn stop_last(&mut self) -> bool {
+        let Some((_, mut program)) = self.running.pop() else { return false };
+        // It may have ended by itself.
+        let _ = program.kill();
+        let _ = program.wait();
+        true
+    }
+}
+
 impl Drop for Programs {
     fn drop(&mut self) {
-        for (_, program) in self.running.iter_mut().rev() {
-            // It may have ended by itself.
-            let _ = program.kill();
-            let _ = program.wait();
-        }
+        while self.stop_last() {}
     }
 }
 
@@ -184,19 +192,26 @@ async fn is_ready(kubeconfig: &str) -> bool {
     client(kubeconfig).await.request_text(request).await.is_ok()
 }
 
-/// Whether the API server lets nobody delete a namespace of OpenShift.
-async fn keeps_namespaces(kubeconfig: &str) -> bool {
-    let namespaces: Api<Namespace> = Api::all(client(kubeconfig).await);
+/// A namespace that OpenShift's build of kube-apiserver protects from deletion.
+const PROTECTED: &str = "openshift-config";
+
+async fn namespaces(kubeconfig: &str) -> Api<Namespace> {
+    Api::all(client(kubeconfig).await)
+}
+
+async fn create_namespace(kubeconfig: &str) {
     let mut namespace = Namespace::default();
-    namespace.metadata.name = Some("openshift-config".to_owned());
-    let created = namespaces.create(&PostParams::default(), &namespace).await.unwrap();
-    let uid = created.metadata.uid.unwrap();
-    if namespaces.delete("openshift-config", &DeleteParams::default()).await.is_err() {
-        return true;
-    }
-    let gone = await_condition(namespaces, "openshift-config", is_deleted(&uid));
-    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap().unwrap();
-    false
+    namespace.metadata.name = Some(PROTECTED.to_owned());
+    namespaces(kubeconfig).await.create(&PostParams::default(), &namespace).await.unwrap();
+}
+
+/// Whether the API server accepts that the namespace is deleted.
+async fn delete_namespace(kubeconfig: &str) -> bool {
+    namespaces(kubeconfig).await.delete(PROTECTED, &DeleteParams::default()).await.is_ok()
+}
+
+async fn is_namespace_gone(kubeconfig: &str) -> bool {
+    namespaces(kubeconfig).await.get_opt(PROTECTED).await.unwrap().is_none()
 }
 
 /// Whether the controller manager has published its certificate, which it does into every namespace.
