@@ -112,7 +112,8 @@ timeline:
 - join: worker-0
 - advance: 20m
 - update: {to: 4.18.7}
-- expect: {object: MachineConfigPool/worker, fields: {status.updatedMachineCount: 1}, condition: {type: Updated, status: \"True\"}, within: 3h}
+- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\", message: Cluster version is 4.18.7}, within: 3h}
+- expect: {object: MachineConfigPool/worker, fields: {status.updatedMachineCount: 1}, condition: {type: Updated, status: \"True\"}, within: 1h}
 - expect: {node: worker-0, phases: [Pending, Updated, Pending, Updated, Updating, Updated]}
 ",
     );
