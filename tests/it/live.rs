@@ -10,8 +10,9 @@ use crate::cli::backends::signal;
 use crate::cli::backends::tools;
 use crate::cli::environment::{Output, TestEnvironment};
 
-/// An update in five lines.
-const SCENARIO: &str = "cluster: {version: 4.20.1}
+/// An update in five lines below a name.
+const SCENARIO: &str = "name: five lines
+cluster: {version: 4.20.1}
 releases: {4.20.3: {}}
 timeline:
 - update: {to: 4.20.3}
