@@ -264,7 +264,7 @@ impl Builder {
 }
 
 fn lock(server: &Mutex<ApiServer>) -> MutexGuard<'_, ApiServer> {
-    // Whoever holds it is done in microseconds, which is sooner than a thread is put to sleep and woken again.
+    // The holder is done within microseconds: sooner than a thread falls asleep and wakes up.
     for _ in 0..SPINS {
         match server.try_lock() {
             Ok(server) => return server,

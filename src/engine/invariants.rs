@@ -21,7 +21,7 @@ pub(super) struct Invariants {
     epoch: Time,
     /// The ClusterVersion as its operator wrote it last: what watches tell may come later.
     told: Option<Object>,
-    /// Whether the API server refused its last status: the next one tells of more than one change.
+    /// Whether the API server rejected its last status: the next one contains more than one change.
     is_behind: bool,
     broken: Option<String>,
 }

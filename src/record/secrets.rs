@@ -59,7 +59,7 @@ impl Secrets {
     }
 
     fn add_encoded(&self, encoded: &str, decoded: Option<&str>) {
-        // What is too short to be looked for as it is, is so in base64 as well.
+        // A value too short to look for in plain text is too short in base64 as well.
         if decoded.is_some_and(|text| text.trim().len() < SHORTEST) {
             return;
         }

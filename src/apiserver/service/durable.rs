@@ -19,7 +19,7 @@ pub(super) fn refused(error: &StorageError) -> Refused {
     Refused::internal(format!("storage: {error}"))
 }
 
-/// Whether the answer to a request may tell of what is not durable yet.
+/// Whether the answer to a request may contain writes that are not durable yet.
 pub(super) fn saw_pending(server: &ApiServer, request: &Request<'_>) -> bool {
     let store = &server.store;
     let definitions = || store.is_pending_in(server.crd_table);

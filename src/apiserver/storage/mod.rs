@@ -7,8 +7,8 @@
 //!
 //! If the storage takes no writes, for a full disk perhaps, the server takes back in memory all that is not durable, and
 //! answers those who wrote it with an error. Readers get what is durable. Each further write tries the storage again, and
-//! so does each health check: both work once there is room again. What the storage has of the writes that were taken back
-//! is not certain, so the next commit contains the objects concerned as they are.
+//! so does each health check: both work once there is room again. The storage may hold some of the writes that were taken
+//! back, so the next commit contains the current state of the objects concerned.
 
 #[cfg(all(test, feature = "serve"))]
 mod damage;

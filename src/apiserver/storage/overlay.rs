@@ -34,7 +34,7 @@ impl Overlay {
         self.over.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A piece as it is now; zeros where nothing was ever written.
+    /// The current content of a piece; zeros where nothing was ever written.
     fn piece(&self, over: &Over, number: u64) -> io::Result<Vec<u8>> {
         if let Some(piece) = over.pieces.get(&number) {
             return Ok(piece.clone());
@@ -84,7 +84,7 @@ impl StorageBackend for Overlay {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut over = self.lock();
         if len < over.len {
-            // A piece in the middle of which the file ends reads as zeros behind that, should it grow again.
+            // When the file ends inside a piece and grows again later, the rest of that piece reads as zeros.
             let mut last = self.piece(&over, len / PIECE)?;
             last[usize::try_from(len % PIECE).map_err(io::Error::other)?..].fill(0);
             over.pieces.split_off(&(len / PIECE));

@@ -9,8 +9,8 @@ use crate::apiserver::store::TableId;
 use crate::base::clock::Time;
 
 impl ApiServer {
-    /// Takes back what was written and is not durable, because the storage takes no writes. Gives the objects concerned
-    /// as they are again.
+    /// Takes back what was written and is not durable, because the storage takes no writes. Returns the
+    /// restored state of the objects concerned.
     pub(crate) fn rewind(&mut self, why: &str, now: Time) -> Vec<Change> {
         let again = self.store.rewind(why);
         // These follow revisions, which come a second time now.

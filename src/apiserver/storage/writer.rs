@@ -28,7 +28,7 @@ pub(crate) trait Memory: Send {
     fn made_durable(&self, revision: u64, moved: Vec<Moved>);
 
     /// The storage takes no writes: everything that is not durable is taken back. `last` is called while nobody can write.
-    /// Gives the objects concerned as they are again.
+    /// Returns the restored state of the objects concerned.
     fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) -> Vec<Change>;
 }
 
@@ -138,7 +138,7 @@ impl Group {
 }
 
 fn run(mut storage: Box<dyn Storage>, memory: &dyn Memory, batches: &Receiver<Batch>) {
-    // Objects of which the storage may have a state that was taken back, as they are. The next commit says so.
+    // Current state of the objects whose stored state may be one that was taken back. The next commit writes it.
     let mut uncertain: BTreeMap<Key, Change> = BTreeMap::new();
     let mut stalled = false;
     while let Ok(first) = batches.recv() {

@@ -87,8 +87,8 @@ impl Store {
         pending.stalled.take().is_some()
     }
 
-    /// Takes back everything that is not durable, because the storage takes no writes. Gives the objects concerned, each
-    /// with its table, as they are again: whether the storage has what was taken back is not certain.
+    /// Takes back everything that is not durable, because the storage takes no writes. Returns the
+    /// restored state of the objects concerned, each with its table: the storage may hold the state that was taken back.
     pub(crate) fn rewind(&mut self, why: &str) -> Vec<(TableId, Change)> {
         let Some(pending) = &mut self.pending else { return Vec::new() };
         let durable = pending.durable;

@@ -114,7 +114,7 @@ mod tests {
         json!({ "metadata": { "name": "d", "labels": { "a": "b" } }, "spec": { "template": { "spec": spec } } })
     }
 
-    /// What is there after a merge patch as it is sent.
+    /// The object after a merge patch that `keep` has stamped.
     fn merged_into_live(mut patch: Value) -> Value {
         stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Merge(&mut patch));
         merged(&live(), &patch)

@@ -231,7 +231,7 @@ impl Remote {
         }
     }
 
-    /// A write as it is sent: the object that it leaves has the marks of the run.
+    /// The write with the marks of the run added, so that the object keeps them.
     fn stamped(&self, write: &Write) -> Write {
         let mut write = write.clone();
         let (stamp, key) = (&self.link.stamp, write.key());

@@ -103,7 +103,7 @@ fn own_user() -> io::Result<u32> {
     Ok(user)
 }
 
-/// Opens what is there as it is. A file behind a link is emptied, and made private if need be.
+/// Opens an existing target without replacing it. Empties a file behind a link, and makes it private if need be.
 fn in_place(path: &Path, private: bool) -> io::Result<File> {
     let behind = fs::metadata(path).ok();
     let is_file = behind.as_ref().is_none_or(fs::Metadata::is_file);

@@ -1,17 +1,19 @@
 //! A control plane on the loopback, with a Ready node that no run made: the real one (etcd, kube-apiserver, kube-controller-manager
 //! and kube-scheduler as kind starts them), or an API server of ours with controllers of ours beside it.
 
+mod bound_pods;
 mod foreign;
+mod openshift_build;
 mod programs;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, DynamicObject, ListParams, WatchEvent, WatchParams};
+use kube::api::{Api, DynamicObject, ListParams};
 use kube::discovery::{Discovery, verbs};
 
+use self::bound_pods::BoundPods;
 use self::foreign::Heartbeat;
 use self::programs::Programs;
 use crate::cli::environment::{TestEnvironment, pause};
@@ -110,29 +112,9 @@ impl ControlPlane {
         })
     }
 
-    /// The revision of the cluster.
-    pub(crate) fn revision(&self) -> String {
-        run(async {
-            let pods: Api<Pod> = Api::all(client(self.kubeconfig()).await);
-            pods.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap()
-        })
-    }
-
-    /// The pods that were bound to the node of others since a revision.
-    pub(crate) fn bound_to_foreign_node(&self, since: &str) -> BTreeSet<String> {
-        let params = WatchParams::default().fields(&format!("spec.nodeName={}", foreign::NODE)).timeout(1);
-        run(async {
-            let pods: Api<Pod> = Api::all(client(self.kubeconfig()).await);
-            let events = pods.watch(&params, since).await.unwrap();
-            let names = events.try_filter_map(async |event| match event {
-                WatchEvent::Added(pod) | WatchEvent::Modified(pod) | WatchEvent::Deleted(pod) => {
-                    Ok(pod.metadata.name)
-                }
-                WatchEvent::Bookmark(_) => Ok(None),
-                WatchEvent::Error(status) => panic!("{status:?}"),
-            });
-            names.try_collect().await.unwrap()
-        })
+    /// Starts to collect the pods that are bound to the node of others.
+    pub(crate) fn watch_foreign_node(&self) -> BoundPods {
+        BoundPods::start(self.kubeconfig.clone())
     }
 
     /// Waits until there is a pod with this prefix in its name.

@@ -123,7 +123,7 @@ impl Estimator<'_> {
     }
 }
 
-/// Reading a selector of this size into its requirements, each of which takes two characters at least.
+/// Reading a selector of this size into its requirements. Each takes two characters at least.
 fn selector(size: Size) -> u64 {
     let requirements = scaled(size.max, 0.5);
     let requirements = requirements.saturating_mul(LIST_COST + MESSAGE_COST);

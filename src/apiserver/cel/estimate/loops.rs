@@ -17,7 +17,7 @@ impl<'p> Estimator<'p> {
 
     /// `optMap`: whether there is a value, the value with a name, and a new optional. Nothing is walked over.
     fn optional(&mut self, range: u64, inner: &Loop) -> u64 {
-        // The value is the result of a call, of which no place is known.
+        // The value is the result of a call, so no schema node belongs to it.
         let value = match self.type_of(&inner.range).unwrap_optional() {
             (value, true) if value.is_scalar() => Some(Size::exactly(1)),
             _ => None,

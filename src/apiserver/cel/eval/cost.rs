@@ -82,7 +82,7 @@ fn contains(name: &str, overload: &Overload, network: u64, other: u64) -> u64 {
     cost
 }
 
-/// Reading a selector of this size into its requirements, each of which takes two characters at least.
+/// Reading a selector of this size into its requirements. Each takes two characters at least.
 fn selector(size: u64) -> u64 {
     let requirements = factor(size, 0.5).saturating_mul(LIST_COST + MESSAGE_COST);
     requirements.saturating_add(factor(size, PER_CHARACTER)).saturating_add(LIST_COST)

@@ -7,10 +7,11 @@ use std::process::{Child, Command};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::api::{Api, DeleteParams, PostParams};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::Api;
 use tempfile::TempDir;
 
+use super::openshift_build;
 use crate::cli::environment::pause;
 use crate::cli::serve::{client, run};
 
@@ -40,16 +41,14 @@ impl Programs {
         let mut programs = Self { running: Vec::new(), kubeconfig: String::new(), folder };
         let store = programs.start_etcd(&etcd);
         programs.start_api_server(&api_server, &store, context, &[]);
-        run(create_namespace(&programs.kubeconfig));
-        if !run(delete_namespace(&programs.kubeconfig)) {
-            // OpenShift's own build of kube-apiserver: this plug-in protects some of OpenShift's namespaces there.
+        if run(openshift_build::protects_namespaces(&programs.kubeconfig)) {
             programs.stop_last();
             let without = ["--disable-admission-plugins", "NamespaceLifecycle"];
             programs.start_api_server(&api_server, &store, context, &without);
-            assert!(run(delete_namespace(&programs.kubeconfig)));
+            run(openshift_build::install_policy(&programs.kubeconfig));
         }
         programs.start_controllers(&controllers, &scheduler);
-        programs.wait_until(|own| run(is_namespace_gone(&own.kubeconfig)));
+        programs.wait_until(|own| run(openshift_build::is_namespace_gone(&own.kubeconfig)));
         Some(programs)
     }
 
@@ -190,28 +189,6 @@ fn kubeconfig(port: u16, certificate: &[u8], context: &str) -> String {
 async fn is_ready(kubeconfig: &str) -> bool {
     let request = http::Request::get("/readyz").body(Vec::new()).unwrap();
     client(kubeconfig).await.request_text(request).await.is_ok()
-}
-
-/// A namespace that OpenShift's build of kube-apiserver protects from deletion.
-const PROTECTED: &str = "openshift-config";
-
-async fn namespaces(kubeconfig: &str) -> Api<Namespace> {
-    Api::all(client(kubeconfig).await)
-}
-
-async fn create_namespace(kubeconfig: &str) {
-    let mut namespace = Namespace::default();
-    namespace.metadata.name = Some(PROTECTED.to_owned());
-    namespaces(kubeconfig).await.create(&PostParams::default(), &namespace).await.unwrap();
-}
-
-/// Whether the API server accepts that the namespace is deleted.
-async fn delete_namespace(kubeconfig: &str) -> bool {
-    namespaces(kubeconfig).await.delete(PROTECTED, &DeleteParams::default()).await.is_ok()
-}
-
-async fn is_namespace_gone(kubeconfig: &str) -> bool {
-    namespaces(kubeconfig).await.get_opt(PROTECTED).await.unwrap().is_none()
 }
 
 /// Whether the controller manager has published its certificate, which it does into every namespace.
