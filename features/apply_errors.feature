@@ -119,7 +119,7 @@ Feature: What the API server refuses
     When I delete ClusterOperator/dns
     Then within 1 minute there is no insight about ClusterOperator/dns
     And within 10 minutes ClusterOperator/dns condition Available is True
-    And within 1 minute the insight about ClusterOperator/dns has condition Updating False with reason "Updated"
+    And within 5 minutes the insight about ClusterOperator/dns has condition Updating False with reason "Updated"
     And ClusterVersion condition Available is True
     And the insight about ClusterVersion/version has "versions.target.version" "4.19.3"
 

@@ -31,7 +31,7 @@ Feature: What the machine-config operator tells of each node
     And condition Drained of MachineConfigNode/worker-0 was False, Unknown, True in turn
     And within 20 seconds MachineConfigNode/worker-0 condition AppliedFilesAndOS is Unknown with message "Applying files and new OS config to node. OS will  need an update. SSH Keys will not need an update"
     And MachineConfigNode/worker-0 condition UpdateExecuted is Unknown with reason "AppliedFilesAndOS"
-    And the insight about Node/worker-0 has condition Updating True with reason "Updating"
+    And within 20 seconds the insight about Node/worker-0 has condition Updating True with reason "Updating"
     And within 3 minutes MachineConfigNode/worker-0 condition UpdateExecuted is True
     And MachineConfigNode/worker-0 condition RebootedNode is Unknown with message "Upgrade requires a reboot."
     And the insight about Node/worker-0 has condition Available True with message "The node is away for its update"

@@ -30,4 +30,4 @@ Feature: What oc adm upgrade status tells
     And the status contains "All control plane nodes successfully updated to 4.16.5"
     And within 1 minute the insight about ClusterVersion/version has "completion" "100"
     And within 1 hour the status contains "The cluster is not updating."
-    And the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And within 1 hour the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"

@@ -24,7 +24,8 @@ use crate::model::condition;
 use crate::model::manifests::Line;
 use crate::model::release::{self, Release};
 use crate::model::resources::{
-    CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS, NODE_SETTINGS,
+    CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
+    MACHINE_CONFIGS, NODE_SETTINGS,
 };
 use crate::model::world::World;
 use crate::model::{Identity, Key, Object, View, Write};
@@ -273,6 +274,8 @@ impl Actor for MachineConfigOperator {
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
             Interest::Object(NODE_SETTINGS.key("", "cluster")),
             Interest::Kind(MACHINE_CONFIG_POOLS),
+            // A pool has reached a release only when its rendered MachineConfig is of that release.
+            Interest::Kind(MACHINE_CONFIGS),
         ]
     }
 

@@ -143,6 +143,23 @@ fn it_is_of_the_release_when_the_pools_that_are_required_are() {
 }
 
 #[test]
+fn a_rendered_config_that_changes_last_completes_the_release() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    let set_commit = |rig: &mut Rig, commit: &str| {
+        let annotations = json!({ "metadata": { "annotations": { (GENERATED_BY): commit } } });
+        rig.write(&Write::merge_patch(&MACHINE_CONFIGS, "", &rendered("master", "4.18.7"), annotations));
+    };
+    set_commit(&mut rig, "older");
+    update(&mut rig, "4.18.7");
+    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    rig.run(130);
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
+    set_commit(&mut rig, release("4.18.7").machine_config_commit().as_str());
+    rig.run(2);
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"));
+}
+
+#[test]
 fn a_fault_that_lasts_is_told_since_it_began() {
     let mut rig = rig("4.18.3", "4.18.7");
     let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": "degraded" } } });
