@@ -5,8 +5,10 @@ mod target;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::text::nearest;
 use crate::model::payload::{METADATA, RELEASE};
 use crate::record::Record;
 use crate::report::ScenarioResult;
@@ -31,7 +33,7 @@ pub(super) fn read_played(paths: &[PathBuf]) -> Result<Vec<Source>, String> {
     read_found(paths, "*.yaml or *.feature", |path| {
         let fitting = PLAYED_BY.iter().filter(|(kind, _)| path.is_dir() || has_extension(path, kind));
         let found: Vec<Vec<PathBuf>> = fitting.map(|(kind, _)| find(path, kind)).collect::<Result<_, _>>()?;
-        fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         Ok(found.concat())
     })
 }
@@ -75,8 +77,28 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.display()));
     }
-    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
     text(&path.display().to_string(), bytes)
+}
+
+/// Why a path cannot be read; for a missing one, the path with the nearest name that exists.
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    let hint = if error.kind() == io::ErrorKind::NotFound { nearest_path(path) } else { String::new() };
+    format!("{}: {error}{hint}", path.display())
+}
+
+/// `; did you mean ...?` with the first missing part of a path corrected to the nearest name in its folder, or nothing.
+fn nearest_path(path: &Path) -> String {
+    let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
+    let Some(missing) = path.ancestors().take_while(is_missing).last() else { return String::new() };
+    let folder = missing.parent().unwrap_or(Path::new(""));
+    let listed = fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let entries = listed.into_iter().flatten().filter_map(Result::ok);
+    let names: BTreeSet<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let name = missing.file_name().unwrap_or_default().to_string_lossy();
+    let found = nearest(&name, names.iter().map(String::as_str)).map(|found| folder.join(found));
+    found.map(|found| format!("; did you mean `{}`?", found.display())).unwrap_or_default()
 }
 
 /// The text that bytes are.
@@ -100,7 +122,7 @@ pub(super) fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
 /// The folder or one of its files cannot be read.
 pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, String> {
     let path = Path::new(file).parent().unwrap_or(Path::new("")).join(folder);
-    let entries = fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let entries = fs::read_dir(&path).map_err(|error| unreadable(&path, &error))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.is_file() && has_extension(path, "yaml"));
     files.sort();
@@ -120,7 +142,7 @@ const PLAYED_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
 /// The files that a path means. Folders that are linked to are not searched: links may go in circles.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let failed = |error: io::Error| unreadable(path, &error);
     if !path.is_dir() {
         // A file is taken whatever its name is: the user said so.
         fs::metadata(path).map_err(failed)?;

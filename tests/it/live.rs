@@ -27,8 +27,8 @@ const ENDLESS: &str = "Feature: Endless
     When I update to 4.14.8
     And 87000 hours pass
 ";
-/// The step that ends [`ENDLESS`].
-const PASSING: &str = "And 87000 hours pass";
+/// The last step of [`ENDLESS`].
+const LAST_STEP: &str = "And 87000 hours pass";
 
 /// How fast runs are: real controllers take their time on the wall.
 const PACE: [&str; 4] = ["--speed", "600x", "--writes-per-second", "1000"];
@@ -41,7 +41,7 @@ fn environment(plane: &ControlPlane) -> TestEnvironment {
         ("config", plane.kubeconfig()),
         ("z_stream_update.feature", feature),
         ("s.yaml", SCENARIO),
-        ("small.feature", &ENDLESS.replace(PASSING, "Then within 2 hours the update is complete")),
+        ("small.feature", &ENDLESS.replace(LAST_STEP, "Then within 2 hours the update is complete")),
         ("endless.feature", ENDLESS),
     ])
 }

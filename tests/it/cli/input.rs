@@ -26,6 +26,17 @@ fn paths_that_lead_nowhere_are_told_all_at_once() {
 }
 
 #[test]
+fn a_missing_path_suggests_the_nearest_name_that_exists() {
+    let environment = TestEnvironment::with(&[("suite/calm.yaml", CALM)]);
+    insta::assert_snapshot!(environment.run(&["run", "suite/clam.yaml", "siute/calm.yaml"]), @"
+        exit 2
+        --- stderr
+        error: suite/clam.yaml: No such file or directory (os error 2); did you mean `suite/calm.yaml`?
+        error: siute/calm.yaml: No such file or directory (os error 2); did you mean `suite`?
+        ");
+}
+
+#[test]
 fn what_is_no_text_is_told_with_its_first_bad_byte() {
     let environment = TestEnvironment::new();
     environment.write("latin1.yaml", b"name: a\ncluster: \xe9t\xe9\n");

@@ -148,10 +148,8 @@ impl Programs {
         let lines: Vec<&str> = log.lines().collect();
         panic!("{name} is not ready:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
     }
-}
 
-impl Programs {
-    /// Stops the program that was started last, if there is one.
+    /// Stops the program that was started last. `false`: none is left.
     fn stop_last(&mut self) -> bool {
         let Some((_, mut program)) = self.running.pop() else { return false };
         // It may have ended by itself.
